@@ -1,0 +1,86 @@
+"""Ask an agent from a notebook cell, watch it work, keep what it made.
+
+        notebook/            magics, widgets, rendering        IPython and ipywidgets live only here
+            |
+        embedded.py          "a service and a client, ready": starts `agentsvc serve` on loopback, finds a running one
+         /       \\
+    client/      service/    siblings: never import each other
+         \\       /
+          wire/              models, error codes, routes, limits, ids: the only thing both sides share
+
+`cli.py` and `testing.py` sit on top. Importing the package loads none of it: names come when they are used.
+
+    from agentsvc_nb import local              # a service and a client on this machine
+    from agentsvc_nb import AgentService       # a client of a service elsewhere
+    %load_ext agentsvc_nb                      # the magics
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.errors import (
+        AgentServiceError,
+        APIConnectionError,
+        AuthenticationError,
+        ChatBusyError,
+        JobFailedError,
+        JobTimeoutError,
+        RateLimitError,
+        RequestTooLargeError,
+        StefanBrainError,
+        ToolResultError,
+    )
+    from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+    from agentsvc_nb.embedded import local
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "APIConnectionError",
+    "AgentService",
+    "AgentServiceError",
+    "AsyncAgentService",
+    "AuthenticationError",
+    "ChatBusyError",
+    "JobFailedError",
+    "JobTimeoutError",
+    "RateLimitError",
+    "RequestTooLargeError",
+    "StefanBrainError",
+    "ToolResultError",
+    "__version__",
+    "load_ipython_extension",
+    "local",
+    "unload_ipython_extension",
+]
+
+_HOMES = {
+    "AgentService": "client.surface",
+    "AsyncAgentService": "client.surface",
+    "local": "embedded",
+    **{name: "client.errors" for name in __all__ if name.endswith("Error")},
+}
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by `%load_ext agentsvc_nb`: registers the magics."""
+    import_module("agentsvc_nb.notebook.magics").load_ipython_extension(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Called by `%unload_ext agentsvc_nb`."""
+    import_module("agentsvc_nb.notebook.magics").unload_ipython_extension(shell)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

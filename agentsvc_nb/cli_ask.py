@@ -1,0 +1,119 @@
+"""`agentsvc ask` and `agentsvc runs attach`: a run's text on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.client.core import KEY_VARIABLE
+from agentsvc_nb.client.stream import EventStream
+from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.embedded import EmbeddedError, local
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import Run
+
+URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
+INTERRUPTED: Final = 130
+
+
+def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: Sequence[Path] = ()) -> int:
+    """Start a run and print its text as it comes; Ctrl-C cancels the run.
+
+    The exit code: 0 when it completed, 130 when it was interrupted, else 1. Raises `StefanBrainError` when it was
+    refused, and what `find_or_start` raises.
+    """
+    with _service(data) as client, client.runs.start_and_stream(text, chat=chat, files=files) as stream:
+        try:
+            return _follow(stream)
+        except KeyboardInterrupt:
+            _say_where(client.runs.cancel(stream.run_id))
+            return INTERRUPTED
+
+
+def attach(run_id: str, *, data: Path | None = None) -> int:
+    """Print a run from its beginning, to its end; Ctrl-C leaves it running. Exit codes and errors as of `ask`."""
+    with _service(data) as client, client.runs.attach(run_id) as stream:
+        try:
+            return _follow(stream)
+        except KeyboardInterrupt:
+            _say(f"\nThe run goes on: agentsvc runs attach {run_id}")
+            return INTERRUPTED
+
+
+def _service(data: Path | None) -> AbstractContextManager[AgentService]:
+    """The service that `AGENTSVC_BASE_URL` names, else the embedded one. A key alone does not say where it may be
+    sent (contract §8)."""
+    url = os.environ.get(URL_VARIABLE)
+    if data is None and url:
+        return AgentService(base_url=url)
+    if data is None and os.environ.get(KEY_VARIABLE):
+        raise EmbeddedError(
+            f"{KEY_VARIABLE} is set, but not the service it is for: set {URL_VARIABLE}, "
+            f"or unset {KEY_VARIABLE} to use the service on this machine."
+        )
+    return local(data)
+
+
+def _follow(stream: EventStream) -> int:
+    spoken = Spoken()
+    for event in stream:
+        sys.stdout.write(spoken.take(event))
+        sys.stdout.flush()
+    run = stream.final_status()
+    sys.stdout.write(spoken.end(run))
+    sys.stdout.flush()
+    _say_where(run)
+    if run.status != "completed":
+        _say(f"agentsvc: {run.last_error_message or run.last_error or run.status}")
+    return 0 if run.status == "completed" else 1
+
+
+class Spoken:
+    """What has been printed, and how much of it still counts: a terminal can't take back (contract §3)."""
+
+    def __init__(self) -> None:
+        self._deltas: list[tuple[int, str]] = []
+        self._column_zero = True
+
+    def take(self, event: Event) -> str:
+        """What to print for the event."""
+        if event.type == "text.delta":
+            self._deltas.append((event.id, text := str(event.payload.get("text", ""))))
+            return self._printed(text)
+        if event.type == "run.resumed" and (kept := self._kept(event)) != self._deltas:
+            self._deltas = kept
+            return self._printed(
+                self._newline() + "[The service was restarted; what follows replaces its last step.]\n"
+            )
+        return ""
+
+    def end(self, run: Run) -> str:
+        """What is left to print: the output, when it is another than what was said."""
+        said = "".join(text for _, text in self._deltas)
+        output = run.output or ""
+        rest = self._newline() + output if output.strip() != said.strip() else ""
+        return self._printed(rest) + self._newline()
+
+    def _kept(self, resumed: Event) -> list[tuple[int, str]]:
+        discard_after = int(resumed.payload.get("discard_after", 0))
+        return [delta for delta in self._deltas if delta[0] <= discard_after]
+
+    def _newline(self) -> str:
+        return "" if self._column_zero else "\n"
+
+    def _printed(self, text: str) -> str:
+        if text:
+            self._column_zero = text.endswith("\n")
+        return text
+
+
+def _say_where(run: Run) -> None:
+    _say(f"[run {run.run_id}, chat {run.chat}: {run.status}]")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,208 @@
+"""What the client raises (spec.md "Behaviour of the official TypeScript client").
+
+    StefanBrainError, alias AgentServiceError    all of these; by itself: 400, 403, 404, 409, 5xx, refused locally
+    ├── AuthenticationError     no key, a malformed key, or 401
+    ├── RateLimitError          429
+    ├── RequestTooLargeError    413
+    ├── APIConnectionError      no answer, after the retries
+    ├── ToolResultError         a tool answered 200 with `is_error: true`
+    ├── ChatBusyError           `ask` into a chat with an active turn; nothing was started or billed
+    ├── JobFailedError          a job failed or was cancelled
+    └── JobTimeoutError         a run or job has not ended at the deadline; it goes on
+
+An error holds plain data only: it can be pickled, and never carries a credential.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from agentsvc_nb.wire.codes import CODES, STATUSES
+from agentsvc_nb.wire.tools import Job
+
+MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
+_NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
+"""429s that no waiting ends: the specification gives them neither retry time nor reset."""
+_BODY_CHARS: Final = 2_000
+
+
+class StefanBrainError(Exception):
+    """Base of everything that the client raises.
+
+    `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
+    answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after_seconds: float | None = None,
+        reset_at: str | None = None,
+        active_run_id: str | None = None,
+        hint: str | None = None,
+        body: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.status, self.code, self.request_id = message, status, code, request_id
+        self.retry_after_seconds, self.reset_at, self.active_run_id = retry_after_seconds, reset_at, active_run_id
+        self.hint, self.body = hint, body
+        self.method, self.path, self.attempts = "", "", 0
+
+    def __str__(self) -> str:
+        facts = [self.code, self.request_id and f"request {self.request_id}"]
+        tail = ", ".join(fact for fact in facts if fact)
+        first = f"{self.message} ({tail})" if tail else self.message
+        return f"{first}\n{self.hint}" if self.hint else first
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By state, not by arguments: subclasses have constructors of their own.
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+AgentServiceError = StefanBrainError
+
+
+class AuthenticationError(StefanBrainError):
+    """The key is missing, malformed, or was not accepted (401)."""
+
+
+class RateLimitError(StefanBrainError):
+    """Too many requests, or no money left (429); `retry_after_seconds` and `reset_at` say when, if ever."""
+
+
+class RequestTooLargeError(StefanBrainError):
+    """A file, or the whole request, is too large (413)."""
+
+
+class APIConnectionError(StefanBrainError):
+    """No answer came. `sent` is False when the request cannot have reached the service."""
+
+    def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.sent, self.timed_out = sent, timed_out
+
+
+class ToolResultError(StefanBrainError):
+    """A tool answered `is_error: true`; `body` is its whole envelope, with the content blocks."""
+
+
+class ChatBusyError(StefanBrainError):
+    """The chat has an active turn; nothing was started or billed. `active_run_id` names the turn, where known."""
+
+
+class JobFailedError(StefanBrainError):
+    """The job failed or was cancelled; `job` is its record."""
+
+    def __init__(self, job: Job) -> None:
+        why = f": {job.error.message or job.error.code}" if job.error else ""
+        outcome = "was cancelled" if job.status == "cancelled" else job.status
+        super().__init__(f"Job {job.job_id} {outcome}{why}", code=job.error.code if job.error else None)
+        self.job = job
+
+
+class JobTimeoutError(StefanBrainError):
+    """The deadline passed. The work goes on: wait again with `job_id` (None: the start itself never answered)."""
+
+    def __init__(self, job_id: str | None, chat: str | None = None) -> None:
+        late = f"{job_id} has not ended" if job_id else "The start was not answered"
+        super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
+        self.job_id, self.chat = job_id, chat
+
+
+_CLASSES: Final = {
+    kind.__name__: kind for kind in (StefanBrainError, AuthenticationError, RateLimitError, RequestTooLargeError)
+}
+
+
+def refused(code: str, message: str | None = None) -> StefanBrainError:
+    """The error that the service would answer with `code`, for what is refused before anything is sent."""
+    row = CODES[code]
+    return _CLASSES[row.raises](message or row.cause, code=code, hint=row.hint)
+
+
+def from_response(
+    status: int, headers: Mapping[str, str], body: bytes, *, may_have_started: bool = False
+) -> StefanBrainError:
+    """The exception for an answer, by its code, else by its status; `headers` have lower-case names.
+
+    Survives anything in the body (a gateway's HTML). `may_have_started`: the request was a start without a key.
+    """
+    content = _parsed(body)
+    detail = _part(content, "error")
+    code = _text(detail, "code")
+    row, by_status = CODES.get(code or ""), STATUSES.get(status)
+    kind = _CLASSES[row.raises if row else by_status.raises if by_status else "StefanBrainError"]
+    hopeless = code in _NO_RESET
+    return kind(
+        _text(detail, "message") or _unexplained(status, headers),
+        status=status,
+        code=code,
+        request_id=headers.get("x-request-id"),
+        retry_after_seconds=None if hopeless else retry_after(headers),
+        reset_at=None if hopeless else _text(detail, "reset_at"),
+        active_run_id=_text(_part(content), "activeRunId"),
+        hint=MAY_HAVE_STARTED if may_have_started and status == 504 else row.hint if row else None,
+        body=content,
+    )
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a `Retry-After` (a number or an HTTP date); None when absent or not a finite time to come."""
+    given = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = _until(given, headers.get("date", ""))
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(moment: str, now: str) -> float:
+    try:
+        then = parsedate_to_datetime(moment)
+        return (then - _date(now)).total_seconds()
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _date(text: str) -> datetime:
+    """The service's own clock where it tells it: ours may be off."""
+    return parsedate_to_datetime(text) if text else datetime.now(UTC)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body[: 4 * _BODY_CHARS].decode("utf-8", "replace")[:_BODY_CHARS]
+
+
+def _part(content: Any, name: str | None = None) -> dict[str, Any]:
+    value = content.get(name) if name and isinstance(content, dict) else content
+    return value if isinstance(value, dict) else {}
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _unexplained(status: int, headers: Mapping[str, str]) -> str:
+    if 300 <= status < 400:
+        return f"The service redirected ({status}); the client follows no redirects: correct the base URL."
+    kind = headers.get("content-type", "no content type").split(";")[0]
+    return f"The service answered {status} without an explanation ({kind})."
+
+
+def _rebuild(kind: type[StefanBrainError], args: tuple[Any, ...], state: dict[str, Any]) -> StefanBrainError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error

@@ -1,0 +1,94 @@
+"""Server-sent events out of bytes: an incremental decoder, whatever the chunks (HTML standard 9.2.6)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.wire.limits import MIB
+
+EVENT_MAX_BYTES: Final = 16 * MIB
+_EOL: Final = re.compile(rb"\r\n|\n|\r")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Frame(NamedTuple):
+    """One dispatched event. `id` is the last one seen, on this frame or before."""
+
+    event: str
+    data: bytes
+    id: str
+
+
+class Decoder:
+    """Feed it chunks as they come, get the frames they complete. A frame cut off by the end is never given out.
+
+    >>> decoder = Decoder()
+    >>> decoder.feed(b"id: 7\\ndata: he"), decoder.feed(b"llo\\n\\n")
+    ([], [Frame(event='message', data=b'hello', id='7')])
+
+    Raises `StefanBrainError` for an event of more than 16 MiB, which would otherwise fill the memory.
+    """
+
+    def __init__(self, max_bytes: int = EVENT_MAX_BYTES) -> None:
+        self.retry_seconds: float | None = None
+        self._max = max_bytes
+        self._tail: list[bytes] = []
+        self._tail_size = self._data_size = 0
+        self._after_cr = False
+        self._first = True
+        self._event, self._id = "", ""
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        if not chunk:
+            return []
+        self._after_cr = chunk.endswith(b"\r")
+        *lines, tail = _EOL.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
+        if lines:
+            lines[0] = b"".join((*self._tail, lines[0]))
+            self._tail.clear()
+            self._tail_size = 0
+        frames = [frame for line in lines if (frame := self._line(line))]
+        self._keep(tail)
+        return frames
+
+    def _keep(self, tail: bytes) -> None:
+        """Pieces of an unfinished line are joined once it ends: a long one would be copied for every chunk."""
+        self._tail.append(tail)
+        self._tail_size += len(tail)
+        self._check()
+
+    def _check(self) -> None:
+        if self._data_size + self._tail_size > self._max:
+            raise StefanBrainError(f"The stream sent an event of more than {self._max} bytes; it was not read.")
+
+    def _line(self, line: bytes) -> Frame | None:
+        if self._first:
+            self._first, line = False, line.removeprefix(_BOM)
+        if not line:
+            return self._dispatch()
+        name, _, value = line.partition(b":")
+        self._field(name, value.removeprefix(b" "))
+        return None
+
+    def _field(self, name: bytes, value: bytes) -> None:
+        if name == b"data":
+            self._data.append(value)
+            self._data_size += len(value) + 1
+            self._check()
+        elif name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit() and len(value) < 10:
+            self.retry_seconds = int(value) / 1000
+
+    def _dispatch(self) -> Frame | None:
+        data, event = self._data, self._event
+        self._data, self._data_size, self._event = [], 0, ""
+        return Frame(event or "message", b"\n".join(data), self._id) if data else None

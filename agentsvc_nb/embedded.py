@@ -1,0 +1,226 @@
+"""A service and a client, ready: finds the service of a data folder, or starts one that outlives this process.
+
+The lock is the truth (contract §8): only the server that holds `DATA/lock` writes `DATA/ready.json`, and one that does
+not get the lock ends with 75. So whoever wants a service looks, starts one, and looks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import logging
+import os
+import shlex
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb import __version__
+from agentsvc_nb.service.child import EXIT_HELD, Child
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
+from agentsvc_nb.service.settings import Settings
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+
+log = logging.getLogger(__name__)
+START_SECONDS: Final = 15.0
+STOP_SECONDS: Final = 12.0
+IDLE_STOP_SECONDS: Final = 1800
+HEALTH_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.05
+AGAIN_SECONDS: Final = 1.0
+"""Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
+
+
+class EmbeddedError(RuntimeError):
+    """The embedded service could not be started, reached or stopped; the message says why."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A service that answers, and the key to it. `notice`: a line for the user when it is not quite the one wanted."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+    instance: str
+    notice: str | None = None
+
+
+def find_or_start(
+    data: str | Path | None = None, *, model: str | None = None, timeout: float = START_SECONDS
+) -> Connection:
+    """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
+
+    A running one is taken as it is; if it has other settings or another version, `notice` says so. No key is sent.
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up.
+
+    >>> connection = find_or_start()
+    >>> client = AgentService(connection.api_key, base_url=connection.base_url)
+    """
+    settings = Settings.from_env(os.environ, data=data, model=model)
+    folder = DataFolder(settings.data)
+    ready = _running(folder) or _start(folder, settings, timeout)
+    try:
+        key = folder.key.read_text().strip()
+    except OSError as error:
+        raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
+    return Connection(ready.base_url, key, ready.instance, _notice(ready, settings))
+
+
+def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
+    """A client of the embedded service, which is found or started on entering and never stopped (contract §8).
+
+    Takes the arguments of `find_or_start` and raises what it raises; a service that is not quite the one wanted is a
+    logged warning.
+
+    >>> with local() as client:
+    ...     client.ask("Which files are here?").answer
+    """
+    return Local(data, model)
+
+
+class Local:
+    """`with local() as client` and `async with local() as client`. A refused connection finds or starts it again."""
+
+    def __init__(self, data: str | Path | None, model: str | None) -> None:
+        self._data, self._model = data, model
+        self._client: AgentService | None = None
+        self._async_client: AsyncAgentService | None = None
+
+    def __enter__(self) -> AgentService:
+        from agentsvc_nb.client.surface import AgentService
+
+        found = self._find()
+        self._client = AgentService(found.api_key, base_url=found.base_url, revive=self._revive)
+        return self._client
+
+    def __exit__(self, *_: object) -> None:
+        assert self._client is not None
+        self._client.close()
+
+    async def __aenter__(self) -> AsyncAgentService:
+        from agentsvc_nb.client.surface import AsyncAgentService
+
+        found = await asyncio.to_thread(self._find)
+        self._async_client = AsyncAgentService(found.api_key, base_url=found.base_url, revive=self._revive)
+        return self._async_client
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._async_client is not None
+        await self._async_client.close()
+
+    def _find(self) -> Connection:
+        found = find_or_start(self._data, model=self._model)
+        if found.notice:
+            log.warning(found.notice)  # without any logging set up: the bare line on stderr
+        return found
+
+    def _revive(self) -> tuple[str, str]:
+        found = find_or_start(self._data, model=self._model)
+        return found.base_url, found.api_key
+
+
+def status(data: str | Path | None = None) -> Ready | None:
+    """What the service of the folder says of itself; None when none answers."""
+    return _running(_folder(data))
+
+
+def stop(data: str | Path | None = None) -> bool:
+    """End the service of the folder for everyone; its runs go on when it is started again. False when none ran.
+
+    Raises `EmbeddedError` when it does not end.
+    """
+    folder = _folder(data)
+    ready = _running(folder)
+    if ready is None:
+        if _is_held(folder):
+            raise EmbeddedError(f"A server holds {folder.path} but does not answer: end its process yourself.")
+        return False
+    os.kill(ready.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while _is_held(folder):
+        if time.monotonic() > deadline:
+            raise EmbeddedError(f"The service (process {ready.pid}) was told to end and did not: end the process.")
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _start(folder: DataFolder, settings: Settings, timeout: float) -> Ready:
+    deadline = time.monotonic() + timeout
+    child, again_at = _spawn(folder, settings), 0.0
+    while (ready := _running(folder)) is None:
+        now, code = time.monotonic(), child.exit_code()
+        if now > deadline:
+            raise EmbeddedError(_late(folder, timeout, child))
+        if code is not None and code != EXIT_HELD:
+            raise EmbeddedError(f"The service did not start (exit {code}):\n{child.last_lines()}")
+        if code is None:
+            again_at = now + AGAIN_SECONDS
+        elif now > again_at:
+            child = _spawn(folder, settings)
+        time.sleep(POLL_SECONDS)
+    return ready
+
+
+def _spawn(folder: DataFolder, settings: Settings) -> Child:
+    arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS), "--model", settings.model]
+    try:
+        return Child(folder, arguments, detached=True)
+    except OSError as error:
+        raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
+
+
+def _late(folder: DataFolder, timeout: float, child: Child) -> str:
+    holder = Ready.read(folder.ready)
+    who = f"process {holder.pid}, which holds {folder.path}, does not answer" if holder else "it is still starting"
+    return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
+
+
+def _running(folder: DataFolder) -> Ready | None:
+    ready = Ready.read(folder.ready)
+    return ready if ready is not None and _answers(ready) else None
+
+
+def _answers(ready: Ready) -> bool:
+    """Is it that very server? A stale record's port may belong to a stranger, who must not be sent a key.
+
+    With the standard library: it needs no HTTP client to be loaded, and knows no proxies.
+    """
+    address = urlsplit(ready.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=HEALTH_SECONDS)
+    try:
+        connection.request("GET", "/healthz")
+        answer = json.loads(connection.getresponse().read(10_000))
+        return isinstance(answer, dict) and answer.get("instance") == ready.instance
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
+
+
+def _notice(ready: Ready, settings: Settings) -> str | None:
+    restart = f"agentsvc restart --data {shlex.quote(str(settings.data))} --model {shlex.quote(settings.model)}"
+    if ready.version != __version__:
+        return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
+    if ready.settings_hash != settings.settings_hash:
+        return f"The running service has other settings than yours; to restart it with yours: {restart}"
+    return None
+
+
+def _folder(data: str | Path | None) -> DataFolder:
+    return DataFolder(Settings.from_env(os.environ, data=data).data)
+
+
+def _is_held(folder: DataFolder) -> bool:
+    if not folder.lock.exists():
+        return False
+    try:
+        with folder.hold():
+            return False
+    except FolderHeld:
+        return True

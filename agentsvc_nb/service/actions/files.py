@@ -1,0 +1,171 @@
+"""Files: staged, attached, listed, renamed and searched (spec.md "Resources"; contract §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agentsvc_nb.service.actions import chats
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
+from agentsvc_nb.service.rules import search as grammar
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+
+UPLOADS = "uploads/"
+_UPLOADED = Author("upload")
+
+
+def stage(tx: Tx, account: str, contents: Sequence[Content], now: int, ttl_ms: int) -> list[UploadRecord]:
+    """Keep files for a later start; their ids are valid for `ttl_ms`."""
+    return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents]
+
+
+def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+    """Put files into a chat, each replacing the earlier one of its name; two of one name here stay two."""
+    taken: set[str] = set()
+    written = []
+    for content in contents:
+        path = _free_path(content.file_name, taken.__contains__)
+        taken.add(path)
+        written.append(write(tx, index, chat, path, content, _UPLOADED, now))
+    return written
+
+
+def attach(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+    """Put a start's attachments into its chat. No file is lost: another file of that name gets another path."""
+    taken: set[str] = set()
+    written = []
+    for content in contents:
+
+        def occupied(path: str, content: Content = content) -> bool:
+            there = files.get(tx, chat, path)
+            return path in taken or (there is not None and there.sha256 != content.sha256)
+
+        path = _free_path(content.file_name, occupied)
+        taken.add(path)
+        written.append(write(tx, index, chat, path, content, _UPLOADED, now))
+    return written
+
+
+def staged_contents(tx: Tx, account: str, upload_ids: Iterable[str], now: int) -> list[UploadRecord]:
+    """The staged files with these ids. Raises `upload_not_found`."""
+    found = []
+    for upload_id in upload_ids:
+        record = files.staged(tx, upload_id, account, now) if ids.is_upload(upload_id) else None
+        if record is None:
+            raise Fail("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
+        found.append(record)
+    return found
+
+
+def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+    """Write one file into a chat and index its words, in one transaction."""
+    record = files.put(tx, chat, path, content, author, now)
+    if content.text and not grammar.is_scratch(path):
+        index.put(tx, chat, path, content.text)
+    else:
+        index.drop(tx, chat, path)
+    return record
+
+
+def page(tx: Tx, account: str, chat: str, after: str, limit: int) -> FilePage:
+    chats.of_account(tx, chat, account)
+    found = files.page(tx, chat, after, limit + 1)
+    shown = found[:limit]
+    more = len(found) > limit
+    return FilePage(
+        chat=chat, files=[record.public() for record in shown], next_after=shown[-1].path if more and shown else None
+    )
+
+
+def get(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
+    chats.of_account(tx, chat, account)
+    record = files.get(tx, chat, path)
+    if record is None:
+        raise Fail("file_not_found", f"No file {path!r} in this chat.")
+    return record
+
+
+def rename(tx: Tx, account: str, chat: str, path: str, name: str | None) -> FileRecord:
+    get(tx, account, chat, path)
+    record = files.rename(tx, chat, path, name)
+    assert record is not None
+    return record
+
+
+def search(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
+    """Name matches first, then contents by rank; one per typed output; at most 50 (spec.md "GET /files/search")."""
+    chats.of_account(tx, chat, account)
+    query = grammar.parse(q)
+    found = [] if query is None else find(tx, index, chat, query)
+    results = [_result(tx, index, hit, query) for hit in _one_per_output(found)[:SEARCH_MAX_RESULTS] if query]
+    return FileSearch(chat=chat, results=results)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A file that matched, `by` its name or its content."""
+
+    file: FileRecord
+    by: str
+
+
+def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> list[Hit]:
+    """Every file of the chat that matches, best first."""
+    known = {record.path: record for record in files.all(tx, chat) if not grammar.is_scratch(record.path)}
+    barred = index.excluded(tx, chat, query)
+    barred |= {path for path, record in known.items() if _any(grammar.is_excluded, query, record)}
+    named = [path for path, record in known.items() if path not in barred and _any(grammar.has_terms, query, record)]
+    ranked = [path for path, _ in index.find(tx, chat, query, limit=len(known)) if path in known]
+    content = [path for path in ranked if path not in barred and path not in set(named)]
+    return [Hit(known[path], "name") for path in named] + [Hit(known[path], "content") for path in content]
+
+
+def _any(test: Callable[[grammar.Query, str], bool], query: grammar.Query, record: FileRecord) -> bool:
+    """A renamed file answers to both of its names."""
+    return any(test(query, name) for name in (record.file_name, record.name) if name)
+
+
+def _one_per_output(hits: Iterable[Hit]) -> list[Hit]:
+    """A typed output answers once, as the file within it that matched best."""
+    seen: set[str] = set()
+    kept = []
+    for hit in hits:
+        output = hit.file.output_id or f"path:{hit.file.path}"
+        if output not in seen:
+            seen.add(output)
+            kept.append(hit)
+    return kept
+
+
+def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
+    entry = hit.file.public()
+    passages: list[list[tuple[str, bool]]] = []
+    if hit.by == "content":
+        passages = grammar.snippets(query, index.text(tx, hit.file.chat, hit.file.path), SNIPPETS_PER_MATCH)
+    return SearchResult(
+        id=entry.id,
+        path=entry.path,
+        file_name=entry.file_name,
+        name=entry.name,
+        kind=entry.kind,
+        media_type=entry.media_type,
+        size_bytes=entry.size_bytes,
+        updated_at=entry.updated_at,
+        match=hit.by,
+        snippets=[[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages],
+    )
+
+
+def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
+    stem, dot, ending = file_name.rpartition(".")
+    stem, ending = (stem, dot + ending) if stem else (file_name, "")
+    number, path = 1, UPLOADS + file_name
+    while occupied(path):
+        number += 1
+        path = f"{UPLOADS}{stem}-{number}{ending}"
+    return path

@@ -1,0 +1,122 @@
+"""Tool jobs: submitted, read, cancelled; and what a worker does with them (contract §5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.actions import chats
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files, jobs, replays
+from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.replays import Address
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+from agentsvc_nb.wire.times import utc_day
+from agentsvc_nb.wire.tools import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """A validated submit. `idempotency_key` is None for tools that do not deduplicate."""
+
+    tool: str
+    family: str
+    input: dict[str, Any]
+    where: Where
+    received_at: int
+    idempotency_key: str | None = None
+
+
+def submit(tx: Tx, key: KeyRecord, given: Submit, now: int) -> tuple[JobRecord, bool]:
+    """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
+    is `idempotency_conflict`."""
+    address = _address(key.account, given)
+    original = jobs.get(tx, replays.recall(tx, address) or "") if address else None
+    if original is not None and given.where.chat == "new":
+        return original, False  # the address of the first submit, sent again
+    chat = chats.resolve(tx, given.where, key.account, now, shared=True)
+    if original is not None:
+        if original.chat != chat.id:
+            raise Fail("idempotency_conflict")
+        return original, False
+    record = insert(tx, key.account, key.id, chat.id, None, given, now)
+    if address:
+        replays.remember(tx, address, record.job_id)
+    return record, True
+
+
+def insert(tx: Tx, account: str, key_id: str, chat: str, run_id: str | None, given: Submit, now: int) -> JobRecord:
+    """A queued job, of a run when `run_id` is given."""
+    return jobs.insert(
+        tx,
+        job_id=ids.new("job"),
+        account=account,
+        key_id=key_id,
+        chat=chat,
+        run_id=run_id,
+        tool=given.tool,
+        family=given.family,
+        input=given.input,
+        now=now,
+    )
+
+
+def get(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
+    """The job, looked up in its chat (spec.md "Job and tool submission rules")."""
+    chat = chats.known(tx, where, account)
+    record = jobs.get(tx, job_id)
+    if record is None or record.account != account or chat is None or record.chat != chat.id:
+        raise Fail("job_not_found")
+    return record
+
+
+def result(tx: Tx, account: str, job_id: str, where: Where) -> Job:
+    """The job with its files, or its data. Raises `job_not_finished`."""
+    record = get(tx, account, job_id, where)
+    if record.ended_at is None:
+        raise Fail("job_not_finished", f"The job is {record.status}.")
+    answer = record.public()
+    answer.kind = record.kind
+    if record.kind == "files":
+        answer.files = [file.public() for file in files.of_job(tx, job_id)]
+    return answer
+
+
+def cancel(tx: Tx, account: str, job_id: str, where: Where, now: int) -> JobRecord:
+    """Ask a job to stop; safe to repeat."""
+    record = get(tx, account, job_id, where)
+    return stop(tx, record, now)
+
+
+def stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
+    """A queued job ends here, a running one when its tool has stopped."""
+    if record.status == "queued":
+        return jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
+    return jobs.cancelling(tx, record.job_id) or record
+
+
+def recover(tx: Tx, now: int) -> list[JobRecord]:
+    """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
+
+    A job that belonged to a run is ended too: the run, resumed, submits its own.
+    """
+    waiting = []
+    for record in jobs.active(tx):
+        if record.status == "cancelling" or record.run_id is not None:
+            jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
+        elif record.attempt > RESTARTS_MAX:
+            error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+            jobs.finish(tx, record.job_id, record.attempt, JobEnding("failed", [], error=error), now)
+        else:
+            waiting.append(record)
+    return waiting
+
+
+def _address(account: str, given: Submit) -> Address | None:
+    if given.idempotency_key is None:
+        return None
+    return Address(account, given.family, "", utc_day(given.received_at), given.idempotency_key)

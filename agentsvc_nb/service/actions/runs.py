@@ -1,0 +1,169 @@
+"""Runs: started, read, cancelled; and what a worker does with them (contract §2, §3).
+
+Each function is one use case and runs in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsvc_nb.service.actions import chats, files
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.records import replays, runs
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.replays import Address
+from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.events import EventPage
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+from agentsvc_nb.wire.times import utc_day
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A validated start. `received_at` (ms) fixes the UTC day of its key; `model` is the one that will answer."""
+
+    message: str
+    where: Where
+    model: str
+    received_at: int
+    output_config: dict[str, Any] | None = None
+    contents: Sequence[Content] = field(default_factory=tuple)
+    idempotency_key: str | None = None
+
+
+def start(tx: Tx, index: Index, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
+    """The run, and whether it is new: an Idempotency-Key seen today gives the original, whatever else changed.
+
+    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, and
+    `agent_run_rejected` with the `activeRunId` when the chat has an active turn.
+    """
+    address = _address(key.account, given)
+    if address and (original := replays.recall(tx, address)):
+        record = runs.get(tx, original)
+        assert record is not None
+        return record, False
+    chat = chats.resolve(tx, given.where, key.account, now, shared=False)
+    if busy := runs.active_of_chat(tx, chat.id):
+        raise Fail("agent_run_rejected", top={"activeRunId": busy.run_id})
+    record = _insert(tx, key, given, chat.id, chat.project, now)
+    files.attach(tx, index, chat.id, given.contents, now)
+    if address:
+        replays.remember(tx, address, record.run_id)
+    return record, True
+
+
+def get(tx: Tx, account: str, run_id: str) -> RunRecord:
+    if not ids.is_run(run_id):
+        raise Fail("invalid_run_id")
+    record = runs.get_of_account(tx, run_id.lower(), account)
+    if record is None:
+        raise Fail("run_not_found")
+    return record
+
+
+def page(tx: Tx, run_id: str, status: str, after: int, limit: int) -> EventPage:
+    found = runs.events(tx, run_id, after, limit + 1)
+    shown = found[:limit]
+    return EventPage(
+        data=shown, next_after=shown[-1].id if shown else after, has_more=len(found) > limit, status=status
+    )
+
+
+def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecord:
+    """Ask a run to stop: a queued one ends here, a running one when its agent has stopped. Safe to repeat."""
+    record = get(tx, account, run_id)
+    if record.status == "queued":
+        return finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
+    if changed := runs.cancelling(tx, record.run_id):
+        _announce(tx, changed, now)
+        return changed
+    return record
+
+
+def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    """Begin a queued run; None when it is no longer queued."""
+    record = runs.claim(tx, run_id, now)
+    if record is None:
+        return None
+    _announce(tx, record, now)
+    runs.checkpoint(tx, run_id, record.attempt, {})
+    return runs.get(tx, run_id)
+
+
+def resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
+    """Take a run over at its last checkpoint: what was said since no longer counts (contract §3)."""
+    record = runs.resume(tx, run_id, attempt)
+    if record is not None:
+        payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
+        runs.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+    return record
+
+
+def recover(tx: Tx, origin: str, now: int) -> list[RunRecord]:
+    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again."""
+    waiting = []
+    for record in runs.active(tx):
+        if record.status == "cancelling":
+            finish(tx, record.run_id, record.attempt, _used_so_far(record, Ending("cancelled")), origin, now)
+        elif record.restarts >= RESTARTS_MAX:
+            ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
+            finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+        else:
+            runs.restarted(tx, record.run_id)
+            waiting.append(record)
+    return waiting
+
+
+def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
+    """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
+    record = runs.finish(tx, run_id, attempt, ending, now)
+    if record is not None:
+        _announce(tx, record, now, ending=True)
+        payload = {"run": record.public(origin).model_dump()}
+        runs.append(tx, run_id, attempt, "run.ended", payload, now, ending=True)
+    return record
+
+
+def _insert(tx: Tx, key: KeyRecord, given: Start, chat: str, project: str | None, now: int) -> RunRecord:
+    run_id = ids.new_run()
+    runs.insert(
+        tx,
+        run_id=run_id,
+        account=key.account,
+        key_id=key.id,
+        chat=chat,
+        project=project,
+        message=given.message,
+        output_config=given.output_config,
+        model=given.model,
+        now=now,
+    )
+    record = runs.get(tx, run_id)
+    assert record is not None
+    _announce(tx, record, now)
+    return record
+
+
+def _announce(tx: Tx, record: RunRecord, now: int, *, ending: bool = False) -> None:
+    payload = {"status": record.status}
+    runs.append(tx, record.run_id, record.attempt, "run.status", payload, now, ending=ending)
+
+
+def _address(account: str, given: Start) -> Address | None:
+    if given.idempotency_key is None:
+        return None
+    where = json.dumps([given.where.chat, given.where.session, given.where.project])
+    return Address(account, "run", where, utc_day(given.received_at), given.idempotency_key)
+
+
+def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
+    """What the last checkpoint counted still counts."""
+    counted = (record.checkpoint or {}).get("counted", {})
+    return Ending(ending.status, last_error=ending.last_error, last_error_message=ending.last_error_message, **counted)

@@ -1,0 +1,102 @@
+"""The service assembled: engines, workers and routes (docs/architecture.md, "The service")."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp
+
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.http.backend import Backend
+from agentsvc_nb.service.http.edge import Edge
+from agentsvc_nb.service.http.guard import unknown_path
+from agentsvc_nb.service.http.routing import routes
+from agentsvc_nb.service.ports import Agent
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.agents import choose
+from agentsvc_nb.service.work.jobs import JobRunner
+from agentsvc_nb.service.work.runs import RunRunner
+from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.service.work.tools.catalog import tools
+
+DATABASE = "service.sqlite3"
+
+
+class Live:
+    """The running service, as `app.state.service`: what `serve` asks of it."""
+
+    def __init__(self, backend: Backend, database: SqliteDatabase) -> None:
+        self.backend = backend
+        self.edge: Edge | None = None
+        self._database = database
+
+    @property
+    def busy(self) -> bool:
+        """A run or job is active, or a stream or request is open."""
+        return (
+            self.backend.runs.crew.busy or self.backend.jobs.crew.busy or (self.edge is not None and self.edge.open > 0)
+        )
+
+    def idle_seconds(self) -> float:
+        """Seconds since the last request, 0 while busy."""
+        return 0.0 if self.busy or self.edge is None else time.monotonic() - self.edge.last_seen
+
+    def stop(self) -> None:
+        """Let open streams end, so that the server need not wait for them."""
+        self.backend.storage.signals.stop()
+
+    async def start(self) -> None:
+        """Open the store and take up what a dead server left. The caller holds the data folder's lock."""
+        self._database.open()
+        self.backend.blobs.sweep_incoming()
+        await self.backend.jobs.recover()
+        await self.backend.runs.recover()
+
+    async def close(self) -> None:
+        """Stop the work, leaving it for recovery."""
+        self.stop()
+        await self.backend.runs.crew.stop()
+        await self.backend.jobs.crew.stop()
+        self._database.close()
+
+
+def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Agent | None = None) -> Starlette:
+    """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use, and
+    `agent` replaces the one that the settings' model names."""
+    live = _assemble(settings, instance, origin, agent or choose(settings.model))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await live.start()
+        try:
+            yield
+        finally:
+            await live.close()
+
+    def edge(app: ASGIApp) -> Edge:
+        live.edge = Edge(app)
+        return live.edge
+
+    app = Starlette(
+        routes=routes(), middleware=[Middleware(edge)], exception_handlers={404: unknown_path}, lifespan=lifespan
+    )
+    app.router.redirect_slashes = False
+    app.state.service = live
+    return app
+
+
+def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> Live:
+    database = SqliteDatabase(settings.data / DATABASE)
+    blobs = LocalBlobs(settings.data / "blobs")
+    storage = Storage(database, blobs, FtsIndex(), SystemClock(), Signals(), origin)
+    catalog = tools(settings.model, settings.data)
+    job_runner = JobRunner(storage, catalog)
+    run_runner = RunRunner(storage, agent, catalog, job_runner)
+    return Live(Backend(instance, settings, storage, blobs, catalog, run_runner, job_runner), database)

@@ -1,0 +1,80 @@
+"""File contents, content-addressed in a folder: `ab/cd/<sha256>`.
+
+A blob is written to a temporary file in the same folder and renamed when its hash is known, so that a half-written
+one is never found; the row that names it is committed afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+HEAD_BYTES = 512
+"""So much of the beginning is kept in memory, to recognise the content."""
+
+
+class LocalBlobs:
+    """A folder of blobs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._incoming = root / "incoming"
+        self._incoming.mkdir(parents=True, exist_ok=True)
+
+    def create(self) -> NewBlob:
+        return NewBlob(self, self._incoming)
+
+    def put(self, data: bytes) -> NewBlob:
+        """Store `data` whole."""
+        blob = self.create()
+        blob.write(data)
+        blob.keep()
+        return blob
+
+    def path(self, sha256: str) -> Path:
+        return self._root / sha256[:2] / sha256[2:4] / sha256
+
+    def sweep_incoming(self) -> None:
+        """Remove what a killed server left half-written. Only under the data folder's lock."""
+        for left in self._incoming.iterdir():
+            left.unlink(missing_ok=True)
+
+
+class NewBlob:
+    """A blob being written: `write`, then `keep` or `discard`."""
+
+    def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
+        self._blobs = blobs
+        handle, name = tempfile.mkstemp(dir=folder)
+        self._path = Path(name)
+        self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self._digest = hashlib.sha256()
+        self.head = b""
+        self.size_bytes = 0
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._digest.update(data)
+        self.size_bytes += len(data)
+        if len(self.head) < HEAD_BYTES:
+            self.head += data[: HEAD_BYTES - len(self.head)]
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def keep(self) -> None:
+        """Make it a blob. Blocking (fsync): call it in a thread for large files."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        target = self._blobs.path(self.sha256)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(self._path, target)
+
+    def discard(self) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)

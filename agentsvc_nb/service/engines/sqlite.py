@@ -1,0 +1,176 @@
+"""SQLite under asyncio: one writer thread with group commit, readers apart.
+
+WAL, so that `agentsvc keys` may write beside the running server; BEGIN IMMEDIATE always, because a transaction that
+upgrades from reading to writing fails when another process wrote meanwhile. See docs/decisions/0004-sqlite.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from importlib import resources
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from agentsvc_nb.service.ports import Row, Tx
+
+T = TypeVar("T")
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_MS = 10_000
+GROUP_MAX = 200
+
+
+class SchemaTooNew(Exception):
+    """The data folder was written by a newer version."""
+
+
+class SqliteTx:
+    """`ports.Tx` over one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]:
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, /, **params: Any) -> Row | None:
+        cursor = self._connection.execute(sql, params)
+        row: Row | None = cursor.fetchone()
+        cursor.close()  # an UPDATE ... RETURNING left open would keep its statement busy at COMMIT
+        return row
+
+    def run(self, sql: str, /, **params: Any) -> int:
+        return self._connection.execute(sql, params).rowcount
+
+
+class SqliteDatabase:
+    """`ports.Database` on one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._readers = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._writer: threading.Thread | None = None
+
+    def open(self) -> SqliteDatabase:
+        """Create or check the schema and start writing. Raises `SchemaTooNew`."""
+        connection = self._connect()
+        _prepare(connection)
+        self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
+        self._writer.start()
+        return self
+
+    def close(self) -> None:
+        """Finish what is queued, then close every connection."""
+        if self._writer is not None:
+            self._jobs.put(None)
+            self._writer.join()
+            self._writer = None
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+
+    async def write(self, use: Callable[[Tx], T]) -> T:
+        return await asyncio.wrap_future(self._submit(use))
+
+    def write_now(self, use: Callable[[Tx], T]) -> T:
+        """`write` for the command line, where there is no event loop."""
+        return self._submit(use).result()
+
+    def read(self, use: Callable[[Tx], T]) -> T:
+        connection = getattr(self._readers, "connection", None)
+        if connection is None:
+            connection = self._readers.connection = self._connect()
+        connection.execute("BEGIN")
+        try:
+            return use(SqliteTx(connection))
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _submit(self, use: Callable[[Tx], T]) -> Future[T]:
+        job = _Job(use)
+        self._jobs.put(job)
+        return job.done
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        connection.row_factory = _as_dict
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        self._connections.append(connection)
+        return connection
+
+    def _write_loop(self, connection: sqlite3.Connection) -> None:
+        while (job := self._jobs.get()) is not None:
+            batch = [job]
+            while len(batch) < GROUP_MAX and not self._jobs.empty():
+                if (job := self._jobs.get()) is None:
+                    self._jobs.put(None)
+                    break
+                batch.append(job)
+            _commit(connection, batch)
+
+
+class _Job(Generic[T]):
+    def __init__(self, use: Callable[[Tx], T]) -> None:
+        self.use = use
+        self.done: Future[T] = Future()
+        self.outcome: tuple[T | None, BaseException | None] = (None, None)
+
+    def attempt(self, connection: sqlite3.Connection) -> None:
+        """Run within the group's transaction; a failure undoes this job alone."""
+        connection.execute("SAVEPOINT job")
+        try:
+            self.outcome = (self.use(SqliteTx(connection)), None)
+        except BaseException as error:
+            connection.execute("ROLLBACK TO job")
+            self.outcome = (None, error)
+        connection.execute("RELEASE job")
+
+    def settle(self, failure: BaseException | None = None) -> None:
+        result, error = self.outcome
+        if not self.done.set_running_or_notify_cancel():
+            return
+        if failure or error:
+            self.done.set_exception(failure or error)
+        else:
+            self.done.set_result(result)  # type: ignore[arg-type]
+
+
+def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for job in batch:
+            job.attempt(connection)
+        connection.execute("COMMIT")
+    except BaseException as error:  # a full disk, a lock held too long: nobody's work is committed
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        for job in batch:
+            job.settle(error)
+    else:
+        for job in batch:
+            job.settle()
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    version: int = connection.execute("PRAGMA user_version").fetchone()["user_version"]
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"The data folder has schema {version}, and this version knows {SCHEMA_VERSION}: "
+            "upgrade agentsvc-nb, or use another folder (--data)."
+        )
+    here = resources.files("agentsvc_nb.service.engines")
+    for name in ("schema.sql", "fts.sql"):
+        connection.executescript(here.joinpath(name).read_text())
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
+    return {column[0]: value for column, value in zip(cursor.description, values, strict=True)}

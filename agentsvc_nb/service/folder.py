@@ -1,0 +1,111 @@
+"""The data folder: what lies where, who may read it, and who holds it (contract §8, "the lock is the truth")."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+
+class FolderHeld(Exception):
+    """Another server holds the folder."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a server says of itself in `ready.json` once it answers requests (contract §8)."""
+
+    instance: str
+    base_url: str
+    pid: int
+    version: str
+    settings_hash: str
+    sign_in_url: str = field(repr=False)  # it carries the sign-in token
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def read(cls, path: Path) -> Ready | None:
+        """The record at `path`; None when there is none, or none that can be read."""
+        try:
+            record = json.loads(path.read_bytes())
+            ready = cls(**{each.name: record[each.name] for each in fields(cls)})
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return ready if isinstance(ready.base_url, str) and isinstance(ready.pid, int) else None
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """One service's folder. Only the server that holds its lock writes `ready`, `key` and `port`."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
+    def ready(self) -> Path:
+        return self.path / "ready.json"
+
+    @property
+    def key(self) -> Path:
+        """The embedded account's key: here and nowhere else."""
+        return self.path / "key"
+
+    @property
+    def database(self) -> Path:
+        return self.path / "service.sqlite3"
+
+    @property
+    def port(self) -> Path:
+        """The port last listened on, so that addresses people noted stay good over a restart."""
+        return self.path / "port"
+
+    @property
+    def log(self) -> Path:
+        """What a server says that was started without a terminal."""
+        return self.path / "serve.log"
+
+    def make(self) -> None:
+        """Create the folder if need be, for this user alone. Raises `OSError`."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+
+    def last_port(self) -> int:
+        """The port of the last server, or 0 when there was none."""
+        try:
+            return int(self.port.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold the folder's lock. Raises `FolderHeld` when another process does."""
+        from filelock import FileLock, Timeout  # 60 ms that those who only look need not wait for
+
+        try:
+            lock = FileLock(self.lock).acquire(blocking=False)
+        except Timeout:
+            raise FolderHeld(f"Another server holds {self.path}: `agentsvc status` shows it.") from None
+        with lock:
+            yield
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace `path` in one step by a file that only this user can read (0600). Raises `OSError`."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,65 @@
+"""What the handlers work with, and one call of one route."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.ports import Tool, Tx
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.jobs import JobRunner
+from agentsvc_nb.service.work.runs import RunRunner
+from agentsvc_nb.service.work.storage import Storage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The service behind the routes."""
+
+    instance: str
+    settings: Settings
+    storage: Storage
+    blobs: LocalBlobs
+    tools: Mapping[str, Tool]
+    runs: RunRunner
+    jobs: JobRunner
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that passed authentication and scope. `received_at` in ms; `key` is None on open routes."""
+
+    request: Request
+    backend: Backend
+    received_at: int
+    known_key: KeyRecord | None
+
+    @property
+    def key(self) -> KeyRecord:
+        assert self.known_key is not None, "the route is open"
+        return self.known_key
+
+    @property
+    def now(self) -> int:
+        return self.backend.storage.clock.now()
+
+    def path(self, name: str) -> str:
+        value: str = self.request.path_params[name]
+        return value
+
+    def read(self, use: Callable[[Tx], T]) -> T:
+        return self.backend.storage.db.read(use)
+
+    async def write(self, use: Callable[[Tx], T]) -> T:
+        return await self.backend.storage.db.write(use)
+
+
+Handler = Callable[[Call], Awaitable[Response]]

@@ -1,0 +1,86 @@
+"""Request bodies: JSON objects and the fields of a start, each wrong one answered by its own code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.requests import Request
+
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.chats import check as check_where
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.rules import schemas
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REQUEST_SLACK_BYTES
+
+Document = dict[str, Any]
+
+
+async def read_object(request: Request) -> Document:
+    """The JSON object of the body; keys with null are absent (contract §1)."""
+    received = bytearray()
+    async for chunk in request.stream():
+        received += chunk
+        if len(received) > REQUEST_SLACK_BYTES:
+            raise Fail("attachment_too_large", "A JSON body may hold 1 MiB; send files as multipart.")
+    return parse_object(bytes(received))
+
+
+def parse_object(data: bytes) -> Document:
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        raise Fail("invalid_json", "The body is not JSON.") from None
+    if not isinstance(document, dict):
+        raise Fail("invalid_json", "The body is JSON, but not an object.")
+    return {name: value for name, value in document.items() if value is not None}
+
+
+def message(document: Document) -> str:
+    value = document.get("message")
+    if not isinstance(value, str) or not value.strip():
+        raise Fail("message_required")
+    return value
+
+
+def where(document: Document, *, new_allowed: bool = False) -> Where:
+    """`chat`, `project` and `session`, well formed."""
+    given = Where(*(document.get(name) for name in ("chat", "project", "session")))
+    check_where(given, new_allowed=new_allowed)
+    session = given.session
+    if session is not None and not (isinstance(session, str) and 0 < len(session) <= 200):
+        raise Fail("invalid_json", "`session` must be a text of 1 to 200 characters.")
+    return given
+
+
+def sync(document: Document) -> bool:
+    value = document.get("sync", False)
+    if not isinstance(value, bool):
+        raise Fail("invalid_sync")
+    return value
+
+
+def check_on_busy(document: Document) -> None:
+    if document.get("on_busy", "reject") != "reject":
+        raise Fail("invalid_on_busy")
+
+
+async def output_config(document: Document) -> Document | None:
+    config = document.get("output_config")
+    if config is None:
+        return None
+    if fault := await asyncio.to_thread(schemas.fault, config):
+        raise Fail("invalid_output_config", fault)
+    checked: Document = config
+    return checked
+
+
+def file_ids(document: Document, files: int) -> list[str]:
+    """The staged files to attach, beside `files` sent along."""
+    value = document.get("file_ids", [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Fail("invalid_json", "`file_ids` must be a list of upload ids.")
+    if len(value) + files > ATTACHMENTS_MAX:
+        raise Fail("too_many_attachments")
+    return value

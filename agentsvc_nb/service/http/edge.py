@@ -1,0 +1,78 @@
+"""What every request passes first: its id, the count of open requests, and the end of refused uploads.
+
+After an early answer (a 401, a 413) the client may still be sending. Closing at once would reset the connection and
+lose the answer, so the rest is read and discarded for up to 2 s or 64 MB (contract §1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
+
+
+class Edge:
+    """ASGI middleware; knows how many requests are open and since when none is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.open = 0
+        self.last_seen = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self.open += 1
+        try:
+            exchange = _Exchange(scope, receive, send)
+            await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            self.open -= 1
+            self.last_seen = time.monotonic()
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        self._receive = receive
+        self._send = send
+        self._request_id = f"req_{secrets.token_hex(12)}"
+        scope.setdefault("state", {})["request_id"] = self._request_id
+        self._unread = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
+        self._sending = headers.get("expect", "").lower() != "100-continue"
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if not message.get("more_body", False):
+            self._unread = False
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            if self._unread:
+                headers["Connection"] = "close"
+        elif not message.get("more_body", False) and self._unread and self._sending:
+            await self._send({**message, "more_body": True})
+            await self._discard()
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+    async def _discard(self) -> None:
+        left = DISCARD_BYTES
+        try:
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while self._unread and left > 0:
+                    left -= len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            return

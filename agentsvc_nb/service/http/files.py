@@ -1,0 +1,83 @@
+"""Files over HTTP (contract §4)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import FileResponse, Response
+
+from agentsvc_nb.service.actions import chats
+from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import bodies, parameters
+from agentsvc_nb.service.http.answers import answer
+from agentsvc_nb.service.http.backend import Call
+from agentsvc_nb.service.http.multipart import Rules, is_multipart, read_form
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records.files import UploadRecord
+from agentsvc_nb.wire.files import StagedFiles
+from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
+
+
+async def upload(call: Call) -> Response:
+    """Stage files; with `chat_id` also put them into that chat."""
+    chat = call.request.query_params.get("chat_id")
+    if chat is not None:
+        call.read(lambda tx: chats.of_account(tx, chat, call.key.account))
+    if not is_multipart(call.request):
+        raise Fail("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
+    rules = Rules("file_too_large", "too_many_files", call.backend.settings.max_file_bytes)
+    form = await read_form(call.request, call.backend.blobs, rules)
+    if not form.files:
+        raise Fail("invalid_multipart", "The upload holds no file; send them in the field `files`.")
+    await form.keep()
+    storage = call.backend.storage
+    contents = [await storage.describe(name, blob) for name, blob in form.files]
+    account, now, ttl_ms = call.key.account, call.now, int(call.backend.settings.upload_ttl_seconds * 1000)
+
+    def use(tx: Tx) -> list[UploadRecord]:
+        if chat is not None:
+            actions.put_uploads(tx, storage.index, chat, contents, now)
+        return actions.stage(tx, account, contents, now, ttl_ms)
+
+    staged = await call.write(use)
+    return answer(StagedFiles(files=[record.public() for record in staged]))
+
+
+async def list_(call: Call) -> Response:
+    chat, account = parameters.text(call, "chat_id"), call.key.account
+    after = call.request.query_params.get("after", "")
+    limit = parameters.integer(call, "limit", PAGE_MAX, 1, PAGE_MAX)
+    return answer(call.read(lambda tx: actions.page(tx, account, chat, after, limit)))
+
+
+async def search(call: Call) -> Response:
+    chat, q, account = parameters.text(call, "chat_id"), parameters.text(call, "q"), call.key.account
+    if len(q) > QUERY_MAX_CHARS:
+        raise Fail("invalid_query", f"`q` must have 1 to {QUERY_MAX_CHARS} characters.", param="q")
+    index = call.backend.storage.index
+    found = await asyncio.to_thread(call.read, lambda tx: actions.search(tx, index, account, chat, q))
+    return answer(found)
+
+
+async def download(call: Call) -> Response:
+    """The bytes; Starlette answers `Range` and `If-Range`."""
+    chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
+    record = call.read(lambda tx: actions.get(tx, account, chat, path))
+    headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
+    return FileResponse(
+        call.backend.blobs.path(record.sha256),
+        media_type=record.media_type,
+        filename=record.file_name,
+        content_disposition_type="attachment",
+        headers=headers,
+    )
+
+
+async def rename(call: Call) -> Response:
+    chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
+    name = (await bodies.read_object(call.request)).get("name")
+    if name is not None and not (isinstance(name, str) and 0 < len(name.strip()) <= 200):
+        raise Fail("invalid_json", "`name` must be a text of 1 to 200 characters, or null.")
+    record = await call.write(lambda tx: actions.rename(tx, account, chat, path, name))
+    return answer(record.public())

@@ -1,0 +1,70 @@
+"""One path of the service: method, authentication and scope, then the handler; every failure becomes an envelope."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http.backend import Backend, Call, Handler
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.wire.routes import Route
+
+log = logging.getLogger(__name__)
+
+
+class GuardedPath:
+    """The routes of one path, by method."""
+
+    def __init__(self, methods: Mapping[str, tuple[Route, Handler]]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._respond(request, scope["app"].state.service.backend)
+        except ClientDisconnect:
+            return
+        except Fail as fail:
+            response = refusal(fail)
+        except Exception:
+            log.exception("%s %s failed (%s)", request.method, request.url.path, request.state.request_id)
+            response = refusal(Fail("internal_error"))
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request, backend: Backend) -> Response:
+        received_at = backend.storage.clock.now()
+        found = self._methods.get("GET" if request.method == "HEAD" else request.method)
+        if found is None:
+            raise Fail("method_not_allowed", headers={"Allow": ", ".join(sorted(self._methods))})
+        route, handler = found
+        key = _authenticate(request, backend, route) if route.access == "key" else None
+        return await handler(Call(request, backend, received_at, key))
+
+
+def _authenticate(request: Request, backend: Backend, route: Route) -> KeyRecord:
+    secret = _secret(request)
+    if not secret:
+        raise Fail("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
+    key = backend.storage.db.read(lambda tx: keys.find(tx, secret))
+    if key.scopes and not route.scopes & set(key.scopes):
+        needed = " or ".join(sorted(route.scopes))
+        raise Fail("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
+    return key
+
+
+def _secret(request: Request) -> str:
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return secret.strip()
+    return request.headers.get("x-api-key", "").strip()
+
+
+async def unknown_path(request: Request, error: Exception) -> Response:
+    return refusal(Fail("not_found", f"No such path: {request.url.path[:200]}"))

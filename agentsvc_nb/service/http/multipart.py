@@ -1,0 +1,175 @@
+"""Multipart bodies, straight to disk: each file is hashed while it is written, and never whole in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.rules import media_types
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REQUEST_SLACK_BYTES
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is refused, and by which code: staging and runs differ (spec.md "Status codes")."""
+
+    too_large: str
+    too_many: str
+    max_file_bytes: int
+
+    @property
+    def max_request_bytes(self) -> int:
+        return ATTACHMENTS_MAX * self.max_file_bytes + REQUEST_SLACK_BYTES
+
+
+@dataclass(slots=True)
+class Form:
+    """What a multipart body held: small fields in memory, files as blobs not yet kept."""
+
+    fields: dict[str, bytes] = field(default_factory=dict)
+    files: list[tuple[str, NewBlob]] = field(default_factory=list)
+
+    def discard(self) -> None:
+        for _, blob in self.files:
+            blob.discard()
+
+    async def keep(self) -> None:
+        for _, blob in self.files:
+            await asyncio.to_thread(blob.keep)
+
+
+def is_multipart(request: Request) -> bool:
+    return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
+def check_length(request: Request, rules: Rules) -> None:
+    """Refuse a body that is too large before it is read."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > rules.max_request_bytes:
+        raise Fail(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+
+
+async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> Form:
+    """Parse the body. Raises `invalid_multipart` and what `rules` name; nothing is left on disk then."""
+    check_length(request, rules)
+    reader = _Reader(blobs, rules)
+    try:
+        await _feed(request, reader, rules)
+        reader.check_finished()
+    except BaseException:
+        reader.discard()
+        raise
+    return reader.form
+
+
+async def _feed(request: Request, reader: _Reader, rules: Rules) -> None:
+    _, options = parse_options_header(request.headers.get("content-type", ""))
+    boundary = options.get(b"boundary")
+    if not boundary:
+        raise Fail("invalid_multipart", "The Content-Type has no boundary.")
+    received = 0
+    try:
+        parser = MultipartParser(boundary, reader.callbacks())
+        async for chunk in request.stream():
+            received += len(chunk)
+            if received > rules.max_request_bytes:
+                raise Fail(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+            parser.write(chunk)
+        parser.finalize()
+    except MultipartParseError as error:
+        raise Fail("invalid_multipart", f"The multipart body cannot be read: {error}") from None
+
+
+class _Reader:
+    """Callbacks of the parser; one part at a time."""
+
+    def __init__(self, blobs: LocalBlobs, rules: Rules) -> None:
+        self.form = Form()
+        self._blobs = blobs
+        self._rules = rules
+        self._header = b""
+        self._value = b""
+        self._disposition = b""
+        self._name = ""
+        self._file_name = ""
+        self._blob: NewBlob | None = None
+        self._field = bytearray()
+        self._finished = False
+
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._part_begin,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._part_data,
+            "on_part_end": self._part_end,
+            "on_end": self._end,
+        }
+
+    def check_finished(self) -> None:
+        if not self._finished:
+            raise Fail("invalid_multipart", "The multipart body ends before its last boundary.")
+
+    def discard(self) -> None:
+        if self._blob is not None:
+            self._blob.discard()
+        self.form.discard()
+
+    def _part_begin(self) -> None:
+        self._disposition, self._blob, self._field = b"", None, bytearray()
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header = self._value = b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        self._name = options.get(b"name", b"").decode("utf-8", "replace")
+        if b"filename" not in options:
+            return
+        if len(self.form.files) >= ATTACHMENTS_MAX:
+            raise Fail(self._rules.too_many)
+        self._file_name = media_types.safe_name(options[b"filename"].decode("utf-8", "replace"))
+        self._blob = self._blobs.create()
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._blob is None:
+            self._field += data[start:end]
+            if len(self._field) > REQUEST_SLACK_BYTES:
+                raise Fail("invalid_multipart", "A form field is larger than 1 MiB.")
+            return
+        if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
+            limit = self._rules.max_file_bytes
+            raise Fail(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
+        self._blob.write(data[start:end])
+
+    def _part_end(self) -> None:
+        if self._blob is None:
+            self.form.fields[self._name] = bytes(self._field)
+            return
+        if media_types.is_audio_or_video(self._blob.head):
+            raise Fail("unsupported_attachment", f"{self._file_name!r} is audio or video.")
+        self.form.files.append((self._file_name, self._blob))
+        self._blob = None
+
+    def _end(self) -> None:
+        self._finished = True

@@ -1,0 +1,39 @@
+"""Routes by name to their handlers: the rows of `wire.routes` that are built."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+from starlette.routing import Route as StarletteRoute
+
+from agentsvc_nb.service.http import files, runs, service, tools
+from agentsvc_nb.service.http.backend import Handler
+from agentsvc_nb.service.http.guard import GuardedPath
+from agentsvc_nb.wire.routes import ROUTES, Route
+
+HANDLERS: dict[str, Handler] = {
+    "runs.start": runs.start,
+    "runs.get": runs.get,
+    "runs.events": runs.events,
+    "runs.cancel": runs.cancel,
+    "files.upload": files.upload,
+    "files.list": files.list_,
+    "files.search": files.search,
+    "files.download": files.download,
+    "files.rename": files.rename,
+    "tools.list": tools.list_,
+    "tools.describe": tools.describe,
+    "jobs.submit": tools.submit,
+    "jobs.status": tools.status,
+    "jobs.result": tools.result,
+    "jobs.cancel": tools.cancel,
+    "service.health": service.health,
+}
+
+
+def routes() -> list[BaseRoute]:
+    """One Starlette route a path, so that a wrong method is answered with every method that is right."""
+    by_path: dict[str, dict[str, tuple[Route, Handler]]] = {}
+    for name, handler in HANDLERS.items():
+        route = ROUTES[name]
+        by_path.setdefault(route.path, {})[route.method] = (route, handler)
+    return [StarletteRoute(path, GuardedPath(methods)) for path, methods in by_path.items()]

@@ -1,0 +1,117 @@
+"""Runs over HTTP (spec.md "POST /runs"; contract §2)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from agentsvc_nb.service.actions import files as file_actions
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.actions.runs import Start
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import bodies, parameters, sse
+from agentsvc_nb.service.http.answers import answer
+from agentsvc_nb.service.http.backend import Call
+from agentsvc_nb.service.http.multipart import Form, Rules, check_length, is_multipart, read_form
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.work.agents import scripted
+from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
+from agentsvc_nb.wire.runs import TERMINAL
+
+
+async def start(call: Call) -> Response:
+    rules = Rules("attachment_too_large", "too_many_attachments", call.backend.settings.max_file_bytes)
+    form = Form()
+    try:
+        if is_multipart(call.request):
+            form = await read_form(call.request, call.backend.blobs, rules)
+            document = bodies.parse_object(form.fields.get("payload", b""))
+        else:
+            check_length(call.request, rules)
+            document = await bodies.read_object(call.request)
+        given = await _given(call, document, form)
+    except BaseException:
+        form.discard()
+        raise
+    key, index, now = call.key, call.backend.storage.index, call.now
+    record, new = await call.write(lambda tx: actions.start(tx, index, key, given, now))
+    if new:
+        call.backend.runs.wake(record.run_id)
+    if bodies.sync(document):
+        record = await _hold(call, record)
+    return _started(call, record)
+
+
+async def get(call: Call) -> Response:
+    return answer(_record(call).public(call.backend.storage.origin))
+
+
+async def cancel(call: Call) -> Response:
+    account, run_id, origin, now = call.key.account, call.path("run_id"), call.backend.storage.origin, call.now
+    record = await call.write(lambda tx: actions.cancel(tx, account, run_id, origin, now))
+    call.backend.runs.interrupt(record.run_id)
+    return answer(record.public(origin))
+
+
+async def events(call: Call) -> Response:
+    record = _record(call)
+    after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
+    if "text/event-stream" in call.request.headers.get("accept", ""):
+        cursor = parameters.last_event_id(call)
+        return sse.stream(call.backend.storage, record.run_id, after if cursor is None else cursor)
+    limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
+    return answer(call.read(lambda tx: actions.page(tx, record.run_id, record.status, after, limit)))
+
+
+def _record(call: Call) -> RunRecord:
+    account, run_id = call.key.account, call.path("run_id")
+    return call.read(lambda tx: actions.get(tx, account, run_id))
+
+
+async def _given(call: Call, document: bodies.Document, form: Form) -> Start:
+    """The checks of a start, in the order of the specification's table."""
+    message = bodies.message(document)
+    where = bodies.where(document)
+    bodies.sync(document)
+    bodies.check_on_busy(document)
+    config = await bodies.output_config(document)
+    upload_ids = bodies.file_ids(document, len(form.files))
+    key = parameters.idempotency_key(call)
+    model = call.backend.settings.model
+    refused = scripted.refusal(message) if model == "scripted" else None
+    if refused:
+        raise Fail(refused)
+    contents = [*await _staged(call, upload_ids), *await _attached(call, form)]
+    return Start(message, where, model, call.received_at, config, contents, key)
+
+
+async def _attached(call: Call, form: Form) -> list[Content]:
+    await form.keep()
+    return [await call.backend.storage.describe(name, blob) for name, blob in form.files]
+
+
+async def _staged(call: Call, upload_ids: list[str]) -> list[Content]:
+    account, now, storage = call.key.account, call.received_at, call.backend.storage
+    records = call.read(lambda tx: file_actions.staged_contents(tx, account, upload_ids, now))
+    return [await storage.describe_stored(record) for record in records]
+
+
+async def _hold(call: Call, record: RunRecord) -> RunRecord:
+    """Wait for the run's end, for about 90 s from the request's receipt (spec.md "sync")."""
+    hold = call.backend.settings.sync_hold_seconds
+    with call.backend.storage.signals.watch(record.run_id) as watch:
+        while True:
+            found = call.read(lambda tx: runs.get(tx, record.run_id))
+            left = hold - (call.now - call.received_at) / 1000
+            if found is None or found.status in TERMINAL or left <= 0 or call.backend.storage.signals.stopping:
+                return found or record
+            await watch.wait(left)
+
+
+def _started(call: Call, record: RunRecord) -> Response:
+    """200 with the final record once the run has ended, else the 202 handle."""
+    run = record.public(call.backend.storage.origin)
+    if run.ended:
+        return answer(run)
+    return answer(run.model_copy(update={"status": "queued"}), 202)

@@ -1,0 +1,70 @@
+"""Keys made beside the server: for the command line, and the embedded account's own (contract §7, §8)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb.service.ports import Tx
+
+
+class _Now:
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+def create_key(
+    folder: DataFolder,
+    *,
+    name: str,
+    scopes: tuple[str, ...] = (),
+    budget_cents: int | None = None,
+    member: bool = False,
+) -> str:
+    """A new secret, valid at once, with a server running or not. No scopes: full access.
+
+    Raises `Fail("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
+    """
+
+    def create(tx: Tx) -> str:
+        given = keys.create(tx, _Now(), name=name, scopes=scopes, budget_cents=budget_cents, member=member)
+        return given[1]
+
+    with _database(folder) as database:
+        return database.write_now(create)
+
+
+def ensure_own_key(folder: DataFolder) -> None:
+    """Make `folder.key` a valid full-access key, unless it is one. Only for the holder of the lock."""
+    with contextlib.suppress(OSError), _database(folder) as database:
+        secret = folder.key.read_text().strip()
+        if database.read(_knows(secret)):
+            return
+    write_private(folder.key, create_key(folder, name="embedded") + "\n")
+
+
+def _knows(secret: str) -> Callable[[Tx], bool]:
+    def look(tx: Tx) -> bool:
+        try:
+            keys.find(tx, secret)
+        except Fail as failure:
+            # A suspended key was suspended on purpose: a new one would undo that.
+            return failure.row.code == "key_suspended"
+        return True
+
+    return look
+
+
+@contextlib.contextmanager
+def _database(folder: DataFolder) -> Iterator[SqliteDatabase]:
+    folder.make()
+    database = SqliteDatabase(folder.database).open()
+    try:
+        yield database
+    finally:
+        database.close()

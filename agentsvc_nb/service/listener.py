@@ -1,0 +1,98 @@
+"""The socket and uvicorn: when requests are answered, when to end, and that it does end (contract §8)."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+DRAIN_SECONDS: Final = 5
+END_SECONDS: Final = 9.0
+"""After a signal the process ends by itself or is ended: the contract says within 10 s."""
+KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than clients keep a connection, so that it is never the server who closes one that is about to be used."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 picks a free one. Raises `OSError` for a taken port or a foreign host."""
+    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listening = socket.socket(family, kind)
+    if os.name == "posix":  # elsewhere the option lets two processes share a port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(2048)  # here, not in uvicorn: between the two another process could take the port
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def origin(host: str, port: int) -> str:
+    """The address that a client on this machine uses.
+
+    >>> origin("0.0.0.0", 8787)
+    'http://127.0.0.1:8787'
+    """
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+class Listener(uvicorn.Server):
+    """Answers requests for `app` until a signal, or until it was idle for `idle_stop` seconds.
+
+    After start-up `app.state.service` answers `idle_seconds()` and `stop()`, which ends open streams.
+    `ready` is called once requests are answered.
+    """
+
+    def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+        )
+        super().__init__(config)
+        self._state = app.state
+        self._ready = ready
+        self._idle_stop = idle_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:
+            self.should_exit = True
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        _end_soon()
+        self._state.service.stop()  # else uvicorn would wait for streams that have no end
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # uvicorn's own would raise the signal again after the drain, and the ready file would stay behind.
+        if not self.should_exit:
+            _end_soon()
+        elif sig == signal.SIGINT:
+            self.force_exit = True
+        self.should_exit = True
+
+
+def _end_soon() -> None:
+    # A thread in C, which ends a process that hangs in whatever way, and says in the log where it hung.
+    faulthandler.dump_traceback_later(END_SECONDS, exit=True)

@@ -1,0 +1,219 @@
+"""What the service asks of the outside: Protocols only, so that engines, agents and clocks can be exchanged.
+
+`Turn` and `Task` are what an agent and a tool get in hand; `work/` makes them. Their docstrings are the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    def now(self) -> int:
+        """Milliseconds since 1970, UTC."""
+        ...
+
+
+class Tx(Protocol):
+    """One transaction. `sql` is portable between SQLite and PostgreSQL and takes `:name` parameters."""
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]: ...
+    def one(self, sql: str, /, **params: Any) -> Row | None: ...
+    def run(self, sql: str, /, **params: Any) -> int:
+        """Execute; the number of rows touched."""
+        ...
+
+
+class Database(Protocol):
+    async def write(self, use: Callable[[Tx], T]) -> T:
+        """Run `use` in one write transaction: all of it is committed, or nothing."""
+        ...
+
+    def read(self, use: Callable[[Tx], T]) -> T:
+        """Run `use` on a snapshot. Quick reads only; long ones in a thread."""
+        ...
+
+
+class WorkspaceEntry(Protocol):
+    """A file of a chat, as agents and tools see it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def media_type(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+
+class Workspace(Protocol):
+    """The files of one chat. Paths are logical, relative, with `/`."""
+
+    async def list(self) -> Sequence[WorkspaceEntry]:
+        """All files, by path."""
+        ...
+
+    async def open(self, path: str) -> Path:
+        """A local file with the content, to read only. Raises `FileNotFoundError`."""
+        ...
+
+    async def text(self, path: str) -> str:
+        """The readable text of a file (at most 1 MB; empty when it has none). Raises `FileNotFoundError`."""
+        ...
+
+    async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        """Paths whose name or contents match the query (the grammar of `/files/search`), best first."""
+        ...
+
+
+class Task(Protocol):
+    """What a tool gets in hand while it runs. `workspace` is that of the chat that it runs in."""
+
+    @property
+    def workspace(self) -> Workspace: ...
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
+
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
+        ...
+
+
+class Outcome(BaseModel):
+    """What a tool answers. `content` are content blocks (contract §5); a tool that failed sets `error`."""
+
+    content: list[dict[str, Any]] = []
+    data: dict[str, Any] | None = None
+    error: tuple[str, str] | None = None
+    """(code, message)"""
+    inline: bool = True
+    """False when the result is the files that were written."""
+
+
+class Tool(Protocol):
+    """A tool of the catalog. `Input` is its typed input; the schema in the catalog is made from it."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    family: ClassVar[str]
+    asynchronous: ClassVar[bool]
+    idempotent: ClassVar[bool]
+    effect: ClassVar[bool]
+    Input: ClassVar[type[BaseModel]]
+
+    def available(self) -> bool: ...
+
+    async def run(self, given: Any, task: Task) -> Outcome:
+        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""
+        ...
+
+
+class Turn(Protocol):
+    """What an agent gets in hand for one turn: what was asked, the chat's files, and verbs that become events.
+
+    A turn may be a continuation after a crash: `state` is then what the last `checkpoint` gave, else None, and
+    `said` the text up to it.
+    """
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def state(self) -> dict[str, Any] | None: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def said(self) -> str:
+        """The text said so far."""
+        ...
+
+    async def step(self) -> None:
+        """Begin a model step. Raises `StepsExceeded` at 1,501, which ends the run with `budget_limited`."""
+        ...
+
+    async def say(self, text: str) -> None:
+        """Stream text to the reader; it becomes the output unless the agent returns another."""
+        ...
+
+    async def think(self, text: str) -> None: ...
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
+
+    async def warn(self, code: str, message: str) -> None: ...
+
+    async def write(self, path: str, data: bytes) -> None:
+        """Write a file into the chat's workspace."""
+        ...
+
+    async def call(self, tool: str, given: dict[str, Any]) -> Outcome:
+        """Call a tool of the catalog: events `tool.call` and `tool.result`, and for an asynchronous tool a job that
+        is followed to its end. Never raises for a tool's failure: `Outcome.error` says so."""
+        ...
+
+    def tools(self) -> Sequence[Tool]: ...
+
+    def use(self, input_tokens: int, output_tokens: int) -> None:
+        """Count tokens."""
+        ...
+
+    async def checkpoint(self, state: dict[str, Any]) -> None:
+        """Everything so far is safe: after a crash the turn goes on from here with this `state`."""
+        ...
+
+    async def rewind(self) -> None:
+        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then."""
+        ...
+
+
+class Agent(Protocol):
+    """A language model with its loop, or a stand-in for one."""
+
+    async def run(self, turn: Turn) -> str | None:
+        """Do one turn; the final text, or None when it is what was said.
+
+        Raises `AgentFailure` for a failure with a code of its own. Must let `asyncio.CancelledError` pass.
+        """
+        ...
+
+
+class AgentFailure(Exception):
+    """The turn failed: `code` becomes the run's `last_error`."""
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(message or code)
+        self.code, self.message = code, message
+
+
+class StepsExceeded(Exception):
+    """The turn needs more model steps than a run may have."""
+
+
+class Index(Protocol):
+    """Full-text index over the contents of workspace files, inside the database's own transactions."""
+
+    def put(self, tx: Tx, chat: str, path: str, text: str) -> None:
+        """Store and index a file's readable text, replacing what was there."""
+        ...
+
+    def drop(self, tx: Tx, chat: str, path: str) -> None: ...
+
+    def find(self, tx: Tx, chat: str, query: Any, limit: int) -> list[tuple[str, float]]:
+        """(path, rank) of files whose contents match the parsed query, best first."""
+        ...
+
+    def excluded(self, tx: Tx, chat: str, query: Any) -> set[str]:
+        """Paths whose contents hold one of the query's exclusions."""
+        ...
+
+    def text(self, tx: Tx, chat: str, path: str) -> str:
+        """The stored text; empty when there is none."""
+        ...

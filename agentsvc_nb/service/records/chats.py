@@ -1,0 +1,45 @@
+"""Chats and projects as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire import ids
+
+_sql = load("chats")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRecord:
+    """A chat; `label` is the session that owns it, "" for the one that tools share, None for one of its own."""
+
+    id: str
+    account: str
+    project: str | None
+    label: str | None
+    created_at: int
+    retired_at: int | None
+
+
+def create(tx: Tx, account: str, project: str | None, label: str | None, now: int) -> ChatRecord:
+    chat = ids.new("chat")
+    tx.run(_sql["insert"], id=chat, account=account, project=project, label=label, now=now)
+    return ChatRecord(chat, account, project, label, now, None)
+
+
+def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
+    return _record(tx.one(_sql["get"], id=chat, account=account))
+
+
+def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
+    return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
+
+
+def project_exists(tx: Tx, project: str, account: str) -> bool:
+    return tx.one(_sql["project"], id=project, account=account) is not None
+
+
+def _record(row: Row | None) -> ChatRecord | None:
+    return None if row is None else ChatRecord(**row)

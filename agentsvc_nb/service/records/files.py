@@ -1,0 +1,169 @@
+"""Workspace files and staged uploads as rows; the bytes are blobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.times import rfc3339
+
+_sql = load("files")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A stored blob with what is known of it. `text` is what search reads in it, at most 1 MB."""
+
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote a file, and the typed output that it belongs to."""
+
+    kind: str
+    run_id: str | None = None
+    job_id: str | None = None
+    output_id: str | None = None
+    output_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file of a chat; also a `ports.WorkspaceEntry`."""
+
+    chat: str
+    path: str
+    file_name: str
+    name: str | None
+    kind: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    updated_at: int
+    run_id: str | None
+    job_id: str | None
+    output_id: str | None
+    output_type: str | None
+
+    def public(self) -> WorkspaceFile:
+        output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
+        query = urlencode({"chat_id": self.chat, "path": self.path})
+        return WorkspaceFile(
+            id=self.sha256,
+            path=self.path,
+            file_name=self.file_name,
+            name=self.name,
+            kind=self.kind,
+            media_type=self.media_type,
+            size_bytes=self.size_bytes,
+            updated_at=rfc3339(self.updated_at),
+            run_id=self.run_id,
+            output=output,
+            download_url=f"{ROUTES['files.download'].path}?{query}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRecord:
+    id: str
+    account: str
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    created_at: int
+    expires_at: int
+
+    def public(self) -> StagedFile:
+        return StagedFile(
+            id=self.id,
+            file_name=self.file_name,
+            media_type=self.media_type,
+            size_bytes=self.size_bytes,
+            sha256=self.sha256,
+            expires_at=rfc3339(self.expires_at),
+        )
+
+
+def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+    """Write a file's row, replacing the one at that path (its member's name is kept)."""
+    row = tx.one(
+        _sql["put"],
+        chat=chat,
+        path=path,
+        file_name=path.rpartition("/")[2],
+        kind=author.kind,
+        media_type=content.media_type,
+        size_bytes=content.size_bytes,
+        sha256=content.sha256,
+        now=now,
+        run_id=author.run_id,
+        job_id=author.job_id,
+        output_id=author.output_id,
+        output_type=author.output_type,
+    )
+    assert row is not None
+    return FileRecord(**row)
+
+
+def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
+    return _record(tx.one(_sql["get"], chat=chat, path=path))
+
+
+def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
+    return [FileRecord(**row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
+
+
+def all(tx: Tx, chat: str) -> list[FileRecord]:
+    return [FileRecord(**row) for row in tx.all(_sql["all"], chat=chat)]
+
+
+def of_job(tx: Tx, job_id: str) -> list[FileRecord]:
+    return [FileRecord(**row) for row in tx.all(_sql["of_job"], job_id=job_id)]
+
+
+def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:
+    return _record(tx.one(_sql["rename"], chat=chat, path=path, name=name))
+
+
+def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expires_at: int) -> UploadRecord:
+    record = UploadRecord(
+        upload_id,
+        account,
+        content.file_name,
+        content.media_type,
+        content.size_bytes,
+        content.sha256,
+        now,
+        expires_at,
+    )
+    tx.run(
+        _sql["stage"],
+        id=record.id,
+        account=record.account,
+        file_name=record.file_name,
+        media_type=record.media_type,
+        size_bytes=record.size_bytes,
+        sha256=record.sha256,
+        now=now,
+        expires_at=expires_at,
+    )
+    return record
+
+
+def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
+    row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
+    return None if row is None else UploadRecord(**row)
+
+
+def _record(row: Row | None) -> FileRecord | None:
+    return None if row is None else FileRecord(**row)

@@ -1,0 +1,32 @@
+-- name: put
+INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, job_id, output_id,
+    output_type)
+VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :job_id, :output_id,
+    :output_type)
+ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
+    size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
+    run_id = excluded.run_id, job_id = excluded.job_id, output_id = excluded.output_id,
+    output_type = excluded.output_type
+RETURNING *
+
+-- name: get
+SELECT * FROM file WHERE chat = :chat AND path = :path
+
+-- name: page
+SELECT * FROM file WHERE chat = :chat AND path > :after ORDER BY path LIMIT :limit
+
+-- name: all
+SELECT * FROM file WHERE chat = :chat ORDER BY path
+
+-- name: of_job
+SELECT * FROM file WHERE job_id = :job_id ORDER BY path
+
+-- name: rename
+UPDATE file SET name = :name WHERE chat = :chat AND path = :path RETURNING *
+
+-- name: stage
+INSERT INTO upload (id, account, file_name, media_type, size_bytes, sha256, created_at, expires_at)
+VALUES (:id, :account, :file_name, :media_type, :size_bytes, :sha256, :now, :expires_at)
+
+-- name: staged
+SELECT * FROM upload WHERE id = :id AND account = :account AND expires_at > :now

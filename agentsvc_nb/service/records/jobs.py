@@ -1,0 +1,149 @@
+"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
+
+_sql = load("jobs")
+POLL_AFTER_MS = 500
+"""How soon to look again; our tools report progress several times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    job_id: str
+    account: str
+    key_id: str
+    chat: str
+    run_id: str | None
+    tool: str
+    family: str
+    input: dict[str, Any]
+    status: str
+    attempt: int
+    progress: dict[str, Any]
+    error: dict[str, str] | None
+    content: list[dict[str, Any]]
+    data: dict[str, Any] | None
+    kind: str | None
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+    def accepted(self) -> JobAccepted:
+        return JobAccepted(
+            tool=self.tool,
+            family=self.family,
+            job_id=self.job_id,
+            chat=self.chat,
+            recommended_poll_after_ms=POLL_AFTER_MS,
+        )
+
+    def public(self) -> Job:
+        return Job(
+            job_id=self.job_id,
+            tool=self.tool,
+            family=self.family,
+            chat=self.chat,
+            status=self.status,
+            is_error=self.error is not None,
+            error=None if self.error is None else ToolError(**self.error),
+            content=self.content,
+            data=self.data,
+            progress=Progress(**self.progress),
+            recommended_poll_after_ms=POLL_AFTER_MS,
+            created_at=rfc3339(self.created_at),
+            started_at=rfc3339_or_none(self.started_at),
+            ended_at=rfc3339_or_none(self.ended_at),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnding:
+    status: str
+    content: list[dict[str, Any]]
+    data: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+    kind: str = "inline"
+
+
+def insert(
+    tx: Tx,
+    *,
+    job_id: str,
+    account: str,
+    key_id: str,
+    chat: str,
+    run_id: str | None,
+    tool: str,
+    family: str,
+    input: dict[str, Any],
+    now: int,
+) -> JobRecord:
+    row = tx.one(
+        _sql["insert"],
+        job_id=job_id,
+        account=account,
+        key_id=key_id,
+        chat=chat,
+        run_id=run_id,
+        tool=tool,
+        family=family,
+        input=json.dumps(input, ensure_ascii=False),
+        now=now,
+    )
+    assert row is not None
+    return _read(row)
+
+
+def get(tx: Tx, job_id: str) -> JobRecord | None:
+    return _record(tx.one(_sql["get"], job_id=job_id))
+
+
+def active(tx: Tx) -> list[JobRecord]:
+    return [_read(row) for row in tx.all(_sql["active"])]
+
+
+def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
+    return _record(tx.one(_sql["claim"], job_id=job_id, now=now))
+
+
+def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
+    return tx.run(_sql["progress"], job_id=job_id, attempt=attempt, progress=json.dumps(value)) == 1
+
+
+def cancelling(tx: Tx, job_id: str) -> JobRecord | None:
+    return _record(tx.one(_sql["cancelling"], job_id=job_id))
+
+
+def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> JobRecord | None:
+    row = tx.one(
+        _sql["finish"],
+        job_id=job_id,
+        attempt=attempt,
+        now=now,
+        status=ending.status,
+        error=None if ending.error is None else json.dumps(ending.error, ensure_ascii=False),
+        content=json.dumps(ending.content, ensure_ascii=False),
+        data=None if ending.data is None else json.dumps(ending.data, ensure_ascii=False),
+        kind=ending.kind,
+    )
+    return _record(row)
+
+
+def _record(row: Row | None) -> JobRecord | None:
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> JobRecord:
+    documents = {
+        name: row[name] and json.loads(row[name]) for name in ("input", "progress", "error", "content", "data")
+    }
+    return JobRecord(**{**row, **documents})

@@ -1,0 +1,24 @@
+-- name: insert
+INSERT INTO job (job_id, account, key_id, chat, run_id, tool, family, input, status, created_at)
+VALUES (:job_id, :account, :key_id, :chat, :run_id, :tool, :family, :input, 'queued', :now)
+RETURNING *
+
+-- name: get
+SELECT * FROM job WHERE job_id = :job_id
+
+-- name: active
+SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, job_id
+
+-- name: claim
+UPDATE job SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now)
+WHERE job_id = :job_id AND status IN ('queued', 'running') RETURNING *
+
+-- name: progress
+UPDATE job SET progress = :progress WHERE job_id = :job_id AND attempt = :attempt AND status = 'running'
+
+-- name: cancelling
+UPDATE job SET status = 'cancelling' WHERE job_id = :job_id AND status = 'running' RETURNING *
+
+-- name: finish
+UPDATE job SET status = :status, error = :error, content = :content, data = :data, kind = :kind, ended_at = :now
+WHERE job_id = :job_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *

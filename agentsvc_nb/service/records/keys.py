@@ -1,0 +1,76 @@
+"""API keys as rows: a keyed hash of the secret, never the secret."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.queries import load
+
+_sql = load("keys")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key; no scopes means all of them (spec.md "Scopes")."""
+
+    id: str
+    account: str
+    name: str
+    prefix: str
+    digest: str
+    member: bool
+    scopes: tuple[str, ...]
+    budget_cents: int | None
+    created_at: int
+    suspended_at: int | None
+    revoked_at: int | None
+
+
+def insert(
+    tx: Tx,
+    *,
+    id: str,
+    account: str,
+    name: str,
+    prefix: str,
+    digest: str,
+    member: bool,
+    scopes: tuple[str, ...],
+    budget_cents: int | None,
+    now: int,
+) -> KeyRecord:
+    row = tx.one(
+        _sql["insert"],
+        id=id,
+        account=account,
+        name=name,
+        prefix=prefix,
+        digest=digest,
+        member=int(member),
+        scopes=json.dumps(scopes),
+        budget_cents=budget_cents,
+        now=now,
+    )
+    assert row is not None
+    return _read(row)
+
+
+def by_digest(tx: Tx, digest: str) -> KeyRecord | None:
+    row = tx.one(_sql["by_digest"], digest=digest)
+    return None if row is None else _read(row)
+
+
+def meta(tx: Tx, name: str) -> str | None:
+    row = tx.one(_sql["meta"], name=name)
+    return None if row is None else row["value"]
+
+
+def set_meta(tx: Tx, name: str, value: str) -> None:
+    """Keep `value` under `name`, unless there is one already."""
+    tx.run(_sql["set_meta"], name=name, value=value)
+
+
+def _read(row: Row) -> KeyRecord:
+    return KeyRecord(**{**row, "member": bool(row["member"]), "scopes": tuple(json.loads(row["scopes"]))})

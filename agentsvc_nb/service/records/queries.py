@@ -1,0 +1,15 @@
+"""Named queries: `-- name: claim` above each statement of a `.sql` file beside this module."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+def load(file: str) -> dict[str, str]:
+    """The statements of `file` (a name without `.sql`), by name."""
+    text = resources.files("agentsvc_nb.service.records").joinpath(f"{file}.sql").read_text()
+    _, *parts = _NAME.split(text)
+    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}

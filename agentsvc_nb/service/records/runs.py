@@ -1,0 +1,206 @@
+"""Runs and their events as rows. Every write of a worker carries its `attempt`: a late one touches nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import Run, Usage
+from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
+
+_sql = load("runs")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as the service knows it; `public` is what goes over the wire."""
+
+    run_id: str
+    account: str
+    key_id: str
+    chat: str
+    project: str | None
+    status: str
+    message: str
+    output_config: dict[str, Any] | None
+    model: str
+    output: str | None
+    structured_output: dict[str, Any] | None
+    last_error: str | None
+    last_error_message: str | None
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    cost_microcents: int
+    attempt: int
+    restarts: int
+    last_event: int
+    checkpoint: dict[str, Any] | None
+    checkpoint_event: int
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+    def public(self, origin: str) -> Run:
+        return Run(
+            run_id=self.run_id,
+            status=self.status,
+            chat=self.chat,
+            project=self.project,
+            created_at=rfc3339(self.created_at),
+            started_at=rfc3339_or_none(self.started_at),
+            ended_at=rfc3339_or_none(self.ended_at),
+            output=self.output,
+            structured_output=self.structured_output,
+            last_error=self.last_error,
+            last_error_message=self.last_error_message,
+            steps=self.steps,
+            usage=Usage(
+                input_tokens=self.input_tokens,
+                output_tokens=self.output_tokens,
+                cost_microcents=self.cost_microcents,
+            ),
+            model=self.model,
+            app_url=f"{origin}/app/chats/{self.chat}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, and what it used."""
+
+    status: str
+    output: str | None = None
+    structured_output: dict[str, Any] | None = None
+    last_error: str | None = None
+    last_error_message: str | None = None
+    steps: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_microcents: int = 0
+
+
+def insert(
+    tx: Tx,
+    *,
+    run_id: str,
+    account: str,
+    key_id: str,
+    chat: str,
+    project: str | None,
+    message: str,
+    output_config: dict[str, Any] | None,
+    model: str,
+    now: int,
+) -> None:
+    tx.run(
+        _sql["insert"],
+        run_id=run_id,
+        account=account,
+        key_id=key_id,
+        chat=chat,
+        project=project,
+        message=message,
+        output_config=_dump(output_config),
+        model=model,
+        now=now,
+    )
+
+
+def get(tx: Tx, run_id: str) -> RunRecord | None:
+    return _record(tx.one(_sql["get"], run_id=run_id))
+
+
+def get_of_account(tx: Tx, run_id: str, account: str) -> RunRecord | None:
+    return _record(tx.one(_sql["get_of_account"], run_id=run_id, account=account))
+
+
+def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
+    return _record(tx.one(_sql["active_of_chat"], chat=chat))
+
+
+def active(tx: Tx) -> list[RunRecord]:
+    return [_read(row) for row in tx.all(_sql["active"])]
+
+
+def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    return _record(tx.one(_sql["claim"], run_id=run_id, now=now))
+
+
+def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
+    """Take over from attempt `attempt`, whose writes are refused from now on."""
+    return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt))
+
+
+def restarted(tx: Tx, run_id: str) -> None:
+    """Count one restart of the service during this run."""
+    tx.run(_sql["restarted"], run_id=run_id)
+
+
+def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any]) -> bool:
+    return tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, checkpoint=_dump(state)) == 1
+
+
+def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
+    return _record(tx.one(_sql["cancelling"], run_id=run_id))
+
+
+def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, now: int) -> RunRecord | None:
+    row = tx.one(
+        _sql["finish"],
+        run_id=run_id,
+        attempt=attempt,
+        now=now,
+        status=ending.status,
+        output=ending.output,
+        structured_output=_dump(ending.structured_output),
+        last_error=ending.last_error,
+        last_error_message=ending.last_error_message,
+        steps=ending.steps,
+        input_tokens=ending.input_tokens,
+        output_tokens=ending.output_tokens,
+        cost_microcents=ending.cost_microcents,
+    )
+    return _record(row)
+
+
+def append(
+    tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int, *, ending: bool = False
+) -> int | None:
+    """Write the next event; its id, or None when the attempt is no longer the run's.
+
+    An ended run takes only its `ending` events, from the transaction that ended it.
+    """
+    row = tx.one(_sql["next_event"], run_id=run_id, attempt=attempt, ending=ending)
+    if row is None:
+        return None
+    event_id: int = row["last_event"]
+    text = json.dumps(payload, ensure_ascii=False)
+    tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=text)
+    return event_id
+
+
+def events(tx: Tx, run_id: str, after: int, limit: int) -> list[Event]:
+    rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=limit)
+    return [Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"])) for row in rows]
+
+
+def _record(row: Row | None) -> RunRecord | None:
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> RunRecord:
+    documents = {name: _load(row[name]) for name in ("output_config", "structured_output", "checkpoint")}
+    return RunRecord(**{**row, **documents})
+
+
+def _dump(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _load(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

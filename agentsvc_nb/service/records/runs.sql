@@ -1,0 +1,49 @@
+-- name: insert
+INSERT INTO run (run_id, account, key_id, chat, project, status, message, output_config, model, created_at)
+VALUES (:run_id, :account, :key_id, :chat, :project, 'queued', :message, :output_config, :model, :now)
+
+-- name: get
+SELECT * FROM run WHERE run_id = :run_id
+
+-- name: get_of_account
+SELECT * FROM run WHERE run_id = :run_id AND account = :account
+
+-- name: active_of_chat
+SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancelling')
+
+-- name: active
+SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, run_id
+
+-- name: claim
+UPDATE run SET status = 'running', attempt = 1, started_at = :now
+WHERE run_id = :run_id AND status = 'queued' RETURNING *
+
+-- name: resume
+UPDATE run SET attempt = attempt + 1
+WHERE run_id = :run_id AND attempt = :attempt AND status = 'running' RETURNING *
+
+-- name: restarted
+UPDATE run SET restarts = restarts + 1 WHERE run_id = :run_id
+
+-- name: checkpoint
+UPDATE run SET checkpoint = :checkpoint, checkpoint_event = last_event
+WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
+
+-- name: next_event
+UPDATE run SET last_event = last_event + 1
+WHERE run_id = :run_id AND attempt = :attempt AND (ended_at IS NULL OR :ending) RETURNING last_event
+
+-- name: insert_event
+INSERT INTO run_event (run_id, id, type, created_at, payload) VALUES (:run_id, :id, :type, :now, :payload)
+
+-- name: events
+SELECT id, type, created_at, payload FROM run_event WHERE run_id = :run_id AND id > :after ORDER BY id LIMIT :limit
+
+-- name: cancelling
+UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'running' RETURNING *
+
+-- name: finish
+UPDATE run SET status = :status, output = :output, structured_output = :structured_output, last_error = :last_error,
+    last_error_message = :last_error_message, steps = :steps, input_tokens = :input_tokens,
+    output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now
+WHERE run_id = :run_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *

@@ -1,0 +1,118 @@
+"""`agentsvc serve`: hold the folder, bind the port, make the key, answer, say so, and clean up (contract §8).
+
+The lock comes first, before the slow imports: a second server must give way at once.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agentsvc_nb import __version__
+from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.settings import Settings
+
+if TYPE_CHECKING:
+    from socket import socket
+
+PORT: Final = 8787
+LAST_PORT: Final = -1
+"""For starters that nobody watches: the port of the last time, or a free one when it is taken."""
+
+
+class ServeError(Exception):
+    """The service can't start; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen, and how long: `port` 0 is any free port, `idle_stop` in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    ready_file: Path | None = None
+    idle_stop: float | None = None
+
+
+def serve(settings: Settings, address: Address = Address()) -> None:
+    """Serve until SIGTERM, SIGINT or `idle_stop`; runs in progress are left for recovery.
+
+    Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port that is taken or a
+    folder that can't be used.
+    """
+    folder = DataFolder(settings.data)
+    try:
+        folder.make()
+    except OSError as error:
+        raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
+    with folder.hold():
+        folder.ready.unlink(missing_ok=True)  # of a server that was killed
+        with _bind(folder, address) as listening:
+            _answer(settings, folder, address, listening)
+
+
+def _bind(folder: DataFolder, address: Address) -> socket:
+    from agentsvc_nb.service.listener import bind
+
+    if address.port == LAST_PORT:
+        try:
+            return bind(address.host, folder.last_port())
+        except OSError:
+            return bind(address.host, 0)
+    try:
+        return bind(address.host, address.port)
+    except (OSError, OverflowError) as error:
+        place = f"{address.host}:{address.port}"
+        raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
+
+
+def _answer(settings: Settings, folder: DataFolder, address: Address, listening: socket) -> None:
+    from agentsvc_nb.service.app import create_app
+    from agentsvc_nb.service.engines.sqlite import SchemaTooNew
+    from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.listener import Listener, origin
+
+    try:
+        ensure_own_key(folder)
+    except SchemaTooNew as error:
+        raise ServeError(str(error)) from None
+    except sqlite3.DatabaseError as error:
+        broken = f"The database {folder.database} can't be opened ({error})"
+        raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
+    token = secrets.token_urlsafe(32)
+    base_url = origin(address.host, listening.getsockname()[1])
+    ready = Ready(
+        instance=str(uuid.uuid4()),
+        base_url=base_url,
+        pid=os.getpid(),
+        version=__version__,
+        settings_hash=settings.settings_hash,
+        sign_in_url=f"{base_url}/app/sign-in?token={token}",
+    )
+    try:
+        app = create_app(settings, instance=ready.instance, origin=base_url)
+    except ValueError as error:
+        raise ServeError(str(error)) from None
+    app.state.sign_in_token = token
+    files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
+    try:
+        listener = Listener(app, lambda: _announce(settings, folder, ready, files), address.idle_stop)
+        listener.run(sockets=[listening])
+    finally:
+        for file in files:
+            file.unlink(missing_ok=True)
+
+
+def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+    from agentsvc_nb.service.switches import announce_switches
+
+    write_private(folder.port, ready.base_url.rpartition(":")[2])
+    for file in files:
+        write_private(file, ready.to_json())
+    print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
+    announce_switches(settings.model, os.environ)

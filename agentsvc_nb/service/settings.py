@@ -1,0 +1,152 @@
+"""What an operator may change: `AGENTSVC_*` variables, with the Limits table as defaults (contract §8)."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb.wire import limits
+
+PREFIX: Final = "AGENTSVC_"
+ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
+"""Variables of ours that the service has no use for: the notebook reads them."""
+
+
+class SettingsError(ValueError):
+    """A setting has a value that can't be used; the message says which, and what to give."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one service. A limit that is None does not exist (contract §1).
+
+    >>> Settings.from_env({"AGENTSVC_RUN_CAPACITY": "4"}, data="/tmp/service").run_capacity
+    4
+    """
+
+    data: Path
+    model: str = "offline"
+    rate_per_minute: int | None = None
+    rate_per_day: int | None = None
+    run_capacity: int | None = None
+    wallet_cents: int | None = None
+    plan_pool_cents: int | None = None
+    run_hold_cents: int = 1
+    max_file_bytes: int = limits.FILE_MAX_BYTES
+    sync_hold_seconds: float = float(limits.SYNC_HOLD_SECONDS)
+    ask_handle_seconds: float = float(limits.ASK_HANDLE_SECONDS)
+    gateway_seconds: float = float(limits.GATEWAY_SECONDS)
+    upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
+        """Settings from `env`, usually `os.environ`; `overrides` by field name win, and None counts as absent.
+
+        Raises `SettingsError` for a value that can't be read and `TypeError` for an override that is no setting.
+        """
+        if strangers := overrides.keys() - _READERS.keys():
+            raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
+        given = {name: env.get(variable(name)) or None for name in _READERS}
+        given |= {name: str(value) for name, value in overrides.items() if value is not None}
+        values = {name: _read(name, text) for name, text in given.items() if text is not None}
+        return cls(**{"data": default_data(), **values})
+
+    @property
+    def settings_hash(self) -> str:
+        """Equal for services that behave alike: everything but where the data lie (contract §8)."""
+        behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
+        return hashlib.sha256(json.dumps(behaviour, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `model` is `AGENTSVC_MODEL`."""
+    return PREFIX + name.upper()
+
+
+def default_data() -> Path:
+    """The user's data folder for this host: homes are shared over networks, and a lock on one host says nothing
+    about a server on another (contract §8)."""
+    from platformdirs import user_data_path  # 30 ms, and not needed when the folder is given
+
+    host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
+    return user_data_path("agentsvc-nb", appauthor=False) / host
+
+
+def warnings_for(env: Mapping[str, str]) -> list[str]:
+    """One sentence for each `AGENTSVC_*` variable that nothing reads."""
+    known = {variable(name) for name in _READERS} | ELSEWHERE
+    return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), _READERS, n=1)
+    return f"{name} is not a setting and is ignored" + (f": did you mean {variable(close[0])}?" if close else ".")
+
+
+def _read(name: str, text: str) -> Any:
+    try:
+        return _READERS[name](text.strip())
+    except ValueError as error:
+        raise SettingsError(f"{variable(name)} is {text!r}: give {error}.") from None
+
+
+def _folder(text: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _model(text: str) -> str:
+    if text in ("offline", "scripted"):
+        return text
+    kind, _, name = text.partition(":")
+    if not (kind and name):
+        raise ValueError("offline, scripted, gguf:PATH or PROVIDER:NAME, such as openai-chat:gpt-5")
+    # The server may run in another working directory than the one who names the file.
+    return f"gguf:{_folder(name)}" if kind == "gguf" else text
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a whole number from 0, or leave it unset")
+    return int(text)
+
+
+def _bytes(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError("a number of bytes from 1, such as 100000000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:  # false for NaN, too
+        raise ValueError("a number of seconds from 0, such as 90 or 0.5")
+    return value
+
+
+_READERS: Final[dict[str, Callable[[str], Any]]] = {
+    "data": _folder,
+    "model": _model,
+    "rate_per_minute": _count,
+    "rate_per_day": _count,
+    "run_capacity": _count,
+    "wallet_cents": _count,
+    "plan_pool_cents": _count,
+    "run_hold_cents": _count,
+    "max_file_bytes": _bytes,
+    "sync_hold_seconds": _seconds,
+    "ask_handle_seconds": _seconds,
+    "gateway_seconds": _seconds,
+    "upload_ttl_seconds": _seconds,
+}

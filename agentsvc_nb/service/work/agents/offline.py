@@ -1,0 +1,151 @@
+"""The offline agent: no language model. It plans with rules, reads the chat's files, computes and quotes (contract §9).
+
+    message -> tools that it names, questions that it asks -> for each: a list of files, a calculation, or passages
+
+Each part is a model step with a checkpoint before it, so that a crash repeats one part at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.work.agents import offline_search as search
+from agentsvc_nb.service.work.agents import offline_tools as tools
+from agentsvc_nb.service.work.agents.offline_compute import plan
+from agentsvc_nb.service.work.agents.offline_library import Library
+from agentsvc_nb.service.work.agents.offline_markdown import code, escape
+from agentsvc_nb.service.work.agents.offline_pictures import answer as pictures_answer
+from agentsvc_nb.service.work.agents.offline_pictures import with_brief
+from agentsvc_nb.service.work.agents.offline_questions import about_files, split
+from agentsvc_nb.service.work.agents.offline_ranking import Wanted
+from agentsvc_nb.service.work.agents.offline_results import carry_out
+from agentsvc_nb.service.work.agents.offline_voice import Voice
+
+FILES_SHOWN: Final = 50
+TABLES_MAX: Final = 3
+SIGNATURE: Final = (
+    "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
+    "into words.*\n"
+)
+NO_FILES: Final = "This chat has no files yet: add some with `%files put brief.md`, or attach them to the question.\n\n"
+
+Part = Callable[[], Awaitable[None]]
+
+
+class Offline:
+    """Answers from rules and the chat's files alone; any message gets an answer."""
+
+    async def run(self, turn: Turn) -> str | None:
+        await _Answer(turn).give()
+        return None
+
+
+class _Answer:
+    """One answer in the making."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.voice = Voice(turn)
+        state: dict[str, Any] = turn.state or {}
+        self.done = int(state.get("done", 0))
+        self.cited: list[str] = list(state.get("cited", []))
+        self.left = int(state.get("left", search.PASSAGES_MAX))
+
+    async def give(self) -> None:
+        calls = tools.wanted(self.turn.message, self.turn.tools())
+        rest = tools.remainder(self.turn.message, calls)
+        questions = split(rest) if rest.strip() or not calls else []
+        parts = [*map(self._calling, calls), *self._asking(questions)]
+        if self.done == 0:
+            await self._begin(calls, questions)
+        for number in range(self.done, len(parts)):
+            await self.turn.checkpoint({"done": number, "cited": self.cited, "left": self.left})
+            await self.turn.step()
+            await parts[number]()
+        await self.voice.say(SIGNATURE)
+
+    async def _begin(self, calls: Sequence[tools.Call], questions: Sequence[str]) -> None:
+        self.voice.heard(self.turn.message)
+        lines = [*(f"run {call.tool}" for call in calls), *(f"look up: {_short(question)}" for question in questions)]
+        await self.turn.think("Plan: " + "; ".join(f"({number}) {line}" for number, line in enumerate(lines, 1)) + "\n")
+
+    def _calling(self, call: tools.Call) -> Part:
+        return lambda: self._call(call)
+
+    def _asking(self, questions: Sequence[str]) -> list[Part]:
+        return [self._question(question, len(questions) - number) for number, question in enumerate(questions)]
+
+    def _question(self, question: str, open_questions: int) -> Part:
+        return lambda: self._ask(question, open_questions)
+
+    async def _call(self, call: tools.Call) -> None:
+        if call.given is None:
+            why = f"The message does not say what it needs: {escape(call.missing)}."
+            how = "Write its input as JSON after its name."
+            return await self.voice.say(f"**{code(call.tool)} was not run.** {why} {how}\n\n")
+        given = call.given
+        if call.tool == "create_images":
+            given = await with_brief(given, self.turn.workspace)
+        outcome = await self.turn.call(call.tool, given)
+        await self.voice.say(pictures_answer(call.tool, outcome))
+
+    async def _ask(self, question: str, open_questions: int) -> None:
+        library = Library(self.turn.workspace, await self.turn.workspace.list())
+        if not library.entries:
+            wanted = Wanted.of(question)
+            return await self.voice.say((search.nothing(wanted) if wanted.words else "") + NO_FILES)
+        if about_files(question):
+            return await self.voice.say(_listing(library))
+        if computed := await _compute(question, library):
+            return await self.voice.say(computed)
+        await self._quote(question, library, open_questions)
+
+    async def _quote(self, question: str, library: Library, open_questions: int) -> None:
+        await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
+        limit = max(1, -(-self.left // open_questions)) if self.left else 0
+        wanted, found = await search.passages_for(question, library, limit, self.cited)
+        await self.turn.progress(2, 2, "passages found" if found else "nothing found")
+        self.left -= len(found)
+        self.cited += sorted({passage.path for passage in found} - set(self.cited))
+        self.voice.heard(" ".join(passage.text for passage in found))
+        await self.voice.say(search.answer(wanted, found))
+        if not found:
+            await self.voice.say(_listing(library))
+
+
+async def _compute(question: str, library: Library) -> str:
+    """The results of the tables that suit the question best; empty when none does."""
+    loaded = await library.tables()
+    named = set(library.named(question))
+
+    def work() -> str:
+        plans = [made for table in loaded if (made := plan(question, table))]
+        fits = [(made.table.path in named, made.fit) for made in plans]
+        best = max(fits, default=None)
+        chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
+        return "".join(map(carry_out, chosen))
+
+    return await asyncio.to_thread(work)
+
+
+def _listing(library: Library) -> str:
+    shown = library.entries[:FILES_SHOWN]
+    lines = [f"- {code(entry.path)} ({_size(entry.size_bytes)})\n" for entry in shown]
+    more = f"- and {len(library.entries) - FILES_SHOWN} more\n" if len(library.entries) > FILES_SHOWN else ""
+    return f"**{_count(len(library.entries))} in this chat**\n\n{''.join(lines)}{more}\n"
+
+
+def _count(files: int) -> str:
+    return "1 file" if files == 1 else f"{files} files"
+
+
+def _size(size: int) -> str:
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:79] + "…"

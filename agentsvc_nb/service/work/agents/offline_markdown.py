@@ -1,0 +1,40 @@
+"""Markdown of the offline agent: what was read stays text, whatever it contains."""
+
+from __future__ import annotations
+
+import re
+
+_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|!(?=\[)")
+
+
+def escape(line: str) -> str:
+    """One line of text as Markdown that shows just this text.
+
+    >>> escape("# 1 *star* in price_eur")
+    '\\\\# 1 \\\\*star\\\\* in price_eur'
+    """
+    flat = " ".join(line.split())
+    numbered = re.match(r"\d{1,9}(?=[.)](?:\s|$))", flat)
+    escaped = _ACTIVE.sub(lambda found: "\\" + found[0], flat)
+    if numbered:
+        return f"{numbered[0]}\\{escaped[numbered.end() :]}"
+    return "\\" + escaped if re.match(r"[#>+=-]", flat) else escaped
+
+
+def code(text: str) -> str:
+    """Text as a code span, fenced by more backticks than it holds.
+
+    >>> code("sum(price)")
+    '`sum(price)`'
+    """
+    flat = " ".join(text.split()) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", flat)), default=0))
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def quote(text: str, source: str) -> str:
+    """A blockquote followed by where it comes from; lines of the text stay lines."""
+    kept = [escape(line) for line in text.splitlines() if line.strip()]
+    body = "\\\n> ".join(kept)
+    return f"> {body}\n\n— {source}\n\n"

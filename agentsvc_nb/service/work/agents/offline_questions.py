@@ -1,0 +1,64 @@
+"""What a message asks for: the questions in it, and the few that need no search."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from agentsvc_nb.service.work.agents.offline_words import telling
+
+QUESTIONS_MAX: Final = 4
+QUESTION_CHARS: Final = 2_000
+
+_ASKING: Final = (
+    r"what|which|who|whom|whose|where|when|why|how|is|are|does|do|did|can|list|show|tell|find|compute|calculate|count|sum|"
+    r"was|welche[rsmn]?|wer|wo|wann|warum|wieso|wie|zeig\w*|nenne|berechne|gibt|"
+    r"que|qu|quel(?:le)?s?|qui|ou|quand|pourquoi|comment|combien|montre\w*|calcule[rz]?|"
+    r"qué|quién|quiénes|dónde|cuándo|cómo|cuál(?:es)?|cuánt[oa]s?|cual(?:es)?|cuant[oa]s?|muestra|calcula"
+)
+_STARTS = re.compile(rf"[\s¿¡*#>-]*(?:and|und|et|y|e)?\s*(?:{_ASKING})\b", re.I)
+_SENTENCE = re.compile(r"(?<=[?!;？！。])\s*|(?<=\.)\s+|\n+")
+_JOINED = re.compile(
+    rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
+    re.I,
+)
+_QUOTES = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»')
+
+_FILE_WORDS = re.compile(
+    r"\b(?:files?|documents?|attachments?|dateien?|dokumente?|fichiers?|archivos?|ficheros?)\b", re.I
+)
+
+
+def split(message: str) -> list[str]:
+    """The questions of a message, in order; the message itself when it asks none. At most `QUESTIONS_MAX`, the last of
+    which takes what is over; each is cut at `QUESTION_CHARS`.
+
+    >>> split("I sell tents. Which has the highest margin, and what does the brief say about families?")
+    ['Which has the highest margin', 'what does the brief say about families?']
+    """
+    parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
+    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？"))]
+    asking = [part for part in asking if telling(part) or about_files(part)]
+    if len(asking) > QUESTIONS_MAX:
+        asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
+    return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
+
+
+def _sentences(message: str) -> list[str]:
+    """Sentences and lines; what stands in quotation marks is not broken."""
+    quoted = [found.span() for found in _QUOTES.finditer(message)]
+    cuts = [0]
+    for found in _SENTENCE.finditer(message):
+        if not any(start < found.start() < end for start, end in quoted):
+            cuts += [found.start(), found.end()]
+    cuts.append(len(message))
+    return [text for start, end in zip(cuts[::2], cuts[1::2], strict=True) if (text := message[start:end].strip())]
+
+
+def about_files(question: str) -> bool:
+    """Whether it asks which files there are, and nothing more.
+
+    >>> about_files("What files are there?"), about_files("Which file mentions hiking?")
+    (True, False)
+    """
+    return _FILE_WORDS.search(question) is not None and not telling(question)

@@ -1,0 +1,139 @@
+"""Carrying a calculation out, exactly, and showing it: the result, the expression, and the rows that decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
+from statistics import median
+from typing import Final
+
+from agentsvc_nb.service.work.agents.offline_compute import Plan
+from agentsvc_nb.service.work.agents.offline_markdown import code, escape
+from agentsvc_nb.service.work.agents.offline_measures import Measure
+from agentsvc_nb.service.work.agents.offline_numbers import PRECISION, show
+
+ROWS_SHOWN: Final = 5
+GROUPS_SHOWN: Final = 20
+COLUMNS_SHOWN: Final = 8
+
+_REDUCE: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
+    "sum": lambda values: sum(values, Decimal(0)),
+    "mean": lambda values: sum(values, Decimal(0)) / len(values),
+    "median": median,
+    "min": min,
+    "max": max,
+}
+_CALLED: Final = {"sum": "Total", "mean": "Average", "median": "Median", "min": "Lowest", "max": "Highest"}
+
+
+def carry_out(plan: Plan) -> str:
+    """The answer as Markdown: a bold line, the expression with its result, and a table where one helps."""
+    with localcontext(prec=PRECISION):
+        if not plan.rows:
+            return f"**No row of {code(plan.table.path)} fits.**\n\n{code(_expression(plan))}\n\n"
+        if plan.group is not None:
+            return _grouped(plan, plan.group)
+        if plan.measure is None:
+            return _counted(plan)
+        if plan.operation in ("min", "max"):
+            return _extreme(plan, plan.measure)
+        value = show(_reduce(plan.operation, plan.measure, plan.rows), plan.measure.numbers)
+        return f"**{_CALLED[plan.operation]} {escape(plan.measure.name)}: {value}**\n\n{_shown(plan, value)}"
+
+
+def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
+    values = [value for row in rows if (value := measure.numbers.values[row]) is not None]
+    return _REDUCE[operation](values)
+
+
+def _expression(plan: Plan) -> str:
+    """`sum(price_eur) where category = "Tents" over 3 rows of products.csv`"""
+    inner = "rows"
+    if plan.measure:
+        inner = plan.measure.formula or plan.measure.name
+    if plan.distinct is not None:
+        inner = f"distinct {plan.table.columns[plan.distinct]}"
+    by = f" by {plan.table.columns[plan.group]}" if plan.group is not None else ""
+    where = " where " + " and ".join(one.shown for one in plan.filters) if plan.filters else ""
+    rows = f"{len(plan.rows)} row{'' if len(plan.rows) == 1 else 's'}"
+    return f"{plan.operation}({inner}){by}{where} over {rows} of {plan.table.path}"
+
+
+def _shown(plan: Plan, value: str) -> str:
+    return f"{code(f'{_expression(plan)} = {value}')}\n\n"
+
+
+def _counted(plan: Plan) -> str:
+    if plan.distinct is None:
+        return f"**{len(plan.rows)} rows of {code(plan.table.path)}**\n\n{_shown(plan, str(len(plan.rows)))}"
+    values = sorted({cell for row in plan.rows if (cell := plan.table.rows[row][plan.distinct])})
+    named = ", ".join(escape(value) for value in values[:GROUPS_SHOWN]) + (", …" if len(values) > GROUPS_SHOWN else "")
+    title = escape(plan.table.columns[plan.distinct])
+    return f"**{len(values)} different values of {title}:** {named}\n\n{_shown(plan, str(len(values)))}"
+
+
+def _extreme(plan: Plan, measure: Measure) -> str:
+    def size(row: int) -> Decimal:
+        return measure.numbers.values[row] or Decimal(0)
+
+    ordered = sorted(plan.rows, key=size, reverse=plan.operation == "max")
+    value = show(size(ordered[0]), measure.numbers)
+    chosen = ordered[: plan.first] if plan.first > 1 else [row for row in ordered if size(row) == size(ordered[0])]
+    names = ", ".join(escape(plan.table.name(row)) for row in chosen[:ROWS_SHOWN])
+    names += f" and {len(chosen) - ROWS_SHOWN} more" if len(chosen) > ROWS_SHOWN else ""
+    head = f"{_CALLED[plan.operation]} {escape(measure.name)}: {names}, {value}"
+    if plan.first > 1:
+        head = f"{_CALLED[plan.operation]} {len(chosen)} by {escape(measure.name)}: {names}"
+    return f"**{head}**\n\n{_shown(plan, value)}{_rows(plan, measure, chosen[: max(plan.first, ROWS_SHOWN)])}"
+
+
+def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
+    """The rows that decided, with what was measured when it is not a column of its own."""
+    columns = list(range(len(plan.table.columns)))[:COLUMNS_SHOWN]
+    if measure.column is not None and measure.column not in columns:
+        columns[-1] = measure.column
+    extra = [measure.name] if measure.column is None else []
+    head = ["row", *(plan.table.columns[index] for index in columns), *extra]
+    lines = []
+    for row in rows:
+        value = measure.numbers.values[row]
+        made = [show(value, measure.numbers)] if extra and value is not None else []
+        lines.append([str(row + 1), *(plan.table.rows[row][index] for index in columns), *made])
+    return _markdown_table(head, lines)
+
+
+def _grouped(plan: Plan, group: int) -> str:
+    members: dict[str, list[int]] = {}
+    for row in plan.rows:
+        members.setdefault(plan.table.rows[row][group] or "(empty)", []).append(row)
+    measured = plan.measure
+
+    def value(rows: list[int]) -> Decimal:
+        return _reduce(plan.operation, measured, rows) if measured else Decimal(len(rows))
+
+    def shown(number: Decimal) -> str:
+        return show(number, measured.numbers) if measured else str(number)
+
+    results = sorted(
+        ((value(rows), name) for name, rows in members.items()), reverse=plan.extreme != "min", key=lambda one: one[0]
+    )
+    title, name = escape(plan.table.columns[group]), escape(measured.name) if measured else "rows"
+    head = f"**{_CALLED.get(plan.operation, 'Count of')} {name} by {title}**"
+    if plan.extreme and plan.first <= 1:
+        leaders = [escape(label) for number, label in results if number == results[0][0]]
+        head = (
+            f"**{_CALLED[plan.extreme]} {name} by {title}: {', '.join(leaders[:ROWS_SHOWN])}, {shown(results[0][0])}**"
+        )
+    lines = [
+        [label, shown(number), str(len(members[label]))] for number, label in results[: plan.first or GROUPS_SHOWN]
+    ]
+    table = _markdown_table(
+        [plan.table.columns[group], f"{plan.operation}({measured.name if measured else 'rows'})", "rows"], lines
+    )
+    return f"{head}\n\n{code(_expression(plan))}\n\n{table}"
+
+
+def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rule = ["---"] * len(head)
+    rows = [[escape(cell) for cell in head], rule, *([escape(cell) for cell in line] for line in lines)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"

@@ -1,0 +1,72 @@
+"""A question about the files, answered with quoted passages (contract §9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.work.agents.offline_library import Library
+from agentsvc_nb.service.work.agents.offline_markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline_passages import Passage
+from agentsvc_nb.service.work.agents.offline_ranking import Wanted, choose, rank
+from agentsvc_nb.service.work.agents.offline_words import phrases
+
+PASSAGES_MAX: Final = 5
+OPENING_PASSAGES: Final = 3
+WORDS_SHOWN: Final = 12
+
+
+async def passages_for(
+    question: str, library: Library, limit: int, cited: Collection[str]
+) -> tuple[Wanted, list[Passage]]:
+    """What the question looks for, and at most `limit` passages that answer it; `cited` are paths quoted before.
+
+    A question that names files and nothing else (`Summarise brief.md`) is answered with how they begin.
+    """
+    named = library.named(question)
+    wanted = Wanted.of(question, but=_title_tokens(named))
+    if not wanted.stems:
+        return wanted, await _openings(library, named, limit)
+    paths = await library.find(wanted.words, phrases(question))
+    found = await library.read([*dict.fromkeys([*named, *paths])])
+    ranked = await asyncio.to_thread(rank, wanted, found, named)
+    return wanted, choose(ranked, limit, cited)
+
+
+async def _openings(library: Library, named: Sequence[str], limit: int) -> list[Passage]:
+    """How the named files begin, or a passage of each file when none is named."""
+    paths = named or [entry.path for entry in library.entries]
+    each = max(1, min(OPENING_PASSAGES, limit // max(1, len(paths))))
+    found = [passage for path in paths for passage in (await library.read([path]))[:each]]
+    return found[:limit]
+
+
+def answer(wanted: Wanted, found: Sequence[Passage]) -> str:
+    """The passages as Markdown under one bold line."""
+    if not found:
+        return nothing(wanted)
+    paths = list(dict.fromkeys(passage.path for passage in found))
+    count = "1 passage" if len(found) == 1 else f"{len(found)} passages"
+    about = f"{_listed(wanted.words)}: " if wanted.stems else ""
+    head = f"**{about}{count} from {' and '.join(code(path) for path in paths)}**\n\n"
+    return head + "".join(quote(passage.text, source(passage)) for passage in found)
+
+
+def source(passage: Passage) -> str:
+    """`brief.md`, line 12, under “Audience”"""
+    under = f", under “{escape(passage.headings[-1])}”" if passage.headings else ""
+    return f"{code(passage.path)}, {passage.place}{under}"
+
+
+def nothing(wanted: Wanted) -> str:
+    return f"nothing found for: {_listed(wanted.words) or '(no words to look for)'}\n\n"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return escape(", ".join(words[:WORDS_SHOWN]) + (", …" if len(words) > WORDS_SHOWN else ""))
+
+
+def _title_tokens(paths: Sequence[str]) -> set[str]:
+    return {token for path in paths for token in (*tokens(path.rsplit("/", 1)[-1]), *tokens(path))}

@@ -1,0 +1,130 @@
+"""Which tools a message asks the offline agent to run, and with what: only what the message itself says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from agentsvc_nb.service.ports import Tool
+
+PICTURES_DEFAULT: Final = 2
+PICTURES_MAX: Final = 20
+_OBJECTS_TRIED: Final = 20
+
+_MAKE = (
+    r"create|draw|make|generate|design|produce|render|erstelle?n?|zeichne\w*|mache?n?|generiere\w*|entwirf|gestalte\w*|"
+    r"crée[rz]?|cree[rz]?|dessine[rz]?|génère[rz]?|fais|crea[r]?|dibuja[r]?|genera[r]?|diseña[r]?|haz"
+)
+_PICTURE = (
+    r"(?:image |display |static |banner )?(?:ads?|adverts?|creatives?|visuals?)|images?|pictures?|banners?|posters?|"
+    r"anzeigen?(?:motive?)?|bild(?:er)?|werbebild(?:er)?|werbeanzeigen?|plakate?|visuels?|affiches?|bannières?|"
+    r"im[aá]genes|im[aá]gen|anuncios?|carteles"
+)
+_WISH = re.compile(rf"\b(?:{_MAKE})\b(?:\W+\w+){{0,7}}?\W+(?:{_PICTURE})\b", re.I)
+_COUNTED = re.compile(rf"\b(\w+)\W+(?:{_PICTURE})\b", re.I)
+_COMMAND = re.compile(
+    rf"(?:\b(?:please|bitte)\W+)?(?:{_WISH.pattern}|\bcreate_images\b)"
+    r"(?:\W+(?:for|of|about|on|with|für|zu|über|mit|pour|sur|de|para|sobre|con)\b)?[ \t:,]*",
+    re.I,
+)
+_NUMBERS: Final = {
+    word: number
+    for number, words in enumerate(
+        ("one|an|a|ein|eine|einen|un|une|una", "two|zwei|deux|dos", "three|drei|trois|tres", "four|vier|quatre|cuatro",
+         "five|fünf|cinq|cinco", "six|sechs|seis", "seven|sieben|sept|siete", "eight|acht|huit|ocho",
+         "nine|neun|neuf|nueve",
+         "ten|zehn|dix|diez"), 1)
+    for word in words.split("|")
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool to run. `given` is None when the message does not say enough to fill its input."""
+
+    tool: str
+    given: dict[str, Any] | None
+    missing: str = ""
+
+
+def wanted(message: str, tools: Sequence[Tool]) -> list[Call]:
+    """The calls that a message asks for: tools by name, and pictures in clear words."""
+    offered = [tool for tool in tools if tool.available()]
+    calls = [_named(tool, message) for tool in offered if re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", message)]
+    pictures = any(tool.name == "create_images" for tool in offered)
+    if pictures and _WISH.search(message) and not any(call.tool == "create_images" for call in calls):
+        calls.append(Call("create_images", pictures_for(message)))
+    return calls
+
+
+def remainder(message: str, calls: Sequence[Call]) -> str:
+    """The message without the sentences that the calls answer: what is left to ask the files."""
+    if not calls:
+        return message
+    names = [call.tool for call in calls]
+    sentences = re.split(
+        r"(?<=[.!?])\s+|\n+|,?\s+(?:and|und|et|y)\s+(?=what|which|who|how|was|wie|quel|que|qué)", message
+    )
+    return " ".join(one for one in sentences if not _WISH.search(one) and not any(name in one for name in names))
+
+
+def without_command(message: str) -> str:
+    """What a picture is to be about: the message less the words that order it.
+
+    >>> without_command("Please create 3 ads for our summer sale")
+    'our summer sale'
+    """
+    return _COMMAND.sub("", message, count=1).strip()
+
+
+def pictures_for(message: str) -> dict[str, Any]:
+    """The input of `create_images`: the message is the brief, two pictures unless it says how many.
+
+    >>> pictures_for("Draw three ads for tents")["request"]["outputs"]
+    {'mode': 'count', 'count': 3}
+    """
+    near = _WISH.search(message) or _COUNTED.search(message)
+    words = re.findall(r"\w+", near[0].casefold()) if near else []
+    counts = [int(word) if re.fullmatch("[0-9]{1,2}", word) else _NUMBERS.get(word, 0) for word in words]
+    count = max(counts, default=0) or PICTURES_DEFAULT
+    outputs = {"mode": "count", "count": min(count, PICTURES_MAX)}
+    return {"request": {"kind": "static_ad", "brief": message, "outputs": outputs}}
+
+
+def _named(tool: Tool, message: str) -> Call:
+    """A tool called by its name: with the JSON that the message holds, else with its one text field. A tool with
+    effects (an e-mail) is never filled by guessing."""
+    given = _json(message)
+    if given is None and tool.name == "create_images":
+        given = pictures_for(message)
+    if given is None and not tool.effect:
+        given = _one_text(tool, message)
+    try:
+        tool.Input.model_validate(given if given is not None else {})
+    except ValidationError as error:
+        fields = {".".join(str(part) for part in detail["loc"]) or "its input" for detail in error.errors()}
+        return Call(tool.name, None, ", ".join(sorted(fields)))
+    return Call(tool.name, given or {})
+
+
+def _one_text(tool: Tool, message: str) -> dict[str, Any] | None:
+    required = [name for name, field in tool.Input.model_fields.items() if field.is_required()]
+    if len(required) != 1 or tool.Input.model_fields[required[0]].annotation is not str:
+        return None
+    return {required[0]: " ".join(message.replace(tool.name, " ").split())}
+
+
+def _json(message: str) -> dict[str, Any] | None:
+    for found in islice(re.finditer(r"\{", message), _OBJECTS_TRIED):
+        try:
+            given, _ = json.JSONDecoder().raw_decode(message, found.start())
+        except (ValueError, RecursionError):
+            continue
+        return given if isinstance(given, dict) else None
+    return None

@@ -1,0 +1,73 @@
+"""Words for the offline agent: what carries no meaning in a question, and when two words are the same."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from agentsvc_nb.service.rules.search import tokens
+
+_STOP = """
+a about above after again all also am an and any are as at be been being but by can could did do does doing each
+few for from further get give gives had has have having he her here hers him his how i if in into is it its itself
+just know let like me mention mentioned mentions more most my no nor not of off on once only or other our out over
+own please same say says said she should show so some such tell than that the their them then there these they this
+those to too under until up us use very want was we were what whats when where which while who whom whose why will
+with would you your according answer anything explain find list quote describe summarise summarize summary document
+documents file files text chat does
+aber alle als am an auch auf aus bei bin bis bitte da dann das dass dein dem den der des die dies diese dieser
+dieses doch du durch ein eine einem einen einer eines er es etwas fur gib gibt haben hat hatte ich ihr im in ist ja
+jede jeder kann kein keine man mein mir mit nach nicht noch nun nur ob oder ohne sagt sagen sehr sein seine sich
+sie sind so soll steht uber um und uns unser unter vom von vor war was welche welchen welcher welches wenn wer wie
+wieso wir wird wo worum zeig zeige zu zum zur zusammen datei dateien
+au aux avec ce ces cet cette comment dans de des dis dit donne du elle elles en est et etre fait il ils je la le
+les leur leurs lui ma mais me mes moi mon montre ne nos notre nous ou par parle pas plus pour pourquoi qu quand que
+quel quelle quelles quels qui quoi sa sans se ses si son sont sur ta te tes toi ton tous tout toute toutes tu un
+une vos votre vous fichier fichiers dois
+al algo ante como con cual cuales cuando cuanto de del desde dice dicen donde el ella ellas ellos en entre era es
+esa ese eso esta estas este esto estos fue ha hay las lo los mas mi mis muestra muy nos nosotros o para pero por
+porque que quien se segun ser si sin sobre son su sus tambien te tiene tu un una uno unos y ya yo archivo archivos
+dime
+"""
+
+STOP: Final = frozenset(_STOP.split())
+"""Stop words of English, German, French and Spanish, folded (`rules.search.tokens`)."""
+
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»')
+_ENDINGS: Final = ("ungen", "ations", "ation", "ing", "ers", "ies", "en", "er", "es", "ed", "em", "s", "n", "e", "y")
+
+
+def stem(word: str) -> str:
+    """A word without its commonest endings: enough for plurals and cases to meet, in four languages.
+
+    >>> stem("audiences") == stem("audience"), stem("margins") == stem("margin")
+    (True, True)
+    """
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return stem(word.removesuffix(ending))
+    return word
+
+
+def stems(text: str) -> list[str]:
+    return [stem(token) for token in tokens(text)]
+
+
+def phrases(text: str) -> list[str]:
+    """The quoted phrases of a question, without their quotation marks."""
+    return [unicodedata.normalize("NFC", next(part for part in found if part)) for found in _QUOTED.findall(text)]
+
+
+def telling(text: str) -> list[str]:
+    """The words of a question that say what it is about, in order, each once; as written but for their case.
+
+    >>> telling("What does the brief say about the audience?")
+    ['brief', 'audience']
+    """
+    found: dict[str, str] = {}
+    for word in re.findall(r"[\w][\w'’.-]*[\w]|\w", text):
+        folded = tokens(word)
+        if folded and any(token not in STOP for token in folded):
+            found.setdefault(" ".join(folded), word.casefold())
+    return list(found.values())

@@ -1,0 +1,77 @@
+"""A run's events as its worker writes them: in order, fenced by the attempt, text coalesced (contract §3)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.work.storage import Storage
+from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
+
+
+class LostRun(Exception):
+    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
+
+
+class EventLog:
+    """Appends the events of one attempt at one run.
+
+    Text is sent at once when there was none for 50 ms, else gathered: at most one event in 50 ms.
+    """
+
+    def __init__(self, storage: Storage, run_id: str, attempt: int) -> None:
+        self._storage = storage
+        self._run_id = run_id
+        self.attempt = attempt
+        self._order = asyncio.Lock()
+        self._kind = "text.delta"
+        self._gathered: list[str] = []
+        self._sent_at = float("-inf")
+        self._later: asyncio.Task[None] | None = None
+
+    async def speak(self, kind: str, text: str) -> None:
+        """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
+        if not text:
+            return
+        if kind != self._kind:
+            await self.flush()
+            self._kind = kind
+        self._gathered.append(text)
+        wait = self._sent_at + DELTA_INTERVAL_SECONDS - asyncio.get_running_loop().time()
+        if wait <= 0:
+            await self.flush()
+        elif self._later is None:
+            self._later = asyncio.create_task(self._flush_after(wait))
+
+    async def append(self, kind: str, payload: dict[str, Any]) -> None:
+        await self.flush()
+        await self._write(kind, payload)
+
+    async def flush(self) -> None:
+        """Everything said is in the database when this returns. Raises `LostRun`."""
+        async with self._order:
+            later, self._later = self._later, None
+            if later is not None and later is not asyncio.current_task():
+                later.cancel()
+            text, self._gathered = "".join(self._gathered), []
+            if text:
+                self._sent_at = asyncio.get_running_loop().time()
+                await self._write(self._kind, {"text": text})
+
+    async def _flush_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        with contextlib.suppress(LostRun):  # the worker meets it at its own next write
+            await self.flush()
+
+    async def _write(self, kind: str, payload: dict[str, Any]) -> None:
+        now = self._storage.clock.now()
+
+        def use(tx: Tx) -> int | None:
+            return runs.append(tx, self._run_id, self.attempt, kind, payload, now)
+
+        if await self._storage.db.write(use) is None:
+            raise LostRun(self._run_id)
+        self._storage.signals.notify(self._run_id)

@@ -1,0 +1,108 @@
+"""Execute tool jobs: claim, run the tool, end. One asyncio task a job."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from agentsvc_nb.service.actions import jobs as actions
+from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.records import jobs
+from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.work.crew import Crew
+from agentsvc_nb.service.work.storage import Storage
+from agentsvc_nb.service.work.tasks import WorkspaceTask
+
+log = logging.getLogger(__name__)
+
+
+class JobRunner:
+    """Runs the jobs that it is woken for."""
+
+    def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
+        self._storage = storage
+        self._tools = tools
+        self.crew = Crew(self._work)
+
+    def wake(self, job_id: str) -> None:
+        self.crew.start(job_id)
+
+    async def recover(self) -> None:
+        now = self._storage.clock.now()
+        for job in await self._storage.db.write(lambda tx: actions.recover(tx, now)):
+            self.wake(job.job_id)
+
+    async def stop(self, job_id: str) -> None:
+        """End a job whose run ends."""
+        now = self._storage.clock.now()
+        job = self._storage.db.read(lambda tx: jobs.get(tx, job_id))
+        if job is not None:
+            await self._storage.db.write(lambda tx: actions.stop(tx, job, now))
+            self.interrupt(job_id)
+
+    def interrupt(self, job_id: str) -> None:
+        """The job was asked to stop: wake those who watch it, and stop its tool."""
+        self._storage.signals.notify(job_id)
+        self.crew.interrupt(job_id)
+
+    async def _work(self, job_id: str) -> None:
+        now = self._storage.clock.now()
+        job = await self._storage.db.write(lambda tx: jobs.claim(tx, job_id, now))
+        if job is None:
+            return
+        self._storage.signals.notify(job_id)
+        ending = await self._ending(job)
+        if ending is not None:
+            now = self._storage.clock.now()
+            await self._storage.db.write(lambda tx: jobs.finish(tx, job_id, job.attempt, ending, now))
+            self._storage.signals.notify(job_id)
+
+    async def _ending(self, job: JobRecord) -> JobEnding | None:
+        """Run the tool; None when the service is stopping and the job is left for recovery."""
+        try:
+            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job), self._asked_to_stop(job))
+        except asyncio.CancelledError:
+            return None if self.crew.stopping else JobEnding("cancelled", [])
+        except AgentFailure as failure:
+            return _failed(failure.code, failure.message)
+        except ValidationError as error:
+            return _failed("invalid_tool_input", str(error))
+        except Exception:
+            log.exception("job %s (%s) failed", job.job_id, job.tool)
+            return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        return _ended(outcome)
+
+    async def _run_tool(self, job: JobRecord) -> Outcome:
+        tool = self._tools.get(job.tool)
+        if tool is None:
+            raise AgentFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
+        author = Author("output", run_id=job.run_id, job_id=job.job_id)
+
+        async def report(done: float, total: float | None, message: str) -> None:
+            value = {"done": done, "total": total, "message": message}
+            await self._storage.db.write(lambda tx: jobs.progress(tx, job.job_id, job.attempt, value))
+            self._storage.signals.notify(job.job_id)
+
+        return await tool.run(
+            tool.Input.model_validate(job.input), WorkspaceTask(self._storage, job.chat, author, report)
+        )
+
+    def _asked_to_stop(self, job: JobRecord) -> bool:
+        found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))
+        return found is None or found.status != "running"
+
+
+def _ended(outcome: Outcome) -> JobEnding:
+    kind = "inline" if outcome.inline else "files"
+    if outcome.error is not None:
+        code, message = outcome.error
+        return JobEnding("failed", outcome.content, outcome.data, {"code": code, "message": message}, kind)
+    return JobEnding("succeeded", outcome.content, outcome.data, None, kind)
+
+
+def _failed(code: str, message: str) -> JobEnding:
+    return JobEnding("failed", [{"type": "text", "text": message}], error={"code": code, "message": message})

@@ -1,0 +1,118 @@
+"""Execute runs: claim, drive the agent, end. One asyncio task a run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.rules import schemas
+from agentsvc_nb.service.work.crew import Crew
+from agentsvc_nb.service.work.event_log import LostRun
+from agentsvc_nb.service.work.jobs import JobRunner
+from agentsvc_nb.service.work.storage import Storage
+from agentsvc_nb.service.work.turn import RunTurn
+
+log = logging.getLogger(__name__)
+
+
+class RunRunner:
+    """Runs the runs that it is woken for."""
+
+    def __init__(self, storage: Storage, agent: Agent, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
+        self._storage = storage
+        self._agent = agent
+        self._tools = tools
+        self._jobs = job_runner
+        self.crew = Crew(self._work)
+
+    def wake(self, run_id: str) -> None:
+        self.crew.start(run_id)
+
+    def interrupt(self, run_id: str) -> None:
+        """The run was asked to stop: wake those who read it, and stop its agent."""
+        self._storage.signals.notify(run_id)
+        self.crew.interrupt(run_id)
+
+    async def recover(self) -> None:
+        """Go on with what a dead server left. Only under the data folder's lock."""
+        storage, now = self._storage, self._storage.clock.now()
+        for run in await storage.db.write(lambda tx: actions.recover(tx, storage.origin, now)):
+            self.wake(run.run_id)
+
+    async def _work(self, run_id: str) -> None:
+        run = await self._claim(run_id)
+        if run is None:
+            return
+        self._storage.signals.notify(run_id)
+        turn = RunTurn(self._storage, run, self._tools, self._jobs)
+        try:
+            ending = await self._ending(run, turn)
+        except LostRun:
+            log.warning("run %s was taken over", run_id)
+            return
+        if ending is not None:
+            await self._finish(run_id, turn.log.attempt, ending)
+
+    async def _claim(self, run_id: str) -> RunRecord | None:
+        """A queued run begins; a running one is a dead server's, and goes on from its checkpoint."""
+        now = self._storage.clock.now()
+        if claimed := await self._storage.db.write(lambda tx: actions.claim(tx, run_id, now)):
+            return claimed
+        found = self._storage.db.read(lambda tx: runs.get(tx, run_id))
+        if found is None or found.status != "running":
+            return None
+        attempt = found.attempt
+        return await self._storage.db.write(lambda tx: actions.resume(tx, run_id, attempt, now))
+
+    async def _ending(self, run: RunRecord, turn: RunTurn) -> Ending | None:
+        """Drive the agent; None when the service is stopping and the run is left for recovery."""
+        try:
+            answer = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
+            await turn.log.flush()
+        except asyncio.CancelledError:
+            if self.crew.stopping:
+                return None
+            await turn.log.flush()
+            return turn.ending("cancelled", output=turn.said or None)
+        except LostRun:
+            raise
+        except StepsExceeded:
+            return await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
+        except AgentFailure as failure:
+            return await _failed(turn, failure.code, failure.message)
+        except Exception:
+            log.exception("run %s failed", run.run_id)
+            return await _failed(turn, "agent_error", "The agent failed unexpectedly; see the service's log.")
+        return await _completed(run, turn, answer)
+
+    async def _drive(self, run: RunRecord, turn: RunTurn) -> str:
+        if run.output_config is not None and run.model == "offline":
+            raise AgentFailure("model_required", "Structured output needs a language model; set AGENTSVC_MODEL.")
+        answer = await self._agent.run(turn)
+        return turn.said.removesuffix("\n") if answer is None else answer
+
+    async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
+        storage, now = self._storage, self._storage.clock.now()
+        await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
+        storage.signals.notify(run_id)
+
+    def _asked_to_stop(self, run: RunRecord) -> bool:
+        found = self._storage.db.read(lambda tx: runs.get(tx, run.run_id))
+        return found is None or found.status != "running"
+
+
+async def _completed(run: RunRecord, turn: RunTurn, answer: str) -> Ending:
+    misfit = await asyncio.to_thread(schemas.misfit, answer, run.output_config) if run.output_config else None
+    if misfit:
+        return await _failed(turn, "output_schema_mismatch", misfit, output=answer)
+    return turn.ending("completed", output=answer, structured_output=schemas.as_object(answer))
+
+
+async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:
+    await turn.log.flush()
+    return turn.ending("failed", output=output or turn.said or None, last_error=code, last_error_message=message)

@@ -1,0 +1,36 @@
+"""The catalog: the tools that exist for a model, and how each is described (contract §5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.work.tools.create_images import CreateImages
+from agentsvc_nb.service.work.tools.echo_job import EchoJob
+from agentsvc_nb.wire.tools import ToolDescription
+
+
+def tools(model: str, data: Path) -> dict[str, Tool]:
+    """The tools by name. `data` is the service's data folder; `echo_job` exists only with the `scripted` model.
+
+    >>> list(tools("offline", Path("data")))
+    ['create_images']
+    """
+    offered: list[Tool] = [CreateImages()]
+    if model == "scripted":
+        offered.append(EchoJob(data))
+    return {tool.name: tool for tool in offered}
+
+
+def describe(tool: Tool) -> ToolDescription:
+    """A tool as `GET /tools` shows it."""
+    return ToolDescription(
+        name=tool.name,
+        description=tool.description,
+        family=tool.family,
+        asynchronous=tool.asynchronous,
+        idempotent=tool.idempotent,
+        effect=tool.effect,
+        available=tool.available(),
+        input_schema=tool.Input.model_json_schema(),
+    )

@@ -1,0 +1,58 @@
+"""The files of one chat, as agents and tools see them (`ports.Workspace`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.ports import AgentFailure, WorkspaceEntry
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.rules import media_types
+from agentsvc_nb.service.rules import search as grammar
+from agentsvc_nb.service.work.storage import Storage
+
+
+class ChatWorkspace:
+    """`ports.Workspace` on the database and the blobs."""
+
+    def __init__(self, storage: Storage, chat: str) -> None:
+        self._storage = storage
+        self._chat = chat
+
+    async def list(self) -> Sequence[WorkspaceEntry]:
+        return self._storage.db.read(lambda tx: files.all(tx, self._chat))
+
+    async def open(self, path: str) -> Path:
+        return self._storage.blobs.path(self._get(path).sha256)
+
+    async def text(self, path: str) -> str:
+        self._get(path)
+        return self._storage.db.read(lambda tx: self._storage.index.text(tx, self._chat, path))
+
+    async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        parsed = grammar.parse(query)
+        if parsed is None:
+            return []
+        index = self._storage.index
+        hits = await asyncio.to_thread(self._storage.db.read, lambda tx: actions.find(tx, index, self._chat, parsed))
+        return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
+
+    async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
+        """Write a file. Raises `AgentFailure("invalid_path")` for a path outside the workspace."""
+        safe = media_types.safe_path(path)
+        if safe is None:
+            raise AgentFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
+        content = await self._storage.store(safe.rpartition("/")[2], data)
+        now = self._storage.clock.now()
+        return await self._storage.db.write(
+            lambda tx: actions.write(tx, self._storage.index, self._chat, safe, content, author, now)
+        )
+
+    def _get(self, path: str) -> FileRecord:
+        record = self._storage.db.read(lambda tx: files.get(tx, self._chat, path))
+        if record is None:
+            raise FileNotFoundError(path)
+        return record

@@ -1,0 +1,115 @@
+"""A real service for tests: a process of its own, in a temporary folder, with the deterministic `scripted` agent.
+
+@pytest.fixture
+def service() -> Iterator[RunningService]:
+    with running_service(run_capacity=2) as service:
+        yield service
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.service.child import Child
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.settings import PREFIX, variable
+from agentsvc_nb.service.switches import PROVIDERS
+
+START_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 15.0
+POLL_SECONDS: Final = 0.01
+
+
+class RunningService:
+    """A service in `data`; `start` after `kill` or `stop` takes the same folder, address and key.
+
+    Attributes:
+        data: its folder; the log is `data / "serve.log"`.
+        base_url: its origin, the same after each start.
+        api_key: a full-access key.
+        pid: its process, another after each start.
+    """
+
+    def __init__(self, data: Path, model: str, settings: dict[str, object]) -> None:
+        self.data = data
+        self.base_url = self.api_key = ""
+        self.pid = self._port = 0
+        self._folder, self._model = DataFolder(data), model
+        self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
+        self._child: Child | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers. Raises `RuntimeError` with its last log lines when it does not."""
+        arguments = ["--port", str(self._port), "--model", self._model]
+        child = self._child = Child(self._folder, arguments, env=self._env, detached=False)
+        ready = self._wait_ready(child)
+        self.base_url, self.pid = ready.base_url, ready.pid
+        self._port = int(ready.base_url.rpartition(":")[2])
+        self.api_key = self._folder.key.read_text().strip()
+
+    def stop(self) -> None:
+        """End it with SIGTERM, which leaves runs for recovery. Raises `subprocess.TimeoutExpired`."""
+        if self._child is not None:
+            self._child.terminate()
+            self._child.wait(STOP_SECONDS)
+            self._child = None
+
+    def kill(self) -> None:
+        """End it at once, as a crash would (`kill -9`)."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait(STOP_SECONDS)
+            self._child = None
+
+    def create_key(
+        self,
+        name: str = "test",
+        *,
+        scopes: tuple[str, ...] = (),
+        budget_cents: int | None = None,
+        member: bool = False,
+    ) -> str:
+        """Another key, valid at once; the arguments are those of `agentsvc keys create`."""
+        from agentsvc_nb.service.keyring import create_key
+
+        return create_key(self._folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
+
+    def _wait_ready(self, child: Child) -> Ready:
+        deadline = time.monotonic() + START_SECONDS
+        # By process: after a crash the record of the one before is still there.
+        while (ready := Ready.read(self._folder.ready)) is None or ready.pid != child.pid:
+            if child.exit_code() is not None or time.monotonic() > deadline:
+                child.kill()
+                raise RuntimeError(f"The service did not start (exit {child.exit_code()}):\n{child.last_lines()}")
+            time.sleep(POLL_SECONDS)
+        return ready
+
+
+@contextlib.contextmanager
+def running_service(model: str = "scripted", **settings: object) -> Iterator[RunningService]:
+    """A service with these settings (field names of `Settings`, such as `rate_per_minute=2`), ended on leaving.
+
+    It listens on a free port of 127.0.0.1. The caller's own `AGENTSVC_*` variables and provider keys do not reach it.
+    Raises `RuntimeError` when it does not start.
+
+    >>> with running_service() as service:
+    ...     AgentService(service.api_key, base_url=service.base_url).runs.start("say hello")
+    """
+    with tempfile.TemporaryDirectory(prefix="agentsvc-") as folder:
+        service = RunningService(Path(folder), model, settings)
+        try:
+            service.start()
+            yield service
+        finally:
+            service.stop()
+
+
+def _environment() -> dict[str, str]:
+    ours = (PREFIX, "SERVICE_API_KEY", *PROVIDERS)
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}

@@ -1,0 +1,276 @@
+"""THE error table: every code that an answer can carry, one row each.
+
+The service can answer an error only by naming a row (`service.fail.Fail`); the client picks the exception and the
+retry by the same row, and falls back on the status for codes it does not know. `docs/errors.md` is rendered from
+here. Source: spec.md "Errors"; rows marked `ours` come from contract.md §1, where the specification is silent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Source = Literal["stated", "ours"]
+Retry = Literal["never", "transient"]
+"""`transient`: sending the same request again later may succeed. Whether a request *may* be sent again is the
+route's affair (`routes.Route.resend`)."""
+
+ErrorType = Literal[
+    "invalid_request_error",
+    "authentication_error",
+    "permission_error",
+    "rate_limit_error",
+    "api_error",
+    "service_unavailable_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a status means when its code is unknown: error type, client exception, whether waiting can help."""
+
+    status: int
+    type: ErrorType
+    raises: str
+    retry: Retry
+
+
+STATUSES: dict[int, Status] = {
+    row.status: row
+    for row in (
+        Status(400, "invalid_request_error", "StefanBrainError", "never"),
+        Status(401, "authentication_error", "AuthenticationError", "never"),
+        Status(403, "permission_error", "StefanBrainError", "never"),
+        Status(404, "invalid_request_error", "StefanBrainError", "never"),
+        Status(405, "invalid_request_error", "StefanBrainError", "never"),
+        Status(408, "invalid_request_error", "StefanBrainError", "transient"),
+        Status(409, "invalid_request_error", "StefanBrainError", "never"),
+        Status(413, "invalid_request_error", "RequestTooLargeError", "never"),
+        Status(429, "rate_limit_error", "RateLimitError", "transient"),
+        Status(500, "api_error", "StefanBrainError", "transient"),
+        Status(502, "api_error", "StefanBrainError", "transient"),
+        Status(503, "service_unavailable_error", "StefanBrainError", "transient"),
+        Status(504, "api_error", "StefanBrainError", "transient"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row: how the code is answered, what the client does with it, and what a person should know and do."""
+
+    code: str
+    status: int
+    cause: str
+    hint: str
+    source: Source = "stated"
+    retry: Retry = "never"
+    type_: ErrorType | None = None
+    retry_after: int | None = None
+    """Seconds of the `Retry-After` header, where the specification fixes them."""
+
+    @property
+    def type(self) -> ErrorType:
+        return self.type_ or STATUSES[self.status].type
+
+    @property
+    def raises(self) -> str:
+        """Name of the client's exception class (`client.errors`)."""
+        return STATUSES[self.status].raises
+
+
+_KEY = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
+_LATER = "Wait a moment and try again."
+_MAY_RUN = "The work may have started: look at the run, or start again with the same Idempotency-Key."
+_WAIT = "Wait until the limit resets, or send fewer requests."
+
+_ROWS = (
+    # -- 400: the request is wrong -------------------------------------------------------------------------------
+    Code("message_required", 400, "`message` is missing or empty.", "Write a message."),
+    Code("invalid_chat", 400, "`chat` is not a valid chat reference.", "Use a `chat_...` id or a UUID."),
+    Code("invalid_project", 400, "`project` is not a valid project reference.", "Use a `proj_...` id or a UUID."),
+    Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
+    Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
+    Code(
+        "invalid_output_config",
+        400,
+        "`output_config` breaks a structured-output rule.",
+        "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
+    ),
+    Code("invalid_json", 400, "The body, or the multipart `payload`, is not a JSON object.", "Send a JSON object."),
+    Code("invalid_multipart", 400, "The multipart body cannot be read.", "Send well-formed multipart/form-data."),
+    Code(
+        "invalid_idempotency_key",
+        400,
+        "The Idempotency-Key is not 1 to 128 letters, digits, `_`, `.`, `:` or `-`.",
+        "Shorten the key, or leave it out.",
+    ),
+    Code("too_many_attachments", 400, "More than 10 attachments.", "Attach at most 10 files."),
+    Code(
+        "unsupported_attachment",
+        400,
+        "The file's type is not supported; audio and video are rejected.",
+        "Attach a document, a table or an image.",
+    ),
+    Code("invalid_run_id", 400, "The run id is malformed.", "Use the UUID that the start answered."),
+    Code("invalid_query", 400, "A query parameter is missing or wrong.", "Correct the parameter.", "ours"),
+    Code(
+        "invalid_last_event_id",
+        400,
+        "`Last-Event-ID` is not an integer from 0 to 2^63-1.",
+        "Send the id of the last event received, or nothing.",
+        "ours",
+    ),
+    Code("invalid_tool_input", 400, "The tool's input does not fit its schema.", "See `tools.describe`.", "ours"),
+    Code(
+        "unsupported_tool_request",
+        400,
+        "The tool cannot be called this way.",
+        "Submit asynchronous tools as jobs; invoke the others.",
+        "ours",
+    ),
+    Code("file_too_large", 400, "A staged file is larger than allowed.", "Stage a smaller file.", "ours"),
+    Code("too_many_files", 400, "More than 10 files in one upload.", "Upload at most 10 files at once.", "ours"),
+    Code(
+        "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
+    ),
+    Code("invalid_label", 400, "The label or its value is unknown.", "See the label list.", "ours"),
+    Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
+    Code(
+        "developer_terms_not_accepted",
+        400,
+        "The developer terms were not accepted.",
+        "Send developerTermsAccepted: true.",
+        "ours",
+    ),
+    Code(
+        "developer_terms_version_mismatch",
+        400,
+        "The accepted terms are not the current ones.",
+        "Accept the version in requiredDeveloperTermsVersion.",
+        "ours",
+    ),
+    # -- 401, 403: who is asking ---------------------------------------------------------------------------------
+    Code("unauthorized", 401, "The key is missing, invalid, revoked or not authorized.", _KEY, "ours"),
+    Code(
+        "api_key_scope_forbidden",
+        403,
+        "The key is scoped away from this surface.",
+        "Use a key with the scope that this call needs.",
+    ),
+    Code("key_suspended", 403, "The key is suspended.", "Resume it with `agentsvc keys resume`.", "ours"),
+    Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
+    # -- 404, 405: what is asked for -----------------------------------------------------------------------------
+    Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),
+    Code("project_not_found", 404, "No such project for this account.", "Check the project id and the key."),
+    Code("run_not_found", 404, "No run with that id for this account.", "Check the run id and the key."),
+    Code("not_found", 404, "No such path.", "Check the base URL and the path.", "ours"),
+    Code("file_not_found", 404, "No file at that path in the chat.", "List the chat's files.", "ours"),
+    Code("upload_not_found", 404, "The staged upload is unknown or expired.", "Upload the file again.", "ours"),
+    Code("tool_not_found", 404, "No such tool.", "List the tools.", "ours"),
+    Code("job_not_found", 404, "No such job in that chat.", "Give the chat that the submit answered.", "ours"),
+    Code("feedback_not_found", 404, "No such feedback report.", "List the reports.", "ours"),
+    Code("media_not_found", 404, "No such media.", "Check the media id.", "ours"),
+    Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
+    Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
+    # -- 409, 413: it cannot be done now, or not at this size ----------------------------------------------------
+    Code(
+        "agent_run_rejected",
+        409,
+        "The chat already has an active turn; nothing was started and nothing is billed.",
+        "Wait for the run in activeRunId, cancel it, or use another chat.",
+    ),
+    Code("chat_project_mismatch", 409, "The chat belongs to another project.", "Leave out `project`, or correct it."),
+    Code("chat_id_retired", 409, "The chat is retired.", "Use another chat."),
+    Code(
+        "idempotency_conflict",
+        409,
+        "The Idempotency-Key was first used in another chat today.",
+        "Use a new key, or the chat of the first submit.",
+    ),
+    Code("job_not_finished", 409, "The job has not ended yet.", "Wait for the job, then read its result.", "ours"),
+    Code("version_conflict", 409, "The labels were changed meanwhile.", "Read the page again, then write.", "ours"),
+    Code(
+        "attachment_too_large",
+        413,
+        "One file, or the whole request, is too large.",
+        "Attach smaller files: at most 100 MB each.",
+    ),
+    Code(
+        "request_too_large",
+        413,
+        "A request to the MCP endpoint is over 150 MB (the endpoint is outside this project).",
+        "Send a smaller request.",
+    ),
+    # -- 429: too much, or no money ------------------------------------------------------------------------------
+    Code("request_per_minute", 429, "Too many requests this minute.", _WAIT, retry="transient"),
+    Code("request_per_minute_user", 429, "Too many requests of this user this minute.", _WAIT, retry="transient"),
+    Code("request_per_day", 429, "Too many requests today.", _WAIT, retry="transient"),
+    Code("user_throttled", 429, "The user is throttled.", _WAIT, retry="transient"),
+    Code("user_suspended", 429, "The user is suspended.", "Ask the service's operator."),
+    Code("api_wallet_exhausted", 429, "The wallet has no room for a new hold.", "Add credit to the wallet."),
+    Code(
+        "api_key_budget_exhausted", 429, "The key's monthly budget is spent.", "Raise the budget, or use another key."
+    ),
+    Code(
+        "runtime_capacity_busy",
+        429,
+        "The service is near its limit and the account holds its share of active runs.",
+        "Wait for a run to end.",
+        retry="transient",
+        retry_after=5,
+    ),
+    Code("monthly_usage_limit_reached", 429, "The plan's monthly usage pool is spent.", "Wait for the next month."),
+    Code("feedback_rate_limited", 429, "60 feedback reports were sent in the last hour.", _WAIT),
+    # -- 5xx: the service ----------------------------------------------------------------------------------------
+    Code("internal_error", 500, "Unexpected server failure.", _LATER, "ours", "transient"),
+    Code("bad_gateway", 502, "The gateway received an invalid response.", _LATER, "ours", "transient"),
+    Code("brain_unavailable", 503, "The brain is briefly unavailable.", _LATER, retry="transient"),
+    Code(
+        "workspace_busy",
+        503,
+        "The chat's workspace is briefly busy.",
+        _LATER,
+        retry="transient",
+        type_="rate_limit_error",
+        retry_after=5,
+    ),
+    Code(
+        "api_wallet_reconciliation_required",
+        503,
+        "Billing review: a model receipt lacks its token counts.",
+        "Ask support to resolve it; adding credit does not help.",
+    ),
+    Code("runtime_unavailable", 503, "The agent runtime failed.", _MAY_RUN, retry="transient"),
+    Code("runtime_timeout", 503, "The agent runtime timed out.", _MAY_RUN, retry="transient"),
+    Code("runtime_invalid_response", 503, "The agent runtime answered nonsense.", _MAY_RUN, retry="transient"),
+    Code("gateway_timeout", 504, "No answer within 120 seconds.", _MAY_RUN, "ours", "transient"),
+)
+
+CODES: dict[str, Code] = {row.code: row for row in _ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run or job ended in failure: the values of `last_error` and of a tool's `error.code` that we set."""
+
+    code: str
+    cause: str
+    hint: str
+    source: Source = "ours"
+
+
+FAILURES: dict[str, Failure] = {
+    row.code: row
+    for row in (
+        Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
+        Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
+        Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
+        Failure(
+            "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."
+        ),
+        Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
+        Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
+        Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
+    )
+}

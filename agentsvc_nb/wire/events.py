@@ -1,0 +1,55 @@
+"""Run events (spec.md "Events"; contract.md §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agentsvc_nb.wire.envelope import Model
+
+EventType = Literal[
+    "run.status",
+    "text.delta",
+    "thinking.delta",
+    "step.started",
+    "tool.call",
+    "tool.result",
+    "file.written",
+    "job.submitted",
+    "progress",
+    "warning",
+    "run.resumed",
+    "run.ended",
+]
+
+SPOKEN = frozenset({"text.delta", "thinking.delta", "tool.call", "tool.result"})
+"""What `run.resumed` takes back: events of these types after `discard_after` and before it no longer count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a run. Ids are dense from 1 within the run; `payload` is as the service sent it.
+
+    Unknown types are passed on: a viewer skips what it does not know.
+    """
+
+    id: int
+    type: EventType | str
+    created_at: str
+    payload: dict[str, Any]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Event:
+        return cls(int(data["id"]), data["type"], data.get("created_at", ""), data.get("payload") or {})
+
+
+class EventPage(Model):
+    """One page of events; pass `next_after` as `after` for the next."""
+
+    object: str = "list"
+    data: list[Event] = Field(default_factory=list)
+    next_after: int = 0
+    has_more: bool = False
+    status: str = ""

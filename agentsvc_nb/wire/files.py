@@ -1,0 +1,86 @@
+"""Workspace files, staged uploads and search (spec.md "Resources"; contract.md §4)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from agentsvc_nb.wire.envelope import Model
+
+
+class StagedFile(Model):
+    """A file waiting to be attached; its id is valid for 24 hours."""
+
+    object: str = "staged_file"
+    id: str
+    file_name: str = ""
+    media_type: str = ""
+    size_bytes: int = 0
+    sha256: str = ""
+    expires_at: str | None = None
+
+
+class StagedFiles(Model):
+    object: str = "list"
+    files: list[StagedFile] = Field(default_factory=list)
+
+
+class TypedOutput(Model):
+    """The set that a file belongs to, such as the pictures of one job."""
+
+    id: str
+    type: Literal["image_set", "video_cuts", "report"] | str
+
+
+class WorkspaceFile(Model):
+    """A file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
+
+    object: str = "workspace_file"
+    id: str
+    path: str = ""
+    file_name: str = ""
+    name: str | None = None
+    kind: Literal["output", "upload"] | str = "output"
+    media_type: str = ""
+    size_bytes: int = 0
+    updated_at: str | None = None
+    run_id: str | None = None
+    output: TypedOutput | None = None
+    download_url: str = ""
+
+
+class FilePage(Model):
+    """A page of a chat's files, by path; `next_after` is null on the last."""
+
+    object: str = "list"
+    chat: str = ""
+    files: list[WorkspaceFile] = Field(default_factory=list)
+    next_after: str | None = None
+
+
+class SnippetPart(Model):
+    text: str
+    match: bool
+
+
+class SearchResult(Model):
+    """A file that matched. `match` is `name` (ranked first) or `content`; `snippets` are passages with marked words."""
+
+    object: str = "workspace_file_search_result"
+    id: str
+    path: str = ""
+    file_name: str = ""
+    name: str | None = None
+    kind: Literal["output", "upload"] | str = "output"
+    media_type: str = ""
+    size_bytes: int = 0
+    updated_at: str | None = None
+    match: Literal["name", "content"] | str = "content"
+    snippets: list[list[SnippetPart]] = Field(default_factory=list)
+
+
+class FileSearch(Model):
+    object: str = "workspace_file_search"
+    chat: str = ""
+    results: list[SearchResult] = Field(default_factory=list)

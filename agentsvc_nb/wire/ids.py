@@ -1,0 +1,60 @@
+"""Shapes of the identifiers, and how new ones are made (spec.md "Resources"; contract.md §1)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from typing import Final
+
+from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
+
+_UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_TAIL: Final = r"[A-Za-z0-9_-]{1,64}"
+
+_RUN = re.compile(_UUID)
+_CHAT = re.compile(rf"chat_{_TAIL}|{_UUID}")
+_PROJECT = re.compile(rf"proj_{_TAIL}|{_UUID}")
+_UPLOAD = re.compile(rf"upload_{_TAIL}")
+_IDEMPOTENCY_KEY = re.compile(rf"[A-Za-z0-9_.:-]{{1,{IDEMPOTENCY_KEY_CHARS}}}")
+
+KEY_PREFIX: Final = "svc_sk_"
+MEMBER_PREFIX: Final = "svc_oat_"
+
+
+def is_run(text: object) -> bool:
+    return isinstance(text, str) and _RUN.fullmatch(text) is not None
+
+
+def is_chat(text: object) -> bool:
+    return isinstance(text, str) and _CHAT.fullmatch(text) is not None
+
+
+def is_project(text: object) -> bool:
+    return isinstance(text, str) and _PROJECT.fullmatch(text) is not None
+
+
+def is_upload(text: object) -> bool:
+    return isinstance(text, str) and _UPLOAD.fullmatch(text) is not None
+
+
+def is_idempotency_key(text: object) -> bool:
+    return isinstance(text, str) and _IDEMPOTENCY_KEY.fullmatch(text) is not None
+
+
+def new_run() -> str:
+    return str(uuid.uuid4())
+
+
+def new(prefix: str) -> str:
+    """A new id such as `chat_...`: the prefix and 96 random bits.
+
+    >>> new("chat").startswith("chat_")
+    True
+    """
+    return f"{prefix}_{secrets.token_hex(12)}"
+
+
+def new_key(member: bool = False) -> str:
+    """A new secret: its prefix and 256 random bits (contract §7)."""
+    return (MEMBER_PREFIX if member else KEY_PREFIX) + secrets.token_urlsafe(32)

@@ -1,0 +1,59 @@
+"""The Limits table of spec.md as named constants; those marked "contract" fill its silences.
+
+Bytes, seconds and counts are in the name. What an operator may change (`AGENTSVC_*`) is in `service.settings`, with
+these as its defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MB: Final = 1_000_000
+MIB: Final = 1_048_576
+
+# Search (spec.md "GET /files/search")
+QUERY_MAX_CHARS: Final = 200
+SEARCH_MAX_RESULTS: Final = 50
+SNIPPETS_PER_MATCH: Final = 2
+INDEXED_TEXT_BYTES: Final = 1 * MB  # contract §4
+
+# Runs and files
+ATTACHMENTS_MAX: Final = 10
+FILE_MAX_BYTES: Final = 100 * MB
+REQUEST_SLACK_BYTES: Final = 1 * MIB  # contract §2: a whole request holds 10 files and this much else
+UPLOAD_TTL_SECONDS: Final = 24 * 3600
+SYNC_HOLD_SECONDS: Final = 90
+ASK_HANDLE_SECONDS: Final = 55
+GATEWAY_SECONDS: Final = 120
+STEPS_MAX: Final = 1_500
+OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # contract §2
+IDEMPOTENCY_KEY_CHARS: Final = 128
+RESTARTS_MAX: Final = 3  # ours: work that kills its service again and again must not loop
+
+# Paging (contract §3, §4)
+EVENTS_PAGE_DEFAULT: Final = 500
+PAGE_MAX: Final = 1_000
+EVENT_ID_MAX: Final = 2**63 - 1
+
+# The event stream (contract §3)
+STREAM_RETRY_MS: Final = 1_000
+STREAM_PING_SECONDS: Final = 15
+DELTA_INTERVAL_SECONDS: Final = 0.05
+
+# Refusals (contract §1): after an early answer, so much of the body is still read, so that the answer arrives
+DISCARD_BYTES: Final = 64 * MB
+DISCARD_SECONDS: Final = 2
+
+# Rates and prices
+FEEDBACK_PER_HOUR: Final = 60
+FEEDBACK_SUMMARY_CHARS: Final = 2_000  # contract §6
+BUSY_RETRY_AFTER_SECONDS: Final = 5
+
+# The client (spec.md "Behaviour of the official TypeScript client")
+MAX_RETRIES: Final = 2
+RETRY_AFTER_MAX_SECONDS: Final = 60
+WAIT_SECONDS: Final = 20 * 60
+RUN_POLL_SECONDS: Final = 3.0
+JOB_POLL_SECONDS: Final = 2.0
+JOB_POLL_FACTOR: Final = 1.5
+JOB_POLL_MAX_SECONDS: Final = 15.0

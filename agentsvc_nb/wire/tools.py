@@ -1,0 +1,84 @@
+"""Tools and jobs (spec.md "Tool and job envelope"; contract.md §5)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.wire.files import WorkspaceFile
+
+JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+JOB_TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
+
+
+class ToolDescription(Model):
+    """One tool of the live catalog. `available` is false while something that it needs is not configured."""
+
+    object: str = "tool"
+    name: str
+    description: str = ""
+    family: str = ""
+    asynchronous: bool = False
+    idempotent: bool = False
+    effect: bool = False
+    available: bool = True
+    input_schema: dict[str, Any] = Field(default_factory=dict)
+    output_schema: dict[str, Any] | None = None
+
+
+class ToolList(Model):
+    object: str = "list"
+    data: list[ToolDescription] = Field(default_factory=list)
+
+
+class ToolError(Model):
+    code: str
+    message: str = ""
+
+
+class Progress(Model):
+    """How far a job is: `done` of `total` (no total: unknown)."""
+
+    done: float = 0
+    total: float | None = None
+    message: str = ""
+
+
+class JobAccepted(Model):
+    """The 202 of a submit."""
+
+    type: str = "tool_job"
+    tool: str = ""
+    family: str
+    job_id: str
+    chat: str
+    status: JobStatus | str = "queued"
+    recommended_poll_after_ms: int | None = None
+
+
+class Job(Model):
+    """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`)."""
+
+    object: str = "tool_job"
+    job_id: str
+    tool: str = ""
+    family: str = ""
+    chat: str = ""
+    status: JobStatus | str = "queued"
+    is_error: bool = False
+    error: ToolError | None = None
+    content: list[dict[str, Any]] = Field(default_factory=list)
+    data: dict[str, Any] | None = None
+    progress: Progress | None = None
+    recommended_poll_after_ms: int | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    kind: Literal["files", "inline"] | str | None = None
+    files: list[WorkspaceFile] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in JOB_TERMINAL

@@ -1,0 +1,100 @@
+"""Write docs/errors.md, docs/routes.md and docs/limits.md from the tables in `agentsvc_nb.wire`.
+
+    python docs/tables.py
+
+`tests/test_docs.py` fails when they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.codes import CODES, FAILURES
+from agentsvc_nb.wire.routes import ROUTES
+
+HERE = Path(__file__).parent
+STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
+
+
+def pages() -> dict[str, str]:
+    """The rendered pages, by file name."""
+    return {"errors.md": errors(), "routes.md": routes(), "limits.md": limits_page()}
+
+
+def errors() -> str:
+    codes = (
+        (f"`{c.code}`", c.status, f"`{c.type}`", f"`{c.raises}`", c.retry, c.cause, c.hint, c.source)
+        for c in CODES.values()
+    )
+    failures = ((f"`{f.code}`", f.cause, f.hint, f.source) for f in FAILURES.values())
+    return "\n".join(
+        [
+            "# Errors",
+            "",
+            "Rendered from `agentsvc_nb/wire/codes.py` by `python docs/tables.py`; do not edit by hand.",
+            STATED,
+            "*Transient* codes are sent again by the client where that is safe.",
+            "",
+            *table(("code", "status", "type", "exception", "retry", "cause", "what to do", "source"), codes),
+            "",
+            "## Why a run or job failed",
+            "",
+            *table(("last_error / error.code", "cause", "what to do", "source"), failures),
+            "",
+        ]
+    )
+
+
+def routes() -> str:
+    rows = (
+        (
+            f"`{r.name}`",
+            r.method,
+            f"`{r.path}`",
+            r.purpose,
+            ", ".join(sorted(r.scopes)) or r.access,
+            r.resend,
+            "yes" if r.limited else "no",
+            r.source,
+        )
+        for r in ROUTES.values()
+    )
+    return "\n".join(
+        [
+            "# Routes",
+            "",
+            "Rendered from `agentsvc_nb/wire/routes.py` by `python docs/tables.py`; do not edit by hand.",
+            STATED,
+            "A key needs any one of the scopes. *Sent again*: what the client repeats after a transient failure.",
+            "",
+            *table(("name", "method", "path", "purpose", "scope", "sent again", "rate-limited", "source"), rows),
+            "",
+        ]
+    )
+
+
+def limits_page() -> str:
+    rows = ((f"`{name}`", f"{value:,}") for name, value in vars(limits).items() if name.isupper())
+    return "\n".join(
+        [
+            "# Limits",
+            "",
+            "Rendered from `agentsvc_nb/wire/limits.py` by `python docs/tables.py`; do not edit by hand.",
+            "",
+            *table(("limit", "value"), rows),
+            "",
+        ]
+    )
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> list[str]:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (HERE / name).write_text(text)
+        print(f"wrote docs/{name}")

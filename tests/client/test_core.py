@@ -1,0 +1,176 @@
+"""Address, key, answers that are none, and the embedded service coming back."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from agentsvc_nb.client import runs
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
+
+Networks = Callable[..., Network]
+
+
+@pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
+def test_without_a_key_there_is_no_client(face: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AuthenticationError, match="SERVICE_API_KEY"):
+        face()
+    monkeypatch.setenv("SERVICE_API_KEY", KEY)
+    assert repr(face()) == f"{face.__name__}('http://127.0.0.1:8787')"
+
+
+@pytest.mark.parametrize("key", ["top secret", "topsecret\n", "tøpsecret", "topsecret\x00"])
+def test_a_key_that_cannot_be_sent_is_not_shown_either(key: str) -> None:
+    with pytest.raises(AuthenticationError) as caught:
+        AgentService(key)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "service.test",
+        "ftp://x",
+        "http://",
+        "http://user:pw@x",
+        "http://x:0",
+        "http://x:y",
+        "http://x/?q",
+        "http://x /",
+    ],
+)
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(StefanBrainError, match="must be an address such as"):
+        AgentService(KEY, url)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "sent_to"),
+    [
+        ("http://service.test/", f"http://service.test/api/developers/v1/runs/{RUN_ID}"),
+        ("https://host/prefix/", f"https://host/prefix/api/developers/v1/runs/{RUN_ID}"),
+        ("http://[::1]:8787", f"http://[::1]:8787/api/developers/v1/runs/{RUN_ID}"),
+    ],
+)
+def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> None:
+    net = network(answer(200, run()))
+    step(runs.get(Core(KEY, base_url, net.io), RUN_ID))
+    assert str(net.requests[0].url) == sent_to
+    assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
+    net = network(failure("invalid_run_id", 400))
+    with pytest.raises(StefanBrainError):
+        step(runs.get(net.core, "../../keys?x="))
+    assert net.requests[0].url.raw_path == b"/api/developers/v1/runs/..%2F..%2Fkeys%3Fx%3D"
+
+
+def test_the_key_does_not_follow_redirects(network: Networks) -> None:
+    net = network(httpx.Response(307, headers={"location": "https://elsewhere.test/"}))
+    with pytest.raises(StefanBrainError, match="follows no redirects"):
+        step(runs.get(net.core, RUN_ID))
+    assert len(net.requests) == 1
+
+
+@pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])
+def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> None:
+    """Neither in the text nor in the representation of any local variable."""
+    net = network(*[trouble] * 3)
+    try:
+        step(runs.get(net.core, RUN_ID))
+    except StefanBrainError as error:
+        shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+    assert "Core('http://service.test')" in shown
+    assert KEY not in shown
+    assert "httpcore" not in shown
+    assert "During handling" not in shown
+    assert "direct cause" not in shown
+
+
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"[1]", b"7", b""])
+def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
+    net = network(httpx.Response(200, content=body))
+    with pytest.raises(StefanBrainError, match="check the base URL"):
+        step(runs.get(net.core, RUN_ID))
+
+
+def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
+    net = network(answer(200, run("paused", mood="good", steps="many")))
+    record = step(runs.get(net.core, RUN_ID))
+    assert (record.status, record.ended, record.model_dump(warnings=False)["steps"]) == ("paused", False, "many")
+    assert record.mood == "good"  # type: ignore[attr-defined]
+
+
+def test_a_core_that_really_waits_is_a_bug_and_says_so() -> None:
+    with pytest.raises(RuntimeError, match="please report"):
+        step(asyncio.sleep(0))
+
+
+# -- revive: only the embedded service ---------------------------------------------------------------------------
+
+
+class Embedded:
+    """A service that was down and comes back elsewhere, with another key."""
+
+    def __init__(self, *answers: Scripted, max_retries: int = 0) -> None:
+        self.net = Network(answers)
+        self.revived = 0
+        self.core = Core(KEY, "http://127.0.0.1:1", self.net.io, max_retries, revive=self.revive)
+
+    def revive(self) -> tuple[str, str]:
+        self.revived += 1
+        return f"http://127.0.0.1:{self.revived + 1}", f"new-key-{self.revived}"
+
+
+REFUSED, DROPPED = httpx.ConnectError("refused"), httpx.ReadError("reset")
+
+
+@pytest.mark.parametrize("trouble", [REFUSED, DROPPED])
+def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Exception) -> None:
+    embedded = Embedded(trouble, answer(200, run()), answer(200, run()))
+    step(runs.get(embedded.core, RUN_ID))
+    step(runs.get(embedded.core, RUN_ID))
+    sent = [(request.url.port, request.headers["authorization"]) for request in embedded.net.requests]
+    assert sent == [(1, f"Bearer {KEY}"), (2, "Bearer new-key-1"), (2, "Bearer new-key-1")]
+
+
+def test_it_is_revived_once_an_attempt() -> None:
+    embedded = Embedded(*[REFUSED] * 4, max_retries=1)
+    with pytest.raises(APIConnectionError):
+        step(runs.get(embedded.core, RUN_ID))
+    assert embedded.revived == 2
+
+
+def test_a_keyed_start_is_repeated() -> None:
+    embedded = Embedded(DROPPED, answer(202, run()))
+    assert step(runs.start(embedded.core, "hello", idempotency_key="k")).run_id == RUN_ID
+
+
+def test_a_keyless_start_that_was_sent_is_not_repeated() -> None:
+    embedded = Embedded(DROPPED)
+    with pytest.raises(APIConnectionError, match="may have started"):
+        step(runs.start(embedded.core, "hello"))
+    assert embedded.revived == 0
+
+
+def test_a_keyless_start_that_never_left_is_sent() -> None:
+    """The service had stopped when idle: nothing was started, so sending is no repeating."""
+    embedded = Embedded(REFUSED, answer(202, run()))
+    assert step(runs.start(embedded.core, "hello")).run_id == RUN_ID
+
+
+def test_a_slow_service_is_not_a_gone_one() -> None:
+    embedded = Embedded(httpx.ReadTimeout(""))
+    with pytest.raises(APIConnectionError) as caught:
+        step(runs.get(embedded.core, RUN_ID))
+    assert (caught.value.timed_out, embedded.revived) == (True, 0)

@@ -1,0 +1,98 @@
+"""The two backends where they differ from each other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb.client.io import AsyncIO, SyncIO, _options, _ssl_context
+from agentsvc_nb.client.surface import AsyncAgentService
+from tests.client.conftest import KEY, RUN_ID, answer, run
+
+
+def service(request: httpx.Request) -> httpx.Response:
+    """Two pages of files, a download, an upload, a run."""
+    path, query = request.url.path, request.url.params
+    if path.endswith("/download"):
+        return httpx.Response(200, content=Body([b"hel", b"lo"]))
+    if path.endswith("/files") and request.method == "POST":
+        return answer(200, {"files": [{"id": "upload_1", "size_bytes": request.content.count(b"x")}]})
+    if path.endswith("/files"):
+        return answer(
+            200,
+            {
+                "files": [{"id": "1", "path": query.get("after", "") + "a"}],
+                "next_after": None if "after" in query else "a",
+            },
+        )
+    return answer(200, run("completed"))
+
+
+class Body(httpx.AsyncByteStream):
+    def __init__(self, chunks: list[bytes]) -> None:
+        self.chunks = chunks
+
+    async def __aiter__(self) -> Any:
+        for chunk in self.chunks:
+            yield chunk
+
+
+def test_the_async_face_does_it_all(tmp_path: Path) -> None:
+    async def use() -> list[Any]:
+        async with AsyncAgentService(KEY, transport=httpx.MockTransport(service)) as client:
+            (tmp_path / "up.bin").write_bytes(b"x" * 100_000)
+            return [
+                (await client.runs.wait(RUN_ID)).status,
+                [file.path async for file in client.files.list("chat_1")],
+                (await client.files.upload(tmp_path / "up.bin"))[0].size_bytes >= 100_000,
+                await client.files.download("d", chat="chat_1"),
+                await client.files.download("d", chat="chat_1", to=tmp_path),
+            ]
+
+    assert asyncio.run(use()) == ["completed", ["a", "aa"], True, b"hello", tmp_path / "d"]
+    assert (tmp_path / "d").read_text() == "hello"
+
+
+def test_a_forked_child_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    io = SyncIO(httpx.MockTransport(service))
+    parent = io._client()
+    assert io._client() is parent
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert io._client() is not parent
+
+
+def test_each_event_loop_has_a_client_and_closed_loops_are_forgotten() -> None:
+    io = AsyncIO(httpx.MockTransport(service))
+
+    async def client() -> httpx.AsyncClient:
+        assert io._client() is io._client()
+        return io._client()
+
+    loops = [asyncio.new_event_loop() for _ in range(3)]
+    clients = [loop.run_until_complete(client()) for loop in loops[:2]]
+    assert clients[0] is not clients[1]
+    loops[0].close()
+    loops[2].run_until_complete(client())
+    assert set(io._clients) == set(loops[1:])
+    for loop in loops[1:]:
+        loop.close()
+
+
+def test_one_ssl_context_for_all_clients() -> None:
+    assert _options(None)["verify"] is _options(None)["verify"] is _ssl_context()
+
+
+@pytest.mark.parametrize(
+    ("url", "direct"), [("http://127.0.0.1:9", True), ("http://[::1]:9", True), ("http://far.test", False)]
+)
+def test_loopback_is_never_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch, url: str, direct: bool) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with SyncIO()._client() as client:
+        assert (client._transport_for_url(httpx.URL(url)) is client._transport) is direct

@@ -1,0 +1,364 @@
+"""Each operation: the bytes it sends, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import io
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb.client import files, jobs, runs, tools
+from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.pages import Pages
+from agentsvc_nb.client.parts import FileInput
+from agentsvc_nb.client.surface import AgentService, AsyncAgentService, AsyncRuns, Runs
+from agentsvc_nb.wire.tools import Job
+from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
+from tests.client.cutting import events
+
+Networks = Callable[..., Network]
+
+
+def part_names(request: httpx.Request) -> list[tuple[str, str]]:
+    return re.findall(r'name="(\w+)"; filename="([^"]*)"', request.content.decode("utf-8", "replace"))
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_start_sends_what_was_given_and_no_more(network: Networks) -> None:
+    net = network(answer(202, run()), answer(202, run()))
+    step(runs.start(net.core, "hello"))
+    step(
+        runs.start(
+            net.core,
+            "hello",
+            chat="chat_1",
+            project="proj_1",
+            session="s",
+            sync=True,
+            on_busy="reject",
+            output_config={"type": "object"},
+            file_ids=["upload_1"],
+        )
+    )
+    given = {"chat": "chat_1", "project": "proj_1", "session": "s", "on_busy": "reject"}
+    more = {"sync": True, "output_config": {"type": "object"}, "file_ids": ["upload_1"]}
+    assert net.bodies == [{"message": "hello"}, {"message": "hello", **given, **more}]
+
+
+@pytest.mark.parametrize(
+    ("sync", "timeout", "allowed"), [(False, None, 60), (True, None, 130), (True, 5, 5), (False, 7, 7)]
+)
+def test_how_long_a_start_may_take(network: Networks, sync: bool, timeout: float | None, allowed: float) -> None:
+    net = network(answer(202, run()))
+    step(runs.start(net.core, "hello", sync=sync, timeout=timeout))
+    assert net.requests[0].extensions["timeout"]["read"] == allowed
+
+
+def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(network: Networks, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_bytes(b"# Plan\r\n")
+    net = network(httpx.ReadError("reset"), answer(202, run()))
+    with (tmp_path / "plan.md").open("rb") as opened:
+        attached: list[FileInput] = [
+            str(tmp_path / "plan.md"),
+            ("a/b.txt", b"bytes"),
+            ("c.bin", io.BytesIO(b"io")),
+            opened,
+        ]
+        step(runs.start(net.core, "hello", files=attached, idempotency_key="k"))
+    for request in net.requests:
+        assert part_names(request) == [("files", name) for name in ("plan.md", "b.txt", "c.bin", "plan.md")]
+        assert b'name="payload"\r\n\r\n{"message": "hello"}' in request.content
+        assert request.content.count(b"# Plan\r\n") == 2
+        assert request.headers["content-length"] == str(len(request.content))
+
+
+def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"from a pipe")
+    os.close(writing)
+    net = network(httpx.ReadError("reset"))
+    with os.fdopen(reading, "rb") as pipe, pytest.raises(APIConnectionError):
+        step(files.upload(net.core, ("p.txt", pipe)))
+    assert b"from a pipe" in net.requests[0].content
+
+
+def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> None:
+    """Its size on disk is not what it gives to read."""
+    with gzip.open(tmp_path / "x.gz", "wb") as file:
+        file.write(b"unpacked " * 100)
+    net = network(answer(200, {"files": []}))
+    with gzip.open(tmp_path / "x.gz", "rb") as opened:
+        step(files.upload(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
+    assert b"unpacked " * 100 in net.requests[0].content
+    assert net.requests[0].headers["content-length"] == str(len(net.requests[0].content))
+
+
+@pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7])
+def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
+    with pytest.raises(TypeError, match="opened with 'rb'"):
+        step(files.upload(network().core, wrong))
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"message": ""}, "message_required"),
+        ({"message": " \n"}, "message_required"),
+        ({"message": "x", "idempotency_key": "a b"}, "invalid_idempotency_key"),
+        ({"message": "x", "idempotency_key": "k" * 129}, "invalid_idempotency_key"),
+        ({"message": "x", "files": [("a", b"")] * 6, "file_ids": ["upload_1"] * 5}, "too_many_attachments"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_it_is_sent(network: Networks, given: dict[str, Any], code: str) -> None:
+    net = network()
+    with pytest.raises(StefanBrainError) as caught:
+        step(runs.start(net.core, **given))
+    assert (caught.value.code, caught.value.status, net.requests) == (code, None, [])
+
+
+def test_a_busy_chat(network: Networks) -> None:
+    net = network(failure("agent_run_rejected", 409, top={"activeRunId": RUN_ID}))
+    with pytest.raises(StefanBrainError) as caught:
+        step(runs.start(net.core, "hello", chat="chat_1", idempotency_key="k"))
+    assert caught.value.active_run_id == RUN_ID
+
+
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+def test_wait_looks_at_once_and_every_three_seconds(network: Networks, end: str) -> None:
+    net = network(*[answer(200, run(state)) for state in ("queued", "news", end)])
+    assert step(runs.wait(net.core, RUN_ID)).status == end
+    assert net.io.slept == [3.0, 3.0]
+
+
+def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> None:
+    net = network(*[answer(200, run("running"))] * 4)
+    with pytest.raises(JobTimeoutError) as caught:
+        step(runs.wait(net.core, RUN_ID, timeout=7))
+    assert (caught.value.job_id, caught.value.chat, net.io.slept) == (RUN_ID, "chat_1", [3, 3, 1])
+
+
+def test_cancel(network: Networks) -> None:
+    net = network(answer(200, run("cancelling")))
+    assert step(runs.cancel(net.core, RUN_ID)).status == "cancelling"
+    assert (net.requests[0].method, net.requests[0].url.path[-7:]) == ("POST", "/cancel")
+
+
+def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
+    given = events(4)
+    net = network(
+        answer(200, {"data": given[:2], "next_after": 2, "has_more": True, "status": "running"}),
+        answer(200, {"data": [], "next_after": 2, "status": "running"}),
+        answer(200, {"data": given[2:], "next_after": 4, "status": "completed"}),
+    )
+    assert [event.id for event in Pages(runs.iterate_events(net.core, RUN_ID))] == [1, 2, 3, 4]
+    assert [request.url.params["after"] for request in net.requests] == ["0", "2", "2"]
+    assert net.io.slept == [3.0]
+
+
+def test_a_walk_from_past_the_end(network: Networks) -> None:
+    net = network(answer(200, {"data": [], "next_after": 9, "status": "failed"}))
+    assert Pages(runs.iterate_events(net.core, RUN_ID, after=9)).first() is None
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_upload(network: Networks) -> None:
+    net = network(answer(200, {"files": [{"id": "upload_1", "file_name": "a.txt"}]}))
+    assert [staged.id for staged in step(files.upload(net.core, ("a.txt", b"x"), chat="chat_1"))] == ["upload_1"]
+    assert net.requests[0].url.params["chat_id"] == "chat_1"
+    assert part_names(net.requests[0]) == [("files", "a.txt")]
+
+
+def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
+    assert step(files.upload(network().core)) == []
+    with pytest.raises(StefanBrainError, match="too_many_files"):
+        step(files.upload(network().core, *[("a", b"")] * 11))
+
+
+def test_list_walks_all_pages(network: Networks) -> None:
+    net = network(
+        answer(200, {"files": [{"id": "1", "path": "a b&c"}], "next_after": "a b&c"}),
+        answer(200, {"files": [], "next_after": "m"}),
+        answer(200, {"files": [{"id": "2", "path": "z"}], "next_after": None}),
+    )
+    assert [file.path for file in Pages(files.list_(net.core, "chat_1"))] == ["a b&c", "z"]
+    assert [request.url.params.get("after") for request in net.requests] == [None, "a b&c", "m"]
+
+
+def test_first_reads_one_page_only(network: Networks) -> None:
+    net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
+    first = Pages(files.list_(net.core, "chat_1")).first()
+    assert first is not None
+    assert first.path == "a"
+
+
+def test_search(network: Networks) -> None:
+    found = {"id": "a" * 64, "path": "p", "match": "content", "snippets": [[{"text": "x", "match": True}]]}
+    net = network(answer(200, {"chat": "chat_1", "results": [found], "took": 3}))
+    results = step(files.search(net.core, '"a b" or -c', chat="chat_1")).results
+    assert results[0].snippets[0][0].match
+    assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "q": '"a b" or -c'}
+
+
+HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+
+def content(*chunks: bytes, sha256: str = HELLO) -> httpx.Response:
+    return httpx.Response(200, content=iter(chunks), headers={"etag": f'"{sha256}"'})
+
+
+def broken(*chunks: bytes) -> httpx.Response:
+    def body() -> Any:
+        yield from chunks
+        raise httpx.ReadError("reset")
+
+    return httpx.Response(200, content=body())
+
+
+def test_download(network: Networks) -> None:
+    net = network(broken(b"he"), content(b"he", b"llo"))
+    assert step(files.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
+    assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
+
+
+@pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
+def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
+    net = network(broken(b"he"), content(b"he", b"llo"))
+    place = step(files.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
+    assert place == tmp_path / (to if to.endswith(".txt") else f"{to}b.txt")
+    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"hello"]
+
+
+def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("before")
+    with pytest.raises(StefanBrainError, match=r"a/b\.txt does not match its SHA-256"):
+        step(files.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("..", "_"),
+        ("a/..", "_"),
+        ("/etc/passwd", "passwd"),
+        ("..\\..\\x.txt", ".._.._x.txt"),
+        ("C:x", "C_x"),
+        ("con.txt", "_con.txt"),
+        ("a\x00b\n.txt", "a_b_.txt"),
+        ("report\u202etxt.exe", "report_txt.exe"),
+        ("name. .", "name"),
+        ("漢" * 100 + ".png", "漢" * 65 + ".png"),
+    ],
+)
+def test_a_name_stays_in_its_folder(network: Networks, tmp_path: Path, path: str, name: str) -> None:
+    place = step(files.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
+    assert place == tmp_path / name
+
+
+# -- jobs and tools ------------------------------------------------------------------------------------------------
+
+
+def job(status: str, **more: Any) -> httpx.Response:
+    return answer(200, {"job_id": "j", "chat": "chat_1", "status": status, **more})
+
+
+ACCEPTED = {"type": "tool_job", "tool": "echo_job", "family": "echo", "job_id": "j", "chat": "chat_1"}
+
+
+def test_submit_and_wait(network: Networks) -> None:
+    looks = [job("queued"), job("running", progress={"done": 1, "total": 2}), job("succeeded")]
+    net = network(answer(202, ACCEPTED), *looks, job("succeeded", kind="files", files=[{"id": "1", "path": "a"}]))
+    seen: list[Job] = []
+    done = step(jobs.submit_and_wait(net.core, "echo_job", {"steps": 1}, session="s", on_progress=seen.append))
+    assert done.files is not None
+    assert done.files[0].path == "a"
+    assert [look.status for look in seen] == ["queued", "running", "succeeded"]
+    assert json.loads(net.requests[0].content) == {"tool": "echo_job", "input": {"steps": 1}, "session": "s"}
+    assert [request.url.params.get("chat") for request in net.requests] == [None] + ["chat_1"] * 4
+
+
+def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
+    net = network(*[job("running")] * 7, job("succeeded"))
+    step(jobs.wait(net.core, "j", chat="chat_1"))
+    assert net.io.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
+
+
+def test_the_service_recommends_an_interval(network: Networks) -> None:
+    net = network(job("running", recommended_poll_after_ms=250), job("succeeded"))
+    step(jobs.wait(net.core, "j", project="proj_1", session="s"))
+    assert net.io.slept == [0.25]
+    assert dict(net.requests[0].url.params) == {"project": "proj_1", "session": "s"}
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+def test_a_job_that_failed_is_raised_with_its_record(network: Networks, end: str) -> None:
+    net = network(job(end, is_error=True, error={"code": "not_configured", "message": "Set X."}))
+    with pytest.raises(JobFailedError, match=r"Set X\. \(not_configured\)") as caught:
+        step(jobs.wait(net.core, "j", chat="chat_1"))
+    assert caught.value.job.status == end
+
+
+def test_a_job_that_takes_too_long(network: Networks) -> None:
+    net = network(*[job("running")] * 3)
+    with pytest.raises(JobTimeoutError) as caught:
+        step(jobs.wait(net.core, "j", chat="chat_1", timeout=4))
+    assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
+
+
+def test_result_and_cancel_of_a_job(network: Networks) -> None:
+    net = network(failure("job_not_finished", 409), job("cancelling"))
+    with pytest.raises(StefanBrainError, match="job_not_finished"):
+        step(jobs.result(net.core, "j", chat="chat_1"))
+    assert step(jobs.cancel(net.core, "j", chat="chat_1")).status == "cancelling"
+
+
+def test_tools(network: Networks) -> None:
+    net = network(
+        answer(200, {"data": [{"name": "web_search"}]}), answer(200, {"name": "web_search", "available": False})
+    )
+    assert [tool.name for tool in step(tools.list_(net.core))] == ["web_search"]
+    assert not step(tools.describe(net.core, "web_search")).available
+
+
+# -- faces ---------------------------------------------------------------------------------------------------------
+
+
+def test_faces_show_the_operations_signature_and_docstring() -> None:
+    client = AgentService(KEY)
+    shown = inspect.signature(client.runs.wait)
+    assert str(shown) == "(run_id: 'str', *, timeout: 'float' = 1200, poll: 'float' = 3.0) -> 'Run'"
+    assert inspect.signature(client.runs.attach).return_annotation == "EventStream"
+    assert inspect.signature(AsyncAgentService(KEY).files.list).return_annotation == "AsyncPages[WorkspaceFile]"
+    assert (client.runs.wait.__doc__ or "").startswith("Wait until the run has completed")
+    assert client.tools.list.__name__ == "list"
+
+
+@pytest.mark.parametrize("group", ["runs", "files", "jobs", "tools"])
+def test_both_faces_have_the_same_operations(group: str) -> None:
+    faces = [getattr(client, group) for client in (AgentService(KEY), AsyncAgentService(KEY))]
+    names = [{name for name in dir(face) if not name.startswith("_")} for face in faces]
+    assert names[0] == names[1] != set()
+
+
+def test_what_is_awaited_is_a_coroutine_function() -> None:
+    assert inspect.iscoroutinefunction(AsyncRuns.get)
+    assert not inspect.iscoroutinefunction(Runs.get)
+
+
+def test_a_transport_can_stand_in_for_the_network() -> None:
+    transport = httpx.MockTransport(lambda request: answer(200, run("completed")))
+    with AgentService(KEY, transport=transport) as client:
+        assert client.runs.get(RUN_ID).ended

@@ -1,0 +1,66 @@
+"""Plain HTTP beside the client, to see exactly what crosses the wire."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.routes import V1
+
+
+class Wire:
+    """HTTP requests to the service's developer routes, with its key."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self.http = http
+
+    def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return self.http.request(method, path if path.startswith("/api") else V1 + path, **options)
+
+    def start(self, message: str, status: int = 202, **fields: Any) -> dict[str, Any]:
+        headers = fields.pop("headers", None)
+        answer = self("POST", "/runs", json={"message": message, **fields}, headers=headers)
+        assert answer.status_code == status, answer.text
+        document: dict[str, Any] = answer.json()
+        return document
+
+    def finish(self, message: str, **fields: Any) -> dict[str, Any]:
+        """Start in sync mode and see it end."""
+        return self.start(message, 200, sync=True, **fields)
+
+    def events(self, run_id: str, **params: Any) -> list[dict[str, Any]]:
+        page = self("GET", f"/runs/{run_id}/events", params=params).json()
+        found: list[dict[str, Any]] = page["data"]
+        return found
+
+    def new_chat(self) -> str:
+        chat: str = self.finish("say hello")["chat"]
+        return chat
+
+
+@pytest.fixture
+def wire(service: RunningService) -> Iterator[Wire]:
+    headers = {"Authorization": f"Bearer {service.api_key}"}
+    with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
+        yield Wire(http)
+
+
+@pytest.fixture
+def fresh_key() -> str:
+    """An Idempotency-Key nobody has used."""
+    return uuid.uuid4().hex
+
+
+def code(answer: httpx.Response) -> str:
+    """The code of an error, after a look at the whole envelope."""
+    error = answer.json()["error"]
+    assert error["message"]
+    assert error["type"]
+    assert answer.headers["x-request-id"]
+    found: str = error["code"]
+    return found

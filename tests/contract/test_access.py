@@ -1,0 +1,56 @@
+"""Who may call (spec.md "Authentication"; contract §1)."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.routes import V1
+from tests.contract.conftest import Wire, code
+
+TOOLS = f"{V1}/tools"
+
+
+def test_both_headers_carry_the_key(service: RunningService) -> None:
+    for headers in ({"Authorization": f"Bearer {service.api_key}"}, {"x-api-key": service.api_key}):
+        assert httpx.get(service.base_url + TOOLS, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"x-api-key": ""}, {"x-api-key": "svc_sk_wrong"}, {"Authorization": "Basic abc"}, {"Authorization": "Bearer"}],
+)
+def test_every_wrong_key_is_the_same_401(service: RunningService, headers: dict[str, str]) -> None:
+    answer = httpx.get(service.base_url + TOOLS, headers=headers)
+    assert (answer.status_code, code(answer)) == (401, "unauthorized")
+
+
+def test_a_request_without_a_key_is_answered_before_its_body_is_read(service: RunningService) -> None:
+    big = b"\0" * 20_000_000
+    for _ in range(5):
+        answer = httpx.post(service.base_url + f"{V1}/files", files=[("files", ("big", big))])
+        assert (answer.status_code, code(answer)) == (401, "unauthorized")
+
+
+def test_a_key_made_beside_the_running_server_counts_at_once(service: RunningService) -> None:
+    key = service.create_key(name="tools only", scopes=("tools",))
+    headers = {"x-api-key": key}
+    assert httpx.get(service.base_url + TOOLS, headers=headers).status_code == 200
+    refused = httpx.post(service.base_url + f"{V1}/runs", headers=headers, json={"message": "say x"})
+    assert (refused.status_code, code(refused)) == (403, "api_key_scope_forbidden")
+
+
+def test_an_unknown_path_and_a_wrong_method_are_envelopes(wire: Wire) -> None:
+    unknown = wire("GET", "/nothing/here")
+    assert (unknown.status_code, code(unknown)) == (404, "not_found")
+    assert code(wire("GET", "/runs/")) in ("not_found", "invalid_run_id")
+    wrong = wire("DELETE", "/files")
+    assert (wrong.status_code, code(wrong)) == (405, "method_not_allowed")
+    assert wrong.headers["allow"] == "GET, PATCH, POST"
+
+
+def test_health_says_which_instance_answers(service: RunningService) -> None:
+    health = httpx.get(f"{service.base_url}/healthz").json()
+    assert health["status"] == "ok"
+    assert len(health["instance"]) > 20

@@ -1,0 +1,103 @@
+"""kill -9 of the service, with real processes: nothing is stuck, nothing doubled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
+from tests.waiting import until
+
+
+@pytest.fixture
+def mortal() -> Iterator[RunningService]:
+    """A service of its own, to be killed."""
+    with running_service(model="scripted") as running:
+        yield running
+
+
+def counted_text(client: AgentService, run_id: str) -> str:
+    """The text that counts: without what `run.resumed` took back."""
+    events = list(client.runs.iterate_events(run_id))
+    assert [event.id for event in events] == list(range(1, len(events) + 1))
+    gone: set[int] = set()
+    for event in events:
+        if event.type == "run.resumed":
+            gone |= set(range(event.payload["discard_after"] + 1, event.id))
+    return "".join(event.payload["text"] for event in events if event.type == "text.delta" and event.id not in gone)
+
+
+def said(client: AgentService, run_id: str, text: str) -> bool:
+    page = client.runs.events(run_id)
+    return any(text in event.payload.get("text", "") for event in page.data)
+
+
+def test_a_run_goes_on_at_its_last_step(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
+        until(lambda: said(client, run.run_id, "second step"))
+        mortal.kill()
+        mortal.start()
+        ended = client.runs.wait(run.run_id, poll=0.05)
+        assert (ended.status, ended.output) == ("completed", "first step\nsecond step\nend")
+        assert counted_text(client, run.run_id) == "first step\nsecond step\nend\n"
+        assert ended.steps == 2
+
+
+def test_the_chat_of_a_killed_run_is_free_again_when_it_ends(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start("say x\nwait 60")
+        until(lambda: said(client, run.run_id, "x"))
+        mortal.kill()
+        mortal.start()
+        cancelled = client.runs.cancel(run.run_id)
+        assert cancelled.status in ("cancelling", "cancelled")
+        assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
+        assert client.runs.start("say free", chat=run.chat).status == "queued"
+
+
+def test_a_run_being_cancelled_when_killed_is_cancelled(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
+        for run in runs:
+            client.runs.cancel(run.run_id)
+        mortal.kill()
+        mortal.start()
+        assert {client.runs.wait(run.run_id, poll=0.05).status for run in runs} == {"cancelled"}
+
+
+def test_a_job_runs_again_and_is_seen_to(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        given = {"steps": 20, "seconds": 1, "files": {"a.txt": "x"}}
+        job = client.jobs.submit("echo_job", given)
+        until(lambda: client.jobs.status(job.job_id, chat=job.chat).status == "running")
+        mortal.kill()
+        mortal.start()
+        done = client.jobs.wait(job.job_id, chat=job.chat)
+        assert done.status == "succeeded"
+        effects = (mortal.data / "effects.log").read_text().splitlines()
+        assert 1 <= len(effects) <= 2
+        assert all(json.loads(line) for line in effects)
+
+
+def test_work_that_is_cut_off_again_and_again_ends(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start("say x\nwait 60")
+        for _ in range(4):
+            until(lambda: client.runs.get(run.run_id).status == "running")
+            mortal.kill()
+            mortal.start()
+        ended = client.runs.wait(run.run_id, poll=0.05)
+        assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
+
+
+def test_a_graceful_stop_leaves_runs_for_the_next_start(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start("say a\nstep 1\nwait 1\nsay b")
+        until(lambda: said(client, run.run_id, "a"))
+        mortal.stop()
+        mortal.start()
+        assert client.runs.wait(run.run_id, poll=0.05).output == "a\nb"

@@ -1,0 +1,158 @@
+"""In-memory `Turn`, `Task` and `Workspace` that keep what the docstrings of `service.ports` promise.
+
+They hold agents and tools to the ports without a database; the service's own are tested in their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentsvc_nb.service.ports import Outcome, StepsExceeded, Tool
+from agentsvc_nb.service.rules.search import matches, parse
+from agentsvc_nb.wire.limits import STEPS_MAX
+
+
+@dataclass(frozen=True)
+class Entry:
+    path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    kind: str = "upload"
+
+
+class MemoryWorkspace:
+    """The files of one chat, in a folder of the test."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
+        self.folder = folder
+        self.outputs: dict[str, tuple[str, str] | None] = {}
+        self.queries: list[str] = []
+        for path, content in (files or {}).items():
+            self.put(path, content.encode() if isinstance(content, str) else content)
+
+    def put(self, path: str, data: bytes, output: tuple[str, str] | None = None) -> None:
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        self.outputs[path] = output
+
+    def bytes(self, path: str) -> bytes:
+        return (self.folder / path).read_bytes()
+
+    async def list(self) -> Sequence[Entry]:
+        return [self._entry(path) for path in sorted(self.outputs)]
+
+    def _entry(self, path: str) -> Entry:
+        data = self.bytes(path)
+        media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest())
+
+    async def open(self, path: str) -> Path:
+        if path not in self.outputs:
+            raise FileNotFoundError(path)
+        return self.folder / path
+
+    async def text(self, path: str) -> str:
+        data = (await self.open(path)).read_bytes()
+        return "" if b"\0" in data else data.decode("utf-8", "replace")[:1_000_000]
+
+    async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        self.queries.append(query)
+        parsed = parse(query)
+        if parsed is None:
+            return []
+        return [(path, 1.0) for path in sorted(self.outputs) if matches(parsed, f"{path} {await self.text(path)}")]
+
+
+class MemoryTask:
+    """What a tool gets in hand; `steps` keeps its progress."""
+
+    def __init__(self, workspace: MemoryWorkspace) -> None:
+        self.workspace: Any = workspace
+        self.files = workspace
+        self.steps: list[tuple[float, float | None, str]] = []
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        self.steps.append((done, total, message))
+
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        self.files.put(path, data, output)
+
+
+class MemoryTurn:
+    """One turn. `events` are (type, payload) in order; a checkpoint keeps `state` and `said` for `rewind`."""
+
+    def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
+        self.message = message
+        self.state: dict[str, Any] | None = None
+        self.workspace: Any = workspace
+        self.files = workspace
+        self.offered = list(tools)
+        self.events: list[tuple[str, Any]] = []
+        self.steps = 0
+        self.tokens = (0, 0)
+        self.checkpoints: list[dict[str, Any]] = []
+        self._said: list[str] = []
+        self._safe: list[str] = []
+
+    @property
+    def said(self) -> str:
+        return "".join(self._said)
+
+    async def step(self) -> None:
+        if self.steps >= STEPS_MAX:
+            raise StepsExceeded
+        self.steps += 1
+        self.events.append(("step", self.steps))
+
+    async def say(self, text: str) -> None:
+        self._said.append(text)
+        self.events.append(("say", text))
+
+    async def think(self, text: str) -> None:
+        self.events.append(("think", text))
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        self.events.append(("progress", (done, total, message)))
+
+    async def warn(self, code: str, message: str) -> None:
+        self.events.append(("warn", (code, message)))
+
+    async def write(self, path: str, data: bytes) -> None:
+        self.files.put(path, data)
+        self.events.append(("write", path))
+
+    async def call(self, tool: str, given: dict[str, Any]) -> Outcome:
+        self.events.append(("call", (tool, given)))
+        found = next((one for one in self.offered if one.name == tool), None)
+        if found is None:
+            return Outcome(error=("tool_not_found", f"No tool is called {tool}."))
+        return await found.run(found.Input.model_validate(given), MemoryTask(self.files))
+
+    def tools(self) -> Sequence[Tool]:
+        return self.offered
+
+    def use(self, input_tokens: int, output_tokens: int) -> None:
+        self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)
+
+    async def checkpoint(self, state: dict[str, Any]) -> None:
+        self.state = dict(state)
+        self.checkpoints.append(dict(state))
+        self._safe = list(self._said)
+
+    async def rewind(self) -> None:
+        self._said = list(self._safe)
+        self.events.append(("rewind", None))
+
+    def crash(self) -> None:
+        """What is left after the process died: the last checkpoint."""
+        self._said = list(self._safe)
+
+    def of(self, kind: str) -> list[Any]:
+        return [payload for type_, payload in self.events if type_ == kind]

@@ -1,0 +1,234 @@
+"""The offline agent: what an analyst asks of a brief and a table gets a useful answer, and anything gets some."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.work.agents import choose, offline_voice
+from agentsvc_nb.service.work.agents.offline_markdown import escape
+from agentsvc_nb.service.work.tools.create_images import CreateImages
+from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+
+BRIEF = """# Campaign brief: Summer Trail 2026
+
+Northpeak sells lightweight tents to families.
+
+## Audience
+
+Parents aged 30 to 45 who hike with **young children** on weekends.
+
+## Budget
+
+Total budget is 40,000 EUR from June to August.
+"""
+PRODUCTS = """name,category,price_eur,cost_eur,units_sold
+Trail Tent 2,Tents,249.00,120.50,140
+Trail Tent 4,Tents,349.00,190.00,90
+Ridge Pack,Bags,129.90,55.10,310
+Family Stove,Kitchen,79.95,31.00,220
+Camp Mug,Kitchen,14.50,3.20,1200
+"""
+NOTES = "Interviews\n\nThe audience loved the word weekend. Families care about weight.\n"
+FILES = {"brief.md": BRIEF, "data/products.csv": PRODUCTS, "notes.txt": NOTES}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of a test needs no pauses."""
+    monkeypatch.setattr(offline_voice, "PAUSE_SECONDS", 0)
+
+
+def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryTurn:
+    turn = MemoryTurn(message, MemoryWorkspace(folder, files), tools)
+    assert asyncio.run(choose("offline").run(turn)) is None
+    return turn
+
+
+def quotes(answer: str) -> list[str]:
+    return [line for line in answer.splitlines() if line.startswith("— `")]
+
+
+def test_the_analysts_question(tmp_path: Path) -> None:
+    turn = ask("Which product has the highest margin, and what does the brief say about the audience?", tmp_path)
+    assert "**Highest margin: Camp Mug, 77.93%**" in turn.said
+    assert "max((price_eur - cost_eur) / price_eur) over 5 rows of data/products.csv = 77.93%" in turn.said
+    assert "Parents aged 30 to 45" in turn.said
+    assert "— `brief.md`, line 7, under “Audience”" in turn.said
+    assert "offline agent" in turn.said.lower()
+    assert turn.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the total units sold?", "sum(units_sold) over 5 rows of data/products.csv = 1960"),
+        ("average price in category Kitchen", 'where category = "Kitchen" over 2 rows of data/products.csv = 47.225'),
+        ("What is the median price of tents?", "= 299.00"),
+        ("What is the cheapest product?", "**Lowest price_eur: Camp Mug, 14.50**"),
+        ("Was ist das teuerste Produkt?", "**Highest price_eur: Trail Tent 4, 349.00**"),
+        ("How many products are there?", "count(rows) over 5 rows of data/products.csv = 5"),
+        (
+            "How many products cost more than 100?",
+            "count(rows) where price_eur > 100 over 3 rows of data/products.csv = 3",
+        ),
+        (
+            "How many units were sold of tents?",
+            'sum(units_sold) where category = "Tents" over 2 rows of data/products.csv = 230',
+        ),
+        ("How many categories are there?", "count(distinct category) over 5 rows of data/products.csv = 3"),
+        ("Which category has the most units sold?", "**Highest units_sold by category: Kitchen, 1420**"),
+        ("units sold per category, total", "| Tents | 230 | 2 |"),
+        ("Top 2 products by price", "**Highest 2 by price_eur: Trail Tent 4, Trail Tent 2**"),
+    ],
+)
+def test_a_number_asked_of_a_table_is_computed_and_shown(question: str, expected: str, tmp_path: Path) -> None:
+    assert expected in ask(question, tmp_path).said
+
+
+def test_numbers_are_exact_as_europeans_write_them(tmp_path: Path) -> None:
+    table = "Monat;Umsatz\nJan;1.200,10 €\nFeb;0,20 €\nMrz;\n"
+    assert (
+        "sum(Umsatz) over 2 rows of umsatz.csv = 1200.30 €"
+        in ask("Summe Umsatz?", tmp_path, {"umsatz.csv": table}).said
+    )
+
+
+def test_at_most_five_passages_from_two_files_when_two_match(tmp_path: Path) -> None:
+    long = "\n\n".join(f"The zebra number {number} grazes here." for number in range(20))
+    said = ask(
+        "Where does the zebra graze?", tmp_path, {"a.md": long, "b.md": "Long ago\n\nA zebra was seen.", "c.md": "No."}
+    ).said
+    assert len(quotes(said)) == 5
+    assert {line.split("`")[1] for line in quotes(said)} == {"a.md", "b.md"}
+
+
+def test_several_questions_share_the_five_passages(tmp_path: Path) -> None:
+    files = {f"{name}.md": "\n\n".join(f"{name} zebra yak ibex {n}" for n in range(9)) for name in "ab"}
+    said = ask("Where is the zebra? Where is the yak? Where is the ibex?", tmp_path, files).said
+    assert len(quotes(said)) == 5
+
+
+def test_phrases_and_other_scripts_are_found(tmp_path: Path) -> None:
+    files = {
+        "a.txt": "slow roasted coffee\n\nroasted slow",
+        "ja.txt": "家族向けの軽いテント",
+        "de.txt": "Die Zielgruppen sind Familien.",
+    }
+    assert "slow roasted coffee" in ask('Where is "slow roasted"?', tmp_path, files).said.split("— `")[0]
+    assert "> 家族向けの軽いテント" in ask("軽いテント", tmp_path, files).said
+    assert "Zielgruppen sind Familien" in ask("Welche Zielgruppe?", tmp_path, files).said
+
+
+def test_nothing_found_names_the_words(tmp_path: Path) -> None:
+    assert "nothing found for: zebra, unicorn" in ask("Is there a zebra or a unicorn?", tmp_path).said
+
+
+def test_a_chat_without_files_says_how_to_add_them(tmp_path: Path) -> None:
+    said = ask("What does the brief say?", tmp_path, {}).said
+    assert "%files put" in said
+    assert "nothing found for: brief" in said
+
+
+def test_files_are_listed_and_read_by_name(tmp_path: Path) -> None:
+    assert "**3 files in this chat**" in ask("What files are there?", tmp_path).said
+    assert "Northpeak sells" in ask("Summarise brief.md", tmp_path).said
+
+
+def test_quoted_text_stays_text(tmp_path: Path) -> None:
+    text = (
+        "zebra <img src=x onerror=alert(1)> [link](http://x) ![i](y) `code` # no *star* _under_ &amp; a_b ~~no~~ | \\"
+    )
+    said = ask("zebra", tmp_path, {"a.txt": text}).said
+    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(said)
+    quoted = next(
+        token for token in tokens if token.type == "inline" and "zebra" in token.content and "src" in token.content
+    )
+    children = quoted.children or []
+    assert {child.type for child in children} == {"text"}
+    assert "".join(child.content for child in children) == text
+
+
+@given(st.text(min_size=1, max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_escaped_line_is_one_paragraph_of_that_text(line: str) -> None:
+    plain = " ".join(line.replace("\0", "").split())
+    tokens = (
+        MarkdownIt("commonmark", {"html": True})
+        .enable(["table", "strikethrough"])
+        .parse(escape(line.replace("\0", "")))
+    )
+    inline = [token for token in tokens if token.type == "inline"]
+    shown = "".join(child.content for token in inline for child in token.children or [])
+    assert shown == plain
+    assert [token.type for token in tokens if token.nesting == 1] == (["paragraph_open"] if plain else [])
+
+
+def test_pictures_in_clear_words(tmp_path: Path) -> None:
+    turn = ask(
+        "Create three banner ads for our summer sale, and what does the brief say about the audience?",
+        tmp_path,
+        tools=[CreateImages()],
+    )
+    [(tool, given_)] = turn.of("call")
+    assert tool == "create_images"
+    assert given_["request"]["outputs"] == {"mode": "count", "count": 3}
+    assert "Northpeak" in given_["request"]["brief"]
+    assert "**3 pictures made**" in turn.said
+    assert "Parents aged 30 to 45" in turn.said
+    assert sum(path.endswith(".png") for path in turn.files.outputs) == 3
+
+
+def test_two_pictures_by_default_and_none_when_only_mentioned(tmp_path: Path) -> None:
+    assert ask("make ads", tmp_path, tools=[CreateImages()]).of("call")[0][1]["request"]["outputs"]["count"] == 2
+    assert not ask("Which images does the brief want?", tmp_path, tools=[CreateImages()]).of("call")
+
+
+def test_after_a_crash_the_next_part_goes_on(tmp_path: Path) -> None:
+    whole = ask("What files are there? What is the total units sold?", tmp_path / "whole")
+    turn = MemoryTurn(whole.message, MemoryWorkspace(tmp_path / "crashed", FILES))
+    turn.state = whole.checkpoints[1]
+    asyncio.run(choose("offline").run(turn))
+    assert whole.said.endswith(turn.said)
+    assert turn.said.startswith("**Total units_sold")
+
+
+def test_tokens_are_counted_and_the_answer_streams(tmp_path: Path) -> None:
+    turn = ask("audience?", tmp_path)
+    assert turn.tokens[1] == len(turn.said.split())
+    assert turn.tokens[0] > 0
+    assert len(turn.of("say")) > 4
+    assert turn.of("think")
+
+
+ODD = st.text(max_size=80) | st.sampled_from(
+    [
+        "?",
+        " and ",
+        "sum of",
+        "how many",
+        "create_images {",
+        "-",
+        '"',
+        "max max max by by",
+        "top 99 x",
+        "more than 5%",
+        "files?",
+        "`",
+        "brief.md?",
+    ]
+)
+
+
+@given(message=st.lists(ODD, max_size=4).map(" ".join), text=st.text(max_size=120), table=st.text(max_size=120))
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_message_and_any_files_get_an_answer(message: str, text: str, table: str, tmp_path: Path) -> None:
+    files = {"brief.md": text, "t.csv": "a,b\n" + table, "products.csv": PRODUCTS}
+    assert "Offline agent" in ask(message, tmp_path, files).said

@@ -1,0 +1,150 @@
+"""A model of runs, driven at random against the real actions on SQLite.
+
+Held: at most one active run a chat; event ids dense from 1; a terminal run never changes; a late attempt writes
+nothing; one key, one run; nothing is stuck in the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.runs import Start
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.records import chats, runs
+from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.work.storage import SystemClock
+from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
+
+NOW = 1_700_000_000_000
+
+
+class RunStates(RuleBasedStateMachine):
+    """Two chats, three keys, any order of starts, claims, crashes, cancels and endings."""
+
+    attempts = Bundle("attempts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.database = SqliteDatabase(Path(self.folder.name) / "db.sqlite3").open()
+        self.key, _ = self.write(lambda tx: keys.create(tx, SystemClock(), name="model"))
+        account = self.key.account
+        self.chats = [self.write(lambda tx: chats.create(tx, account, None, None, NOW)).id for _ in range(2)]
+        self.by_key: dict[tuple[str, str], str] = {}
+        self.ended: dict[str, Any] = {}
+
+    def teardown(self) -> None:
+        for run in self.read(runs.active):
+            if run.status == "queued":
+                assert self.write(lambda tx, run=run: actions.claim(tx, run.run_id, NOW))
+            found = self.read(lambda tx, run=run: runs.get(tx, run.run_id))
+            assert self.write(
+                lambda tx, found=found: actions.finish(tx, found.run_id, found.attempt, Ending("completed"), "", NOW)
+            ), "a run is stuck"
+        self.check()
+        self.database.close()
+        self.folder.cleanup()
+
+    def write(self, use: Any) -> Any:
+        return self.database.write_now(use)
+
+    def read(self, use: Any) -> Any:
+        return self.database.read(use)
+
+    @rule(chat=st.integers(0, 1), key=st.sampled_from([None, "k1", "k2"]))
+    def start(self, chat: int, key: str | None) -> None:
+        where = Where(chat=self.chats[chat])
+        given = Start("hello", where, "scripted", NOW, idempotency_key=key)
+        busy = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        known = self.by_key.get((self.chats[chat], key)) if key else None
+
+        def begin() -> Any:
+            return self.write(lambda tx: actions.start(tx, FtsIndex(), self.key, given, NOW))
+
+        if busy is not None and known is None:  # a replay never meets its own 409
+            with pytest.raises(Fail) as caught:
+                begin()
+            assert caught.value.row.code == "agent_run_rejected"
+            assert caught.value.top == {"activeRunId": busy.run_id}
+            return
+        record, new = begin()
+        assert new == (known is None)
+        if known:
+            assert record.run_id == known
+        elif key:
+            self.by_key[(self.chats[chat], key)] = record.run_id
+
+    @rule(target=attempts, chat=st.integers(0, 1))
+    def claim(self, chat: int) -> tuple[str, int]:
+        run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        claimed = run and self.write(lambda tx: actions.claim(tx, run.run_id, NOW))
+        return (claimed.run_id, claimed.attempt) if claimed else ("none", 0)
+
+    @rule(target=attempts, attempt=consumes(attempts))
+    def crash_and_resume(self, attempt: tuple[str, int]) -> tuple[str, int]:
+        """The worker of `attempt` is dead; another takes over, if the run is still that attempt's."""
+        record = self.write(lambda tx: actions.resume(tx, attempt[0], attempt[1], NOW))
+        if record is None:
+            return attempt
+        assert self.write(lambda tx: runs.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
+        return record.run_id, record.attempt
+
+    @rule(attempt=attempts)
+    def append(self, attempt: tuple[str, int]) -> None:
+        current = self.read(lambda tx: runs.get(tx, attempt[0]))
+        written = self.write(lambda tx: runs.append(tx, *attempt, "text.delta", {"text": "x"}, NOW))
+        owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
+        assert (written is not None) == owns
+
+    @rule(attempt=attempts, status=st.sampled_from(sorted(TERMINAL)))
+    def finish(self, attempt: tuple[str, int], status: str) -> None:
+        current = self.read(lambda tx: runs.get(tx, attempt[0]))
+        record = self.write(lambda tx: actions.finish(tx, *attempt, Ending(status), "", NOW))
+        owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
+        assert (record is not None) == owns
+
+    @rule(chat=st.integers(0, 1))
+    def cancel(self, chat: int) -> None:
+        run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        if run is not None:
+            record = self.write(lambda tx: actions.cancel(tx, self.key.account, run.run_id, "", NOW))
+            assert record.status in ("cancelled", "cancelling")
+
+    @rule()
+    def restart_the_service(self) -> None:
+        for run in self.write(lambda tx: actions.recover(tx, "", NOW)):
+            assert run.status in ("queued", "running")
+
+    @invariant()
+    def check(self) -> None:
+        every = self.read(lambda tx: [row["run_id"] for row in tx.all("SELECT run_id FROM run")])
+        found = [self.read(lambda tx, one=one: runs.get(tx, one)) for one in every]
+        for chat in self.chats:
+            assert sum(run.chat == chat and run.status in ACTIVE for run in found) <= 1
+        for run in found:
+            self.check_run(run)
+
+    def check_run(self, run: Any) -> None:
+        events = self.read(lambda tx: runs.events(tx, run.run_id, 0, 10_000))
+        assert [event.id for event in events] == list(range(1, len(events) + 1))
+        ends = [event.id for event in events if event.type == "run.ended"]
+        assert ends == ([len(events)] if run.status in TERMINAL else [])
+        if run.status in TERMINAL:
+            assert self.ended.setdefault(run.run_id, dataclasses.astuple(run)) == dataclasses.astuple(run)
+
+
+RunStates.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestRunStates = RunStates.TestCase

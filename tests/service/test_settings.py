@@ -1,0 +1,127 @@
+"""Settings: read from `AGENTSVC_*`, refused with one sentence, compared by hash (contract §8)."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service import settings
+from agentsvc_nb.service.settings import Settings, SettingsError
+
+DATA = Path("/srv/agentsvc")
+
+
+def read(env: dict[str, str], **overrides: object) -> Settings:
+    return Settings.from_env(env, data=DATA, **overrides)
+
+
+def test_defaults_are_the_limits_table() -> None:
+    """Nothing set: the documented limits, the offline agent, and no limit that was not configured."""
+    given = read({})
+    assert (given.model, given.max_file_bytes, given.sync_hold_seconds) == ("offline", 100_000_000, 90)
+    assert (given.ask_handle_seconds, given.gateway_seconds, given.upload_ttl_seconds) == (55, 120, 86_400)
+    assert given.run_hold_cents == 1
+    unset = (given.rate_per_minute, given.rate_per_day, given.run_capacity, given.wallet_cents, given.plan_pool_cents)
+    assert unset == (None,) * 5
+
+
+def test_every_field_can_be_set_by_its_variable() -> None:
+    """Each field has a variable that changes it, and no variable stands without a field."""
+    text = {"data": "/srv/other", "model": "scripted"}
+    for field in fields(Settings):
+        env = {settings.variable(field.name): text.get(field.name, "7")}
+        assert str(getattr(Settings.from_env(env), field.name)).removesuffix(".0") == text.get(field.name, "7")
+    assert [field.name for field in fields(Settings)] == list(settings._READERS)
+
+
+def test_overrides_win_and_none_is_absent() -> None:
+    """A flag beats the variable; a flag that was not given leaves it."""
+    env = {"AGENTSVC_MODEL": "scripted"}
+    assert read(env, model="offline").model == "offline"
+    assert read(env, model=None).model == "scripted"
+    with pytest.raises(TypeError, match="no such setting: colour"):
+        read(env, colour="blue")
+
+
+def test_empty_variable_is_unset() -> None:
+    """`AGENTSVC_RUN_CAPACITY=` in a compose file means no limit, not an error."""
+    assert read({"AGENTSVC_RUN_CAPACITY": ""}).run_capacity is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MODEL", "gpt"),
+        ("MODEL", "openai-chat:"),
+        ("MODEL", ":x"),
+        ("RUN_CAPACITY", "many"),
+        ("RUN_CAPACITY", "-1"),
+        ("WALLET_CENTS", "1.5"),
+        ("MAX_FILE_BYTES", "0"),
+        ("MAX_FILE_BYTES", "100 MB"),
+        ("SYNC_HOLD_SECONDS", "nan"),
+        ("SYNC_HOLD_SECONDS", "inf"),
+        ("GATEWAY_SECONDS", "-1"),
+        ("UPLOAD_TTL_SECONDS", "a day"),
+    ],
+)
+def test_bad_value_is_one_sentence_that_names_the_variable(name: str, text: str) -> None:
+    """The sentence says which variable, what stands in it, and what to give."""
+    with pytest.raises(SettingsError) as caught:
+        read({f"AGENTSVC_{name}": text})
+    message = str(caught.value)
+    assert message.startswith(f"AGENTSVC_{name} is {text!r}: give ")
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+def test_model_file_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The server may run elsewhere than the notebook that named the file."""
+    monkeypatch.chdir(tmp_path)
+    assert read({"AGENTSVC_MODEL": "gguf:small.gguf"}).model == f"gguf:{tmp_path / 'small.gguf'}"
+    assert read({"AGENTSVC_MODEL": "openai-chat:gpt-5"}).model == "openai-chat:gpt-5"
+
+
+def test_unknown_variable_is_a_warning() -> None:
+    """A misspelt variable is named with its likely meaning; the notebook's own variable is not ours to warn about."""
+    env = {
+        "AGENTSVC_MODLE": "x",
+        "AGENTSVC_QZX": "x",
+        "AGENTSVC_BASE_URL": "x",
+        "AGENTSVC_MODEL": "offline",
+        "HOME": "/",
+    }
+    assert settings.warnings_for(env) == [
+        "AGENTSVC_MODLE is not a setting and is ignored: did you mean AGENTSVC_MODEL?",
+        "AGENTSVC_QZX is not a setting and is ignored.",
+    ]
+
+
+def test_default_given_explicitly_is_the_same_service() -> None:
+    """Saying the default aloud is not another configuration."""
+    assert read({"AGENTSVC_SYNC_HOLD_SECONDS": "90"}).settings_hash == read({}).settings_hash
+
+
+def test_hash_tells_behaviour_and_not_place() -> None:
+    """The same service in another folder has the same hash; another model or limit has another."""
+    here = Settings.from_env({}, data="/a").settings_hash
+    assert here == Settings.from_env({}, data="/b").settings_hash
+    others = {
+        Settings.from_env({}, data="/a", **{name: "7"}).settings_hash for name in ("run_capacity", "max_file_bytes")
+    }
+    others.add(read({}, model="scripted").settings_hash)
+    assert len(others | {here}) == 4
+
+
+def test_default_folder_is_one_for_each_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home shared by two hosts holds two folders; a given folder is taken as it is."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folders = set()
+    for host in ("one.example.com", "two.example.com"):
+        monkeypatch.setattr("socket.gethostname", lambda host=host: host)
+        folders.add(Settings.from_env({}).data)
+    assert len(folders) == 2
+    assert {folder.parent for folder in folders} == {settings.default_data().parent}
+    assert Settings.from_env({"AGENTSVC_DATA": "/srv/a"}).data == Path("/srv/a")

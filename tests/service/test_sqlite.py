@@ -1,0 +1,66 @@
+"""The writer thread: all of a transaction or nothing, one job's failure its own, and others may write beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.engines.sqlite import SchemaTooNew, SqliteDatabase
+from agentsvc_nb.service.ports import Tx
+
+INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    opened = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    yield opened
+    opened.close()
+
+
+def names(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("SELECT name FROM meta ORDER BY name")]
+
+
+def insert(tx: Tx, name: str) -> int:
+    return tx.run(INSERT, name=name, value="")
+
+
+def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database: SqliteDatabase) -> None:
+    def fails(tx: Tx) -> None:
+        tx.run(INSERT, name="lost", value="")
+        raise ZeroDivisionError
+
+    async def together() -> tuple[object, ...]:
+        def put(name: str) -> asyncio.Future[int]:
+            return asyncio.ensure_future(database.write(partial(insert, name=name)))
+
+        failing = asyncio.ensure_future(database.write(fails))
+        return await asyncio.gather(put("a"), failing, put("b"), return_exceptions=True)
+
+    first, second, third = asyncio.run(together())
+    assert (first, third) == (1, 1)
+    assert isinstance(second, ZeroDivisionError)
+    assert database.read(names) == ["a", "b"]
+
+
+def test_another_process_may_write_beside_it(database: SqliteDatabase, tmp_path: Path) -> None:
+    beside = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        for number in range(50):
+            for one, name in ((database, f"server{number}"), (beside, f"cli{number}")):
+                one.write_now(partial(insert, name=name))
+        assert len(database.read(names)) == 100
+    finally:
+        beside.close()
+
+
+def test_a_newer_folder_is_refused(database: SqliteDatabase, tmp_path: Path) -> None:
+    database.write_now(lambda tx: None)
+    database._connect().execute("PRAGMA user_version = 99")
+    with pytest.raises(SchemaTooNew, match="schema 99"):
+        SqliteDatabase(tmp_path / "db.sqlite3").open()

@@ -1,0 +1,141 @@
+"""`create_images`: exactly the pictures that were asked for, readable, and the same each time (contract §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from pydantic import ValidationError
+
+from agentsvc_nb.service.ports import Outcome
+from agentsvc_nb.service.work.tools.create_images import CreateImages, CreateImagesInput
+from agentsvc_nb.service.work.tools.static_ad import colors, fitting, scenes, wording
+from agentsvc_nb.service.work.tools.static_ad.fonts import OWN
+from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+
+
+def make(brief: str, count: int, folder: Path) -> tuple[Outcome, MemoryTask]:
+    task = MemoryTask(MemoryWorkspace(folder))
+    request = {"kind": "static_ad", "brief": brief, "outputs": {"mode": "count", "count": count}}
+    given_ = CreateImagesInput.model_validate({"request": request})
+    return asyncio.run(CreateImages().run(given_, task)), task
+
+
+def images(outcome: Outcome) -> list[dict[str, Any]]:
+    assert outcome.data is not None
+    found = outcome.data["images"]
+    assert isinstance(found, list)
+    return found
+
+
+BRIEFS = {
+    "plain": "Headline: Pack light\nSubline: Tents under two kilos.\nCTA: Shop tents\nBrand: Northpeak\nnavy, orange",
+    "empty": "",
+    "blank": " \n\t ",
+    "emoji": "🎉🔥 Party 🎉",
+    "cjk": "家族向けの軽いテント。" * 20,
+    "rtl": "مرحبا بكم في المتجر",
+    "long": "Lorem ipsum dolor sit amet consectetur " * 257,
+    "word": "x" * 10_000,
+    "control": "Bell\x07 and\x00 null #fff #ffffff #000",
+}
+
+
+@pytest.mark.parametrize("brief", BRIEFS.values(), ids=BRIEFS.keys())
+def test_any_brief_gives_readable_pictures_of_the_right_size(brief: str, tmp_path: Path) -> None:
+    outcome, task = make(brief, 6, tmp_path)
+    assert outcome.error is None
+    assert outcome.inline is False
+    assert len(images(outcome)) == len(task.files.outputs) == 6
+    for one in images(outcome):
+        picture = Image.open(io.BytesIO(task.files.bytes(one["path"])))
+        assert (picture.format, picture.size) == ("PNG", (1080, 1080))
+        assert one["contrast"] >= colors.CONTRAST_MIN
+        assert len(picture.convert("RGB").resize((64, 64)).getcolors(4096) or []) > 8
+
+
+def test_names_outputs_and_content(tmp_path: Path) -> None:
+    outcome, task = make(BRIEFS["plain"], 2, tmp_path)
+    paths = [one["path"] for one in images(outcome)]
+    assert [path.rsplit("-", 1)[1] for path in paths] == ["1.png", "2.png"]
+    assert all(path.startswith("images/pack-light-") for path in paths)
+    assert outcome.content == [{"type": "image", "path": path, "media_type": "image/png"} for path in paths]
+    [(output_id, type_)] = {output for output in task.files.outputs.values() if output}
+    assert output_id.startswith("image_set_")
+    assert type_ == "image_set"
+
+
+def test_the_same_brief_gives_the_same_bytes_and_more_pictures_change_none(tmp_path: Path) -> None:
+    few, many = make("Summer sale", 2, tmp_path / "few")[1], make("Summer sale", 3, tmp_path / "many")[1]
+    assert all(few.files.bytes(path) == many.files.bytes(path) for path in few.files.outputs)
+    assert len({many.files.bytes(path) for path in many.files.outputs}) == 3
+
+
+def test_progress_moves_several_times_for_each_picture(tmp_path: Path) -> None:
+    _, task = make("Summer sale", 3, tmp_path)
+    done = [step[0] for step in task.steps]
+    assert done == [float(n) for n in range(10)]
+    assert {step[1] for step in task.steps} == {9}
+
+
+def test_characters_that_no_font_draws_are_reported(tmp_path: Path) -> None:
+    outcome, _ = make("Hello \U0001fae8 there \ue123", 1, tmp_path)
+    assert outcome.data is not None
+    assert "\ue123" in outcome.data["missing_glyphs"]
+    assert "\ue123" in outcome.content[-1]["text"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"brief": "x", "outputs": {"mode": "count", "count": 0}},
+        {"brief": "x", "outputs": {"mode": "count", "count": 21}},
+        {"brief": "x", "outputs": {"mode": "best"}},
+        {"brief": 3},
+    ],
+)
+def test_bad_input_is_refused(request_: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        CreateImages.Input.model_validate({"request": request_})
+
+
+def test_wording_follows_the_brief() -> None:
+    made = wording.wordings(BRIEFS["plain"], 1)[0]
+    assert made == wording.Wording("Pack light", "Tents under two kilos.", "Shop tents", "Northpeak")
+    assert wording.wordings('# Brief\n\nThe line is "Sleep under stars".', 1)[0].headline == "Sleep under stars"
+    assert wording.wordings("Die Zelte für die ganze Familie und mit Rabatt.", 1)[0].action == "Mehr erfahren"
+
+
+def test_palettes_take_the_briefs_colours_greys_last() -> None:
+    assert colors.palette("white, then #2456e6 and orange", 0).ground == colors.color("#2456e6")
+
+
+@given(st.text(max_size=200), st.integers(60, 900), st.integers(60, 500))
+@settings(max_examples=60, deadline=None)
+def test_fitted_text_never_leaves_its_box(text: str, width: int, height: int) -> None:
+    if not text.strip():
+        return
+    type_ = fitting.Type(OWN, bold=True)
+    fitted = fitting.fit(text, type_, width, height, (20, 90))
+    assert fitted.height <= height
+    assert all(type_.width(line, fitted.size) <= width for line in fitted.lines)
+
+
+@given(st.tuples(*[st.integers(0, 255)] * 3))
+def test_a_readable_colour_is_found_on_any_ground(ground: tuple[int, int, int]) -> None:
+    assert colors.contrast(colors.readable(ground, colors.WHITE, colors.INK), ground) >= colors.CONTRAST_MIN
+
+
+@pytest.mark.parametrize("scene", scenes.SCENES, ids=lambda scene: scene.name)
+def test_the_boxes_of_a_scene_lie_within_it_and_apart(scene: scenes.Scene) -> None:
+    for left, top, right, bottom in (scene.headline, scene.subline, scene.foot, scene.brand):
+        assert 0 <= left < right <= scenes.SIDE
+        assert 0 <= top < bottom <= scenes.SIDE
+    assert scene.headline[3] + 20 + scene.subline[3] - scene.subline[1] <= scene.foot[1]
+    assert scene.brand[3] <= scene.headline[1]

@@ -1,0 +1,241 @@
+"""The command line: real processes, their output and exit codes (contract §8)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import __version__, cli_lab, embedded
+from agentsvc_nb.cli import main
+from agentsvc_nb.cli_ask import Spoken
+from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import Run
+from tests.waiting import PATIENCE_SECONDS, until
+
+ENV = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+
+
+def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), env=ENV | env, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+def test_version() -> None:
+    """`agentsvc --version` says it."""
+    assert agentsvc("--version").stdout == f"agentsvc {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["serve", "--port", "70000"], ["serve", "--idle-stop", "0"], ["serve", "--ready-file", "/no/such/folder/ready"]],
+)
+def test_bad_flag_is_refused(arguments: Sequence[str]) -> None:
+    """A flag that can't be used is exit 2 before anything starts."""
+    assert agentsvc(*arguments).returncode == 2
+
+
+def test_key_counts_at_once(service: RunningService) -> None:
+    """A key made beside the running server opens it with the next request; `--json` is for programs."""
+    done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--scope", "runs", "--json")
+    assert done.returncode == 0, done.stderr
+    secret = json.loads(done.stdout)["key"]
+    with AgentService(secret, base_url=service.base_url) as client:
+        assert client.runs.start("say hi", sync=True).output == "hi"
+
+
+def test_key_without_json_is_printed_once(service: RunningService) -> None:
+    """The secret alone on stdout, so that a shell can take it; the sentence beside it on stderr."""
+    done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--member")
+    assert done.stdout.startswith("svc_oat_")
+    assert len(done.stdout.split()) == 1
+    assert "only now" in done.stderr
+
+
+def test_impossible_keys_are_refused(service: RunningService) -> None:
+    """An unknown scope is named, and a member token takes no scopes (spec.md "Authentication")."""
+    unknown = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--scope", "walk")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "'walk'" in unknown.stderr
+    member = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--member", "--scope", "runs")
+    assert (member.returncode, member.stdout) == (2, "")
+
+
+def test_ask_streams_the_answer(service: RunningService, tmp_path: Path, client: AgentService) -> None:
+    """The text on stdout, and on stderr the run and chat to go on with; an attached file arrives in the chat."""
+    note = tmp_path / "note.txt"
+    note.write_text("hello")
+    done = agentsvc("ask", "say one\nsay two", "--file", note, "--data", service.data)
+    assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
+    chat = done.stderr.partition("chat ")[2].partition(":")[0]
+    assert [entry.file_name for entry in client.files.list(chat)] == ["note.txt"]
+    again = agentsvc("ask", "say three", "--chat", chat, "--data", service.data)
+    assert chat in again.stderr
+
+
+def test_ask_that_fails_says_why(service: RunningService) -> None:
+    """A failed run is exit 1 with its reason, and so is a refused start; neither is a traceback."""
+    failed = agentsvc("ask", "fail tool_broke The tool broke.", "--data", service.data)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "The tool broke." in failed.stderr
+    refused = agentsvc("ask", "hello", "--chat", "no chat", "--data", service.data)
+    assert refused.returncode == 1
+    assert "Traceback" not in failed.stderr + refused.stderr
+
+
+def test_interrupt_cancels_the_run(service: RunningService, client: AgentService) -> None:
+    """Ctrl-C during `ask` cancels the run, and says so."""
+    asking = subprocess.Popen(
+        command("ask", "say started\nwait 600", "--data", service.data),
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline() == "started\n"
+        asking.send_signal(signal.SIGINT)
+        _, errors = asking.communicate(timeout=PATIENCE_SECONDS)
+    assert asking.returncode == 130
+    assert "Traceback" not in errors
+    run_id = errors.partition("[run ")[2].partition(",")[0]
+    assert client.runs.wait(run_id, poll=0.05).status == "cancelled"
+
+
+def test_attach_shows_a_run_from_its_start(service: RunningService, client: AgentService) -> None:
+    """`runs attach` prints what was said before and after, to the end."""
+    run = client.runs.start("say one\nwait 0.2\nsay two")
+    done = agentsvc("runs", "attach", run.run_id, "--data", service.data)
+    assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
+
+
+def test_key_without_address_is_not_sent_anywhere() -> None:
+    """A key alone does not say whose it is: the error names both choices (contract §8)."""
+    done = agentsvc("ask", "hello", SERVICE_API_KEY="svc_sk_secret")
+    assert done.returncode == 1
+    assert "AGENTSVC_BASE_URL" in done.stderr
+    assert "unset SERVICE_API_KEY" in done.stderr
+    assert "svc_sk_secret" not in done.stderr
+
+
+def test_ask_uses_the_named_service(service: RunningService) -> None:
+    """With `AGENTSVC_BASE_URL` and a key the embedded service has no part in it."""
+    done = agentsvc("ask", "say hi", AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY=service.api_key)
+    assert (done.returncode, done.stdout) == (0, "hi\n")
+
+
+def delta(id: int, text: str) -> Event:
+    return Event(id, "text.delta", "", {"text": text})
+
+
+def test_what_was_taken_back_is_marked() -> None:
+    """After a crash a step speaks again: the terminal says so, and the end is not printed twice."""
+    spoken = Spoken()
+    printed = spoken.take(delta(1, "Kept. ")) + spoken.take(delta(3, "Lost"))
+    printed += spoken.take(Event(4, "run.resumed", "", {"attempt": 2, "discard_after": 2}))
+    printed += spoken.take(delta(5, "Again."))
+    printed += spoken.end(Run(run_id="r", status="completed", output="Kept. Again."))
+    first, notice, last = printed.splitlines()
+    assert (first, last) == ("Kept. Lost", "Again.")
+    assert "replaces" in notice
+
+
+def test_another_answer_than_was_said_is_printed() -> None:
+    """The output counts: when it is not what was streamed, it is printed too."""
+    spoken = Spoken()
+    assert spoken.take(delta(1, "Thinking aloud")) == "Thinking aloud"
+    assert spoken.end(Run(run_id="r", status="completed", output="42")) == "\n42\n"
+
+
+def test_status_stop_and_restart(tmp_path: Path) -> None:
+    """The three commands tell what runs, end it, and start it with other settings."""
+    data = tmp_path / "data"
+    assert agentsvc("status", "--data", data).returncode == 1
+    try:
+        first = embedded.find_or_start(data)
+        assert first.base_url in agentsvc("status", "--data", data).stdout
+        other = embedded.find_or_start(data, model="scripted")
+        assert other.instance == first.instance
+        assert other.notice is not None
+        restart = other.notice.partition("agentsvc restart ")[2].split()
+        assert agentsvc("restart", *restart).returncode == 0
+        assert embedded.find_or_start(data, model="scripted").notice is None
+    finally:
+        assert agentsvc("stop", "--data", data).stdout == "Stopped.\n"
+    assert agentsvc("stop", "--data", data).stdout == "No service was running.\n"
+
+
+def test_notebooks_are_never_overwritten(tmp_path: Path) -> None:
+    """What the user changed stays, what is new comes, and drafts of the checkout stay behind."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / "data").mkdir(parents=True)
+    (source / ".ipynb_checkpoints").mkdir()
+    for name in ("quickstart.ipynb", "data/prices.csv", ".ipynb_checkpoints/quickstart.ipynb"):
+        (source / name).write_text("ours")
+    target.mkdir()
+    (target / "quickstart.ipynb").write_text("theirs")
+    assert cli_lab.copy_notebooks(source, target) == [target / "data/prices.csv"]
+    assert (target / "quickstart.ipynb").read_text() == "theirs"
+    assert (target / "data/prices.csv").read_text() == "ours"
+    assert not (target / ".ipynb_checkpoints").exists()
+    assert cli_lab.copy_notebooks(source, target) == []
+
+
+def test_without_jupyterlab_lab_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One sentence with the command, and nothing copied."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab"]) == 1
+    assert "pip install 'agentsvc-nb[lab]'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> None:
+    """The address comes first and is right; Ctrl-C ends JupyterLab and not the service."""
+    data = tmp_path / "data"
+    lab = subprocess.Popen(
+        command("lab", "--no-browser", "--data", data, "--", "--ServerApp.quit_button=False"),
+        cwd=tmp_path,
+        env=ENV | {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "IPYTHONDIR": str(tmp_path / "ipython")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with lab:
+        try:
+            assert lab.stdout is not None
+            first = lab.stdout.readline()
+            assert first.startswith("JupyterLab: http://127.0.0.1:")
+            origin, _, token = first.split()[1].partition("/lab")
+            token = token.partition("token=")[2]
+            until(lambda: lab.poll() is not None or answers(f"{origin}/api/contents", token))
+        finally:
+            lab.send_signal(signal.SIGINT)
+            assert lab.wait(PATIENCE_SECONDS) == 0
+    assert not answers(f"{origin}/api/contents", token)
+    assert (tmp_path / cli_lab.FOLDER).is_dir()
+    assert embedded.stop(data), "the service was still there"
+
+
+def answers(url: str, token: str) -> bool:
+    request = urllib.request.Request(url, headers={"Authorization": f"token {token}"})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,54 @@
+"""The docs say what is: tables rendered from `wire/`, tests that exist, one version, links that lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import agentsvc_nb
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+
+
+def tables() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_tables", DOCS / "tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["errors.md", "routes.md", "limits.md"])
+def test_a_table_is_as_the_wire_has_it(name: str) -> None:
+    assert (DOCS / name).read_text() == tables().pages()[name], "run `python docs/tables.py`"
+
+
+def test_the_tests_that_the_spec_map_names_exist() -> None:
+    named = set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (DOCS / "spec-map.md").read_text()))
+    assert len(named) > 20
+    for file, function in named:
+        assert (ROOT / file).is_file(), file
+        assert not function or f"def {function}(" in (ROOT / file).read_text(), f"{file}::{function}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_changelog_has_this_version() -> None:
+    assert f"## {agentsvc_nb.__version__}" in (DOCS / "changelog.md").read_text()
+
+
+def test_no_page_names_a_path_of_somebodys_machine() -> None:
+    for page in PAGES:
+        assert not re.search(r"(?<![\w.])/(work|root|home)/", page.read_text()), page
