@@ -19,7 +19,6 @@ from typing import Final
 from agentsvc_nb.service.child import Child
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.settings import PREFIX, variable
-from agentsvc_nb.service.switches import PROVIDERS
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 15.0
@@ -111,5 +110,5 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
 
 
 def _environment() -> dict[str, str]:
-    ours = (PREFIX, "SERVICE_API_KEY", *PROVIDERS)
+    ours = (PREFIX, "SERVICE_API_KEY")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}

@@ -1,6 +1,6 @@
 """Write docs/errors.md, docs/routes.md and docs/limits.md from the tables in `agentsvc_nb.wire`.
 
-    python docs/tables.py
+    python -m docs.tables
 
 `tests/test_docs.py` fails when they differ.
 """
@@ -33,7 +33,7 @@ def errors() -> str:
         [
             "# Errors",
             "",
-            "Rendered from `agentsvc_nb/wire/codes.py` by `python docs/tables.py`; do not edit by hand.",
+            "Rendered from `agentsvc_nb/wire/codes.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "*Transient* codes are sent again by the client where that is safe.",
             "",
@@ -65,7 +65,7 @@ def routes() -> str:
         [
             "# Routes",
             "",
-            "Rendered from `agentsvc_nb/wire/routes.py` by `python docs/tables.py`; do not edit by hand.",
+            "Rendered from `agentsvc_nb/wire/routes.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "A key needs any one of the scopes. *Sent again*: what the client repeats after a transient failure.",
             "",
@@ -81,7 +81,7 @@ def limits_page() -> str:
         [
             "# Limits",
             "",
-            "Rendered from `agentsvc_nb/wire/limits.py` by `python docs/tables.py`; do not edit by hand.",
+            "Rendered from `agentsvc_nb/wire/limits.py` by `python -m docs.tables`; do not edit by hand.",
             "",
             *table(("limit", "value"), rows),
             "",

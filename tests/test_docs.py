@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import agentsvc_nb
+from docs import tables
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
 
-def tables() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_tables", DOCS / "tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", ["errors.md", "routes.md", "limits.md"])
 def test_a_table_is_as_the_wire_has_it(name: str) -> None:
-    assert (DOCS / name).read_text() == tables().pages()[name], "run `python docs/tables.py`"
+    assert (DOCS / name).read_text() == tables.pages()[name], "run `python -m docs.tables`"
 
 
 def test_the_tests_that_the_spec_map_names_exist() -> None:

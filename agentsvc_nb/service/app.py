@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.backend import Backend
 from agentsvc_nb.service.http.edge import Edge
 from agentsvc_nb.service.http.guard import unknown_path
@@ -25,8 +26,6 @@ from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
 from agentsvc_nb.service.work.tools.catalog import tools
-
-DATABASE = "service.sqlite3"
 
 
 class Live:
@@ -93,7 +92,7 @@ def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Ag
 
 
 def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> Live:
-    database = SqliteDatabase(settings.data / DATABASE)
+    database = SqliteDatabase(DataFolder(settings.data).database)
     blobs = LocalBlobs(settings.data / "blobs")
     storage = Storage(database, blobs, FtsIndex(), SystemClock(), Signals(), origin)
     catalog = tools(settings.model, settings.data)

@@ -73,19 +73,11 @@ def _bind(folder: DataFolder, address: Address) -> socket:
 
 def _answer(settings: Settings, folder: DataFolder, address: Address, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
-    from agentsvc_nb.service.engines.sqlite import SchemaTooNew
-    from agentsvc_nb.service.keyring import ensure_own_key
     from agentsvc_nb.service.listener import Listener, origin
 
-    try:
-        ensure_own_key(folder)
-    except SchemaTooNew as error:
-        raise ServeError(str(error)) from None
-    except sqlite3.DatabaseError as error:
-        broken = f"The database {folder.database} can't be opened ({error})"
-        raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
-    token = secrets.token_urlsafe(32)
+    _make_key(folder)
     base_url = origin(address.host, listening.getsockname()[1])
+    token = secrets.token_urlsafe(32)
     ready = Ready(
         instance=str(uuid.uuid4()),
         base_url=base_url,
@@ -96,23 +88,33 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
     )
     try:
         app = create_app(settings, instance=ready.instance, origin=base_url)
-    except ValueError as error:
+    except ValueError as error:  # a model that this version has no agent for
         raise ServeError(str(error)) from None
     app.state.sign_in_token = token
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
+    listener = Listener(app, lambda: _announce(settings, folder, ready, files), address.idle_stop)
     try:
-        listener = Listener(app, lambda: _announce(settings, folder, ready, files), address.idle_stop)
         listener.run(sockets=[listening])
     finally:
         for file in files:
             file.unlink(missing_ok=True)
 
 
-def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
-    from agentsvc_nb.service.switches import announce_switches
+def _make_key(folder: DataFolder) -> None:
+    from agentsvc_nb.service.engines.sqlite import SchemaTooNew
+    from agentsvc_nb.service.keyring import ensure_own_key
 
+    try:
+        ensure_own_key(folder)
+    except SchemaTooNew as error:
+        raise ServeError(str(error)) from None
+    except sqlite3.DatabaseError as error:
+        broken = f"The database {folder.database} can't be opened ({error})"
+        raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
+
+
+def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
     write_private(folder.port, ready.base_url.rpartition(":")[2])
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
-    announce_switches(settings.model, os.environ)

@@ -186,6 +186,17 @@ def test_pictures_in_clear_words(tmp_path: Path) -> None:
     assert sum(path.endswith(".png") for path in turn.files.outputs) == 3
 
 
+def test_questions_beside_an_order_are_answered_and_no_part_of_the_brief(tmp_path: Path) -> None:
+    message = "Which product has the highest margin, and what is the audience? Create an ad. Headline: Go light"
+    turn = ask(message, tmp_path, tools=[CreateImages()])
+    assert "Highest margin" in turn.said
+    assert "Parents aged 30 to 45" in turn.said
+    [(_, given_)] = turn.of("call")
+    assert "margin" not in given_["request"]["brief"]
+    assert given_["request"]["brief"].startswith("Headline: Go light")
+    assert any(path.startswith("images/go-light-") for path in turn.files.outputs)
+
+
 def test_two_pictures_by_default_and_none_when_only_mentioned(tmp_path: Path) -> None:
     assert ask("make ads", tmp_path, tools=[CreateImages()]).of("call")[0][1]["request"]["outputs"]["count"] == 2
     assert not ask("Which images does the brief want?", tmp_path, tools=[CreateImages()]).of("call")

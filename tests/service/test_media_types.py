@@ -71,7 +71,8 @@ NOT_MEDIA = {
 TEXTS = [
     "ID3 tags are read first", "RIFF, WAVE and other chunks", "RIFF....WAVEfmt is the header", "RIFF1234AVI LIST",
     "OggS is a container", "fLaC begins the file", "FLV video", "The ftyp box of MP4", "use ftypisom", "moov",
-    "caffeine",    "FORM1234AIFF", "MThd", "#!AMR\nis how such files begin", ".snd files", "MAC addresses", "MP+ MPCK wvpk ADIF",
+    "caffeine", "FORM1234AIFF", "MThd",
+    "#!AMR\nis how such files begin", ".snd files", "MAC addresses", "MP+ MPCK wvpk ADIF",
     "G" * 600, "G" + "x" * 187 + "G" + "x" * 187 + "G", "BMW sales", "GIF files", "II* and MM*", "",
     "夏のセール", "\ufeffname,price\n", "Größe", "\x1b[31mred\x1b[0m",
 ]  # fmt: skip

@@ -40,12 +40,14 @@ def folded(text: str) -> str:
     for c in normalize("NFKD", normalize("NFKD", "".join(seen)).casefold()):
         if category(c)[0] != "M":
             base = c
-        elif not base.isalnum() or base.isascii() or name(base, "").startswith(("LATIN", "GREEK", "CYRILLIC")):
-            continue
-        elif cjk(base) != ("VOICED SOUND" in name(c, "")):
+        elif not keeps(base) or cjk(base) != ("VOICED SOUND" in name(c, "")):
             continue
         kept.append(c)
     return normalize("NFC", "".join(kept))
+
+
+def keeps(base: str) -> bool:
+    return base.isalnum() and not base.isascii() and not name(base, "").startswith(("LATIN", "GREEK", "CYRILLIC"))
 
 
 def cjk(c: str) -> bool:
@@ -92,6 +94,7 @@ def stands(phrase: tuple[Unit, ...], prefix: bool, document: tuple[Unit, ...]) -
 def fits(phrase: tuple[Unit, ...], prefix: bool, part: tuple[Unit, ...]) -> bool:
     for at, ((asked, run), (there, _)) in enumerate(zip(phrase, part, strict=True)):
         first, last = at == 0, at == len(phrase) - 1
+        # a run of CJK characters may begin within one of the text when it is the first, and end within when the last
         if run and first and last:
             ok = asked in there
         elif run and last:

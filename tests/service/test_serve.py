@@ -11,9 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,6 @@ from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.service.logs import OneLine
 from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.switches import switch_line
 from agentsvc_nb.testing import running_service
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -228,39 +225,3 @@ def test_logs_are_one_line_and_without_secrets() -> None:
     assert "\n" not in line
     assert 'level=error logger=x message="GET /app/sign-in?token=[hidden]"' in line
     assert "ValueError: key svc_sk_[hidden]" in line
-
-
-class Ollama(BaseHTTPRequestHandler):
-    """What Ollama answers when asked for its models."""
-
-    body = b'{"models": [{"name": "qwen3:4b"}]}'
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.body)))
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
-
-
-def test_switches_are_named_and_not_made() -> None:
-    """Keys and a local Ollama are named with the setting that uses them; without any there is no line."""
-    with HTTPServer(("127.0.0.1", 0), Ollama) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        line = switch_line({"OPENAI_API_KEY": "sk-secret"}, server.server_port)
-        server.shutdown()
-        port = server.server_port
-    assert line is not None
-    assert "AGENTSVC_MODEL=openai-chat:" in line
-    assert "AGENTSVC_MODEL=ollama:qwen3:4b" in line
-    assert "never switches by itself" in line
-    assert "sk-secret" not in line
-    assert switch_line({}, port) is None
-
-
-def test_silent_port_is_no_ollama() -> None:
-    """Something that takes the connection and says nothing is given up on."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert switch_line({}, silent.getsockname()[1]) is None

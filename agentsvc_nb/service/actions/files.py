@@ -121,7 +121,8 @@ def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> list[Hit]:
     barred |= {path for path, record in known.items() if _any(grammar.is_excluded, query, record)}
     named = [path for path, record in known.items() if path not in barred and _any(grammar.has_terms, query, record)]
     ranked = [path for path, _ in index.find(tx, chat, query, limit=len(known)) if path in known]
-    content = [path for path in ranked if path not in barred and path not in set(named)]
+    told = barred.union(named)
+    content = [path for path in ranked if path not in told]
     return [Hit(known[path], "name") for path in named] + [Hit(known[path], "content") for path in content]
 
 

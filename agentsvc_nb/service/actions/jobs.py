@@ -74,12 +74,12 @@ def get(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
     return record
 
 
-def result(tx: Tx, account: str, job_id: str, where: Where) -> Job:
+def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
     """The job with its files, or its data. Raises `job_not_finished`."""
     record = get(tx, account, job_id, where)
     if record.ended_at is None:
         raise Fail("job_not_finished", f"The job is {record.status}.")
-    answer = record.public()
+    answer = record.public(now)
     answer.kind = record.kind
     if record.kind == "files":
         answer.files = [file.public() for file in files.of_job(tx, job_id)]

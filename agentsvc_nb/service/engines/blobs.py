@@ -12,8 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-HEAD_BYTES = 512
-"""So much of the beginning is kept in memory, to recognise the content."""
+from agentsvc_nb.service.rules.signatures import HEAD_BYTES
 
 
 class LocalBlobs:
@@ -52,7 +51,7 @@ class NewBlob:
         self._path = Path(name)
         self._file: IO[bytes] = os.fdopen(handle, "wb")
         self._digest = hashlib.sha256()
-        self.head = b""
+        self.head = b""  # enough of the beginning to recognise the content
         self.size_bytes = 0
 
     def write(self, data: bytes) -> None:

@@ -42,19 +42,19 @@ async def submit(call: Call) -> Response:
 
 async def status(call: Call) -> Response:
     account, job_id, where = call.key.account, call.path("job_id"), parameters.where(call)
-    return answer(call.read(lambda tx: actions.get(tx, account, job_id, where)).public())
+    return answer(call.read(lambda tx: actions.get(tx, account, job_id, where)).public(call.now))
 
 
 async def result(call: Call) -> Response:
     account, job_id, where = call.key.account, call.path("job_id"), parameters.where(call)
-    return answer(call.read(lambda tx: actions.result(tx, account, job_id, where)))
+    return answer(call.read(lambda tx: actions.result(tx, account, job_id, where, call.now)))
 
 
 async def cancel(call: Call) -> Response:
     account, job_id, where, now = call.key.account, call.path("job_id"), parameters.where(call), call.now
     record = await call.write(lambda tx: actions.cancel(tx, account, job_id, where, now))
     call.backend.jobs.interrupt(record.job_id)
-    return answer(record.public())
+    return answer(record.public(call.now))
 
 
 def _tool(call: Call, name: object) -> Tool:

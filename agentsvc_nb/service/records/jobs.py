@@ -12,8 +12,8 @@ from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
 
 _sql = load("jobs")
-POLL_AFTER_MS = 500
-"""How soon to look again; our tools report progress several times a second."""
+POLL_MS = (200, 5_000)
+"""How soon to look again, at first and at most: a tenth of the job's age between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,11 @@ class JobRecord:
             family=self.family,
             job_id=self.job_id,
             chat=self.chat,
-            recommended_poll_after_ms=POLL_AFTER_MS,
+            recommended_poll_after_ms=POLL_MS[0],
         )
 
-    def public(self) -> Job:
+    def public(self, now: int) -> Job:
+        soonest, latest = POLL_MS
         return Job(
             job_id=self.job_id,
             tool=self.tool,
@@ -58,7 +59,7 @@ class JobRecord:
             content=self.content,
             data=self.data,
             progress=Progress(**self.progress),
-            recommended_poll_after_ms=POLL_AFTER_MS,
+            recommended_poll_after_ms=max(soonest, min((now - self.created_at) // 10, latest)),
             created_at=rfc3339(self.created_at),
             started_at=rfc3339_or_none(self.started_at),
             ended_at=rfc3339_or_none(self.ended_at),

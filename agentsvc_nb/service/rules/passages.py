@@ -21,9 +21,9 @@ _SLACK = 24
 """How far a cut may move to fall between words. CJK text has no blanks, and is cut where it is."""
 _HITS_MAX = 200
 
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-# Direction marks left unbalanced by the cut would turn the page around them; a lone surrogate is no character at all.
-_UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+# Direction marks left unbalanced by the cut would turn the page around them.
+_UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 class Hit(NamedTuple):
@@ -39,7 +39,7 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
 
     See `search.snippets`.
     """
-    text = _UNSHOWN.sub("", _BLANKS.sub(" ", text)).strip()
+    text = _BLANKS.sub(" ", _UNSHOWN.sub("", text)).strip()
     folded = Folded(text)
     hits = sorted(
         Hit(start, end, number)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from agentsvc_nb.service.rules.media_types import OFFICE
-from agentsvc_nb.service.work import reading_office
+from agentsvc_nb.service.work import reading_office, reading_pdf
 from agentsvc_nb.service.work.reading_html import visible_text
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 
 Reader = Callable[[BinaryIO, int], Iterator[str]]
 
-_PDF_PAGES_MAX: Final = 1_000
 _HTML_SHARE: Final = 4
 """Markup is most of a page: so many characters are read for one of text."""
 _BYTES_PER_CHARACTER: Final = 4
@@ -94,15 +93,6 @@ def _html(file: BinaryIO, limit: int) -> Iterator[str]:
     return visible_text(_decoded(data, named[1].decode() if named else "cp1252"))
 
 
-def _pdf(file: BinaryIO, limit: int) -> Iterator[str]:
-    from pypdf import PdfReader  # heavy, and most files are none
-
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each of a file's faults
-    reader = PdfReader(file)
-    for page in reader.pages[:_PDF_PAGES_MAX]:
-        yield page.extract_text() + "\n"
-
-
 def _decoded(data: bytes, charset: str = "cp1252") -> str:
     """Text of bytes whose last character may be cut; empty for what is no text. UTF, or else `charset`."""
     for mark, encoding in _MARKS:
@@ -130,7 +120,7 @@ _READERS: dict[str, Reader] = {
     "application/x-ipynb+json": _json,
     "text/html": _html,
     "application/xhtml+xml": _html,
-    "application/pdf": _pdf,
+    "application/pdf": reading_pdf.pages,
     OFFICE + "wordprocessingml.document": reading_office.document,
     OFFICE + "spreadsheetml.sheet": reading_office.workbook,
     OFFICE + "presentationml.presentation": reading_office.slides,

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|cite|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|u|wbr"  # these part no words
 )
+_OPEN = re.compile("<[a-zA-Z/!?]")
 _CHUNK = 1 << 18
 
 
@@ -24,7 +25,7 @@ def visible_text(html: str) -> Iterator[str]:
         yield parser.taken()
         if len(parser.rawdata) > _CHUNK * 8:
             parser.rawdata = ""  # a tag or comment without an end: each further chunk would read all of it again
-    if len(parser.rawdata) < _CHUNK // 4 or "<" not in parser.rawdata:  # it takes quadratic time over tags left open
+    if not _OPEN.match(parser.rawdata):  # as in browsers, what an unclosed tag or comment holds is not seen
         parser.close()
         yield parser.taken()
 

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 from agentsvc_nb.service.work.reading_xml import Cells, Paragraphs, SheetNames, Strings, Target
 
 _CHUNK: Final = 1 << 16
-_XML_MAX: Final = 48_000_000
+_XML_MAX: Final = 32_000_000
 """Bytes of XML read of one file, unpacked."""
 _SILENCE_MAX: Final = 2_000_000
 """Bytes without a tag or a text in them: one giant token, which the parser would read again with each chunk."""

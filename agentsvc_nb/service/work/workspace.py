@@ -12,6 +12,7 @@ from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.rules import media_types
 from agentsvc_nb.service.rules import search as grammar
+from agentsvc_nb.service.work.reading import read_text
 from agentsvc_nb.service.work.storage import Storage
 
 
@@ -29,7 +30,9 @@ class ChatWorkspace:
         return self._storage.blobs.path(self._get(path).sha256)
 
     async def text(self, path: str) -> str:
-        self._get(path)
+        record = self._get(path)
+        if grammar.is_scratch(path):  # not in the index
+            return await asyncio.to_thread(read_text, self._storage.blobs.path(record.sha256), record.media_type)
         return self._storage.db.read(lambda tx: self._storage.index.text(tx, self._chat, path))
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from typing import Final
 
-_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|!(?=\[)")
+WRAPPED_CHARS: Final = 60
+
+_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
 
 
 def escape(line: str) -> str:
@@ -34,7 +38,13 @@ def code(text: str) -> str:
 
 
 def quote(text: str, source: str) -> str:
-    """A blockquote followed by where it comes from; lines of the text stay lines."""
-    kept = [escape(line) for line in text.splitlines() if line.strip()]
-    body = "\\\n> ".join(kept)
+    """A blockquote followed by where it comes from; lines of the text stay lines, but for those of wrapped prose."""
+    kept = [line.strip() for line in text.splitlines() if line.strip()]
+    breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(kept)]
+    body = "".join(escape(line) + end for line, end in zip(kept, [*breaks, ""], strict=True))
     return f"> {body}\n\n— {source}\n\n"
+
+
+def _goes_on(line: str, after: str) -> bool:
+    """Whether a long line was wrapped in the middle of its paragraph."""
+    return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()

@@ -55,6 +55,11 @@ def _sentences(message: str) -> list[str]:
     return [text for start, end in zip(cuts[::2], cuts[1::2], strict=True) if (text := message[start:end].strip())]
 
 
+def asks(sentence: str) -> bool:
+    """Whether it begins like a question and ends like one."""
+    return _STARTS.match(sentence) is not None and sentence.rstrip().endswith(("?", "？"))
+
+
 def about_files(question: str) -> bool:
     """Whether it asks which files there are, and nothing more.
 

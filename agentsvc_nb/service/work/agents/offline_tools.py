@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.work.agents.offline_questions import asks
 
 PICTURES_DEFAULT: Final = 2
 PICTURES_MAX: Final = 20
@@ -31,6 +32,11 @@ _COUNTED = re.compile(rf"\b(\w+)\W+(?:{_PICTURE})\b", re.I)
 _COMMAND = re.compile(
     rf"(?:\b(?:please|bitte)\W+)?(?:{_WISH.pattern}|\bcreate_images\b)"
     r"(?:\W+(?:for|of|about|on|with|für|zu|über|mit|pour|sur|de|para|sobre|con)\b)?[ \t:,]*",
+    re.I,
+)
+_WHOLE_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(
+    rf"{_WHOLE_SENTENCE.pattern}|,?\s+(?:and|und|et|y)\s+(?=(?:what|which|who|how|was|welche\w*|wie|quel\w*|que|qué)\b)",
     re.I,
 )
 _NUMBERS: Final = {
@@ -64,14 +70,12 @@ def wanted(message: str, tools: Sequence[Tool]) -> list[Call]:
 
 
 def remainder(message: str, calls: Sequence[Call]) -> str:
-    """The message without the sentences that the calls answer: what is left to ask the files."""
+    """The message without the sentences that the calls answer: what is left to ask the files, a sentence a line."""
     if not calls:
         return message
     names = [call.tool for call in calls]
-    sentences = re.split(
-        r"(?<=[.!?])\s+|\n+|,?\s+(?:and|und|et|y)\s+(?=what|which|who|how|was|wie|quel|que|qué)", message
-    )
-    return " ".join(one for one in sentences if not _WISH.search(one) and not any(name in one for name in names))
+    sentences = _SENTENCE.split(message)
+    return "\n".join(one for one in sentences if not _WISH.search(one) and not any(name in one for name in names))
 
 
 def without_command(message: str) -> str:
@@ -80,7 +84,7 @@ def without_command(message: str) -> str:
     >>> without_command("Please create 3 ads for our summer sale")
     'our summer sale'
     """
-    return _COMMAND.sub("", message, count=1).strip()
+    return _COMMAND.sub("", message, count=1).strip().lstrip(".,:;! ")
 
 
 def pictures_for(message: str) -> dict[str, Any]:
@@ -94,7 +98,15 @@ def pictures_for(message: str) -> dict[str, Any]:
     counts = [int(word) if re.fullmatch("[0-9]{1,2}", word) else _NUMBERS.get(word, 0) for word in words]
     count = max(counts, default=0) or PICTURES_DEFAULT
     outputs = {"mode": "count", "count": min(count, PICTURES_MAX)}
-    return {"request": {"kind": "static_ad", "brief": message, "outputs": outputs}}
+    return {"request": {"kind": "static_ad", "brief": _without_questions(message), "outputs": outputs}}
+
+
+def _without_questions(message: str) -> str:
+    """A question to the files is no part of a brief; the rest of the message may well be."""
+    for sentence in (*_WHOLE_SENTENCE.split(message), *_SENTENCE.split(message)):
+        if asks(sentence) and not _WISH.search(sentence):
+            message = message.replace(sentence, "", 1)
+    return message.strip(" ,\n")
 
 
 def _named(tool: Tool, message: str) -> Call:

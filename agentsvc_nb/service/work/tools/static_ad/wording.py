@@ -35,6 +35,7 @@ _SECTION = re.compile(
     r"background|summary|channels?|timing|deliverables|context|objectives?|products?|notes?)\W*$"
 )
 _SENTENCE = re.compile(r".+?(?:[.!?。！？]+(?=\s|$)|[。！？]|$)")
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?;。！？])\s+")
 _ACTIONS: Final = (
     (r"\b(?:sale|% off|discount|deal|offer|rabatt|angebot|promo|soldes|oferta)", "Get the offer"),
     (r"\b(?:webinar|event|workshop|conference|register|ticket)", "Save your seat"),
@@ -69,7 +70,7 @@ def wordings(brief: str, count: int) -> list[Wording]:
     """
     text = _plain(brief)
     brand = clip(_labelled("brand", text), BRAND_CHARS)
-    action = clip(_labelled("action", text), ACTION_CHARS) or _action(text)
+    action = clip(_labelled("action", text).rstrip(". "), ACTION_CHARS) or _action(text)
     heads = _heads(text)
     lines = _distinct([_labelled("subline", text), *_sentences(text)], SUBLINE_CHARS)
     made = []
@@ -92,7 +93,7 @@ def clip(text: str, limit: int) -> str:
 
 def _heads(text: str) -> list[str]:
     """Headlines: labelled ones alone when there are any; else quotations, the title, and the first sentences."""
-    labelled = _distinct((found[1] for found in _LABELLED["headline"].finditer(text)), HEADLINE_CHARS)
+    labelled = _distinct((found[1].rstrip(". ") for found in _LABELLED["headline"].finditer(text)), HEADLINE_CHARS)
     if labelled:
         return labelled
     quoted = [next(part for part in found if part) for found in _QUOTED.findall(text)]
@@ -144,6 +145,11 @@ def _same(line: str, head: str) -> bool:
 
 
 def _plain(brief: str) -> str:
-    """Without control characters and Markdown's emphasis; colour codes are for the palette, not for reading."""
+    """Without control characters and Markdown's emphasis; colour codes are for the palette, not for reading.
+
+    Of a brief in one line, each sentence is a line, so that `CTA: ...` is found within it.
+    """
     text = "".join(char for char in brief if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
+    if "\n" not in text.strip():
+        text = _BETWEEN_SENTENCES.sub("\n", text)
     return re.sub(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|[*`]{1,3}", "", text)

@@ -1,0 +1,9 @@
+"""The notebook: magics, what they show, and what they remember. Presentation only; the client does the work.
+
+magics      declare arguments, call a command          commands    plain functions, without IPython
+asking      one question, start to output              working     one job, start to output
+reuse       ask, or show a known run again             session     connection, chat, journal, trail
+feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
+transcript  events to the state of a view              stream      live, static and terminal screens
+render      that state to a safe bundle                safe, markdown, blocks, tables, pictures, frames
+"""

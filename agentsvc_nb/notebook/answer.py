@@ -1,0 +1,88 @@
+"""What a cell gives back: `_`, `Out[n]` and `-o name`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.tools import Job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Kept:
+    """A finished piece of work and its output, which is shown when the object is."""
+
+    def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
+        self.files, self.chat = tuple(files), chat
+        self._bundle = bundle
+        self._hidden: Callable[[], bool] = lambda: False
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The files that it wrote, a row each; no network is needed."""
+        return frames.frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
+
+    def hide_while(self, shown: Callable[[], bool]) -> None:
+        """Show nothing while `shown()` says so: the cell that made it shows it already."""
+        self._hidden = shown
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return dict(self._bundle)
+
+    def _ipython_display_(self) -> None:
+        # `_` and `Out[n]` are set for whatever a cell returns; this keeps IPython from showing a second copy.
+        if not self._hidden():
+            from IPython.display import display
+
+            display(self._bundle, raw=True)  # type: ignore[no-untyped-call]
+
+
+class Answer(Kept):
+    """The answer of a run.
+
+    Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
+    """
+
+    def __init__(self, run: Run, text: str, bundle: Bundle, files: Sequence[WorkspaceFile]) -> None:
+        super().__init__(bundle, files, run.chat)
+        self.run, self.text = run, text
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """The answer as data, when it was asked for by a schema."""
+        return self.run.structured_output
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def status(self) -> str:
+        return str(self.run.status)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Answer {self.status}, {len(self.text)} characters, {len(self.files)} files, run {self.run_id}>"
+
+
+class JobResult(Kept):
+    """The result of a job: `result.files` and `result.df`, or `result.data`."""
+
+    def __init__(self, job: Job, bundle: Bundle) -> None:
+        super().__init__(bundle, job.files or [], job.chat)
+        self.job, self.data = job, job.data
+
+    @property
+    def status(self) -> str:
+        return str(self.job.status)
+
+    def __repr__(self) -> str:
+        return f"<JobResult {self.status}, {len(self.files)} files, job {self.job.job_id}>"

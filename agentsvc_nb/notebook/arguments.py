@@ -1,0 +1,52 @@
+"""Arguments of magics: IPython's own parser and `?` help, with the line split as a shell would.
+
+IPython's splitting keeps the quotes in `--file "my plan.pdf"`, and it expands `{x}` and `$x` in the line by evaluating
+them: both are turned off here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from IPython.core.error import UsageError
+from IPython.core.magic import no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from agentsvc_nb.notebook.failures import AskError
+
+Magic = TypeVar("Magic", bound=Callable[..., Any])
+Declare = Callable[[Any], Any]
+
+
+def arg(*names: str, **spec: Any) -> Declare:
+    """One argument, as of `argparse.add_argument`."""
+    declare: Declare = argument(*names, **spec)  # type: ignore[no-untyped-call]
+    return declare
+
+
+def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Magic]:
+    """Make a method a magic of this kind (`line_magic`, `cell_magic`) with these arguments, in order of its help."""
+
+    def dress(magic: Magic) -> Magic:
+        magic = kind(magic)
+        for declare in reversed(declared):
+            magic = declare(magic)
+        dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
+        return dressed
+
+    return dress
+
+
+def parse(magic: Any, line: str) -> argparse.Namespace:
+    """The arguments of a line. Raises `AskError` for what the magic does not take."""
+    try:
+        args: argparse.Namespace = magic.parser.parse_args(shlex.split(line))
+    except (UsageError, ValueError) as error:
+        raise AskError(f"{error}; nothing was sent.", f"`?{magic.__name__}` shows the options.") from None
+    name = getattr(args, "out", None)
+    if name is not None and not name.isidentifier():
+        raise AskError(f"-o {name}: that is no name for a variable; nothing was sent.", "Use letters and digits.")
+    return args

@@ -1,0 +1,87 @@
+"""Where output is shown: a browser that takes updates, one that does not (nbclient), or a terminal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.trail import Place
+
+Mode = Literal["live", "static", "terminal"]
+
+
+class CellOutput:
+    """The output area of the running cell. Only for the main thread: elsewhere it would be another cell's."""
+
+    def __init__(self, shell: Any) -> None:
+        self._pub = shell.display_pub
+
+    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        transient = {"display_id": display_id} if display_id else {}
+        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient=transient)
+
+    def update(self, bundle: Bundle, display_id: str) -> None:
+        self._pub.publish(data=bundle, metadata={}, transient={"display_id": display_id}, update=True)
+
+    def clear(self) -> None:
+        self._pub.clear_output(wait=True)
+
+
+class TerminalOutput:
+    """Plain text on stdout."""
+
+    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        print(bundle["text/plain"])
+
+    def update(self, bundle: Bundle, display_id: str) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+
+def mode(shell: Any, live: bool | None = None) -> Mode:
+    """How a cell of this shell is watched; `live` decides where it is given and there is a kernel.
+
+    JupyterLab and VS Code send the cell's id with each request; nbclient, papermill and nbconvert send none, and would
+    keep the first state of an output that is updated.
+    """
+    if not hasattr(shell, "kernel"):
+        return "terminal"
+    if live is None:
+        live = bool(cell_id(shell)) or "google.colab" in sys.modules
+    return "live" if live else "static"
+
+
+def screen(shell: Any, how: Mode) -> Screen:
+    if how == "terminal":
+        return TerminalScreen(sys.stdout)
+    return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
+
+
+def output(shell: Any, how: Mode) -> Output:
+    return TerminalOutput() if how == "terminal" else CellOutput(shell)
+
+
+def cell_id(shell: Any) -> str:
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else None
+    metadata = (parent or {}).get("metadata") or {}
+    return str(metadata.get("cellId") or "") if isinstance(metadata, Mapping) else ""
+
+
+def place(shell: Any, body: str) -> Place:
+    """The running cell: its id, or where there is none, what stands in it."""
+    cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
+    return Place(cell, int(getattr(shell, "execution_count", 0) or 0))
+
+
+def notebook(shell: Any) -> str | None:
+    """The path of the notebook that this kernel belongs to, where its server or editor tells it."""
+    if not hasattr(shell, "kernel"):
+        return None
+    return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None

@@ -1,0 +1,166 @@
+"""The runs started from this machine, one SQLite file per user (0600, WAL); the API lists no runs.
+
+Written before each start, so that a start that was never answered can be asked for again by its idempotency key.
+Holds no secret: no key, no text of a prompt after its variables were filled in, no answer. Whose run it is, the service
+checks when the run is attached. A journal that fails is one warning and never a failed ask (design.md §2).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb.wire.runs import Run
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS runs (
+    idempotency_key TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    address TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    chat TEXT,
+    run_id TEXT,
+    status TEXT NOT NULL DEFAULT 'starting',
+    started_at TEXT,
+    ended_at TEXT
+);
+CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
+CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
+PRAGMA user_version = 1;
+"""
+_COLUMNS: Final = (
+    "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, chat, run_id, status"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One start. `address` says where it went (a chat, a session label or a new chat); `attachments` are SHA-256s.
+
+    `prompt` is the beginning of the cell as it was typed, for `%runs`.
+    """
+
+    idempotency_key: str
+    fingerprint: str
+    notebook: str
+    base_url: str
+    address: str
+    prompt: str = ""
+    attachments: str = ""
+    chat: str | None = None
+    run_id: str | None = None
+    status: str = "starting"
+    created_at: str = ""
+
+
+def default_path() -> Path:
+    """In the user's state folder."""
+    import platformdirs
+
+    return platformdirs.user_state_path("agentsvc-nb") / "journal.sqlite"
+
+
+class Journal:
+    """`Journal(None)` keeps its records in memory only."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.warning = ""
+        """One line, once something went wrong; from then on nothing is written or found."""
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+
+    def start(self, entry: Entry) -> None:
+        """Record a start before it is sent."""
+        given = asdict(replace(entry, created_at=entry.created_at or now()))
+        names = [name.strip() for name in _COLUMNS.split(",")]
+        self._do(
+            f"INSERT OR IGNORE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})",
+            [given[name] for name in names],
+        )
+
+    def opened(self, key: str, run: Run) -> None:
+        """The start was answered."""
+        self._do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
+        self.seen(run)
+
+    def seen(self, run: Run) -> None:
+        """The run's state, as last read."""
+        self._do(
+            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, chat = coalesce(?, chat) WHERE run_id = ?",
+            [str(run.status), run.started_at, run.ended_at, run.chat, run.run_id],
+        )
+
+    def refused(self, key: str) -> None:
+        """The service said no: there is no run behind this key."""
+        self._do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
+
+    def known(self, fingerprint: str) -> list[Entry]:
+        """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
+        rows = self._do(
+            f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
+            " ORDER BY created_at DESC, rowid DESC LIMIT 5",
+            [fingerprint],
+        )
+        return [Entry(**dict(row)) for row in rows]
+
+    def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
+        """The chat that this address led to last."""
+        rows = self._do(
+            "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
+            " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+            [notebook, base_url, address],
+        )
+        return str(rows[0]["chat"]) if rows else None
+
+    def attachments(self, base_url: str, chat: str) -> set[str]:
+        """SHA-256s of all that was attached to runs of a chat."""
+        rows = self._do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
+        return {digest for row in rows for digest in row["attachments"].split()}
+
+    def runs(self, notebook: str) -> list[dict[str, Any]]:
+        """This notebook's runs, oldest first."""
+        rows = self._do("SELECT * FROM runs WHERE notebook = ? ORDER BY created_at, rowid", [notebook])
+        return [dict(row) for row in rows]
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _do(self, sql: str, values: Iterable[Any]) -> list[sqlite3.Row]:
+        if self.warning:
+            return []
+        try:
+            if self._db is None:
+                self._db = _open(self._path)
+            with self._db:
+                return self._db.execute(sql, list(values)).fetchall()
+        except (sqlite3.Error, OSError) as error:
+            self.warning = f"The journal of runs can't be used ({error}); %runs and showing runs again are off."
+            self.close()
+            return []
+
+
+def _open(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # SQLite gives its -wal and -shm files the mode of the database.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    db = sqlite3.connect(path or ":memory:", timeout=2.0)
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA journal_mode = WAL")
+    db.executescript(_SCHEMA)
+    return db
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

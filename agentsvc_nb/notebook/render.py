@@ -1,0 +1,199 @@
+"""A run or job, as it stands, to a static mime bundle: safe HTML and plain text, no script, no widget, nothing remote.
+
+Colours are JupyterLab's own variables with fallbacks that are readable on white and on black; every state is said in
+words, not in colour alone. JupyterLab's sanitiser for untrusted notebooks drops <style>, id and role: the layout
+stands without them.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.safe import escape, label, plain
+from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.wire.codes import FAILURES
+from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.tools import Job
+
+Bundle = dict[str, str]
+
+MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
+_WARN: Final = "color:var(--jp-warn-color0,#a86500)"
+_MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
+LINE_CHARS: Final = 400
+_MICROCENTS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What stands around an answer: lines of our own, and what the run wrote (a rendered table of files)."""
+
+    notes: tuple[str, ...] = ()
+    files: Bundle | None = None
+
+
+def mark(status: str) -> str:
+    return f"{_MARKS.get(status, '●')} {label(status, 30)}"
+
+
+def seconds_of(run: Run | Job) -> float | None:
+    """How long it ran by the service's clock, in seconds."""
+    start, end = run.started_at or run.created_at, run.ended_at
+    if not start or not end:
+        return None
+    try:
+        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def cost(microcents: int) -> str:
+    """Money as a reader wants it: `0.42 cents`, `$1.30`."""
+    cents = microcents / _MICROCENTS
+    if cents >= 100:
+        return f"${cents / 100:,.2f}"
+    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+def facts(view: Transcript) -> list[str]:
+    """State, seconds, steps, cost and run id, and what it is doing now, as plain pieces."""
+    run = view.run
+    seconds = seconds_of(run) if run is not None else None
+    shown = "cancelling" if view.stopping and not view.ended else view.status
+    pieces = [mark(shown), f"{view.elapsed if seconds is None else seconds:.1f} s"]
+    if view.step:
+        pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
+    if run is not None:
+        pieces.append(cost(run.usage.cost_microcents))
+    if not view.ended:
+        pieces += _doing(view)
+    if view.run_id:
+        pieces.append(f"run {label(view.run_id, 64)}")
+    return pieces
+
+
+def _doing(view: Transcript) -> list[str]:
+    if call := view.active_call:
+        return [f"calling {label(call.tool, 60)}"]
+    if view.progress is None:
+        return []
+    done, total = view.progress.get("done"), view.progress.get("total")
+    text = label(view.progress.get("message") or "", 80)
+    return [piece for piece in (percent(done, total), text) if piece]
+
+
+def percent(done: object, total: object) -> str:
+    if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
+        return ""
+    return f"{min(100, max(0, round(100 * done / total)))} %"
+
+
+def status_bundle(view: Transcript) -> Bundle:
+    """The one line that ticks while the run goes on."""
+    pieces = facts(view)
+    return {"text/plain": " · ".join(pieces), "text/html": _status_html(pieces)}
+
+
+def _status_html(pieces: list[str]) -> str:
+    return f'<div role="status" style="{MUTED};font-size:90%">{" · ".join(escape(piece) for piece in pieces)}</div>'
+
+
+def _line_html(line: str) -> str:
+    return f'<div style="{MUTED}">{escape(line, LINE_CHARS)}</div>'
+
+
+def text_bundle(text: str) -> Bundle:
+    """A part of an answer that is still being written."""
+    return {"text/plain": plain(text), "text/html": to_html(text)}
+
+
+def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
+    """The one output that remains of a run."""
+    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
+    tables = [extras.files] if extras.files else []
+    body = [
+        _status_html(pieces),
+        *(_line_html(line) for line in lines),
+        _body_html(view),
+        _calls_html(view),
+        *(table["text/html"] for table in tables),
+    ]
+    text = [plain(view.text).rstrip(), *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    return {
+        "text/plain": "\n\n".join(part for part in text if part),
+        "text/html": f'<div role="region" aria-label="Answer">{"".join(body)}</div>',
+    }
+
+
+def _body_html(view: Transcript) -> str:
+    if view.run is not None and view.run.structured_output is not None:
+        text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
+        return f"<pre><code>{html.escape(plain(text))}</code></pre>"
+    return to_html(view.text)
+
+
+def _remarks(view: Transcript) -> list[str]:
+    remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
+    if view.run is not None and view.run.last_error:
+        remarks.append(why_failed(view.run))
+    if view.run is not None and view.run.status == "cancelled":
+        remarks.append("The run was cancelled; what it had said until then is shown.")
+    return remarks
+
+
+def why_failed(run: Run) -> str:
+    """One line: the code, what it means, what to do."""
+    known = FAILURES.get(run.last_error or "")
+    said = label(run.last_error_message or "", 300) or (known.cause if known else "")
+    line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
+    return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
+
+
+def _calls_html(view: Transcript) -> str:
+    if not view.calls:
+        return ""
+    rows = "".join(f"<li>{escape(call.tool, 80)}{_verdict(call.failed)}</li>" for call in view.calls[:100])
+    count = len(view.calls)
+    return f"<details><summary>{count} tool call{'s' * (count != 1)}</summary><ul>{rows}</ul></details>"
+
+
+def _verdict(failed: bool | None) -> str:
+    return {True: f' <span style="{_WARN}">(failed)</span>', False: "", None: " (not finished)"}[failed]
+
+
+def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
+    """A job's bar, and once it has ended what it made."""
+    pieces = [mark(str(job.status)), label(job.tool, 60)]
+    if amount := percent(job.progress and job.progress.done, job.progress and job.progress.total):
+        pieces.append(amount)
+    if job.progress is not None and job.progress.message and not job.ended:
+        pieces.append(label(job.progress.message, 80))
+    seconds = seconds_of(job)
+    pieces += [f"{elapsed if seconds is None else seconds:.1f} s", f"job {label(job.job_id, 64)}"]
+    said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
+    if job.error is not None:
+        said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
+    tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
+    html_parts = [
+        _bar_html(job),
+        _status_html(pieces),
+        *(_line_html(note) for note in notes),
+        *(to_html(text) for text in said),
+        *(table["text/html"] for table in tables),
+    ]
+    text = [*said, *(table["text/plain"] for table in tables), *notes, " · ".join(pieces)]
+    return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
+
+
+def _bar_html(job: Job) -> str:
+    if job.ended:
+        return ""
+    done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)
+    amount = percent(done, total)
+    value = f' value="{amount[:-2]}"' if amount else ""
+    return f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}">{amount}</progress>'

@@ -1,0 +1,106 @@
+"""Retry and reuse, kept apart (design.md §2).
+
+Retry: every start carries a random idempotency key from the journal; a start that was never answered is sent again
+with its key, and the service gives back the original run. Reuse: the first time in a kernel that a cell with a known
+fingerprint runs, its completed or still active run is shown again. Nothing is reused outside a notebook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.notebook.journal import Entry, now
+from agentsvc_nb.notebook.question import Question
+from agentsvc_nb.notebook.session import Address, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a question is put: with this key, or (`shown`) by showing this run again."""
+
+    address: Address
+    fingerprint: str
+    key: str
+    shown: str | None = None
+
+
+def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> Plan:
+    """Decide whether to ask or to show again. Reads the chat's uploads and the known run, starts nothing."""
+    address = session.address(question.chat, question.new_chat)
+    print_ = fingerprint(session, client, question, address) if session.notebook else ""
+    known = session.journal.known(print_) if print_ and not question.fresh else []
+    shown = _showable(session, client, known) if reuse and print_ and session.trail.first(print_) else None
+    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), shown)
+
+
+def fingerprint(session: Session, client: AgentService, question: Question, address: Address) -> str:
+    """A digest of all that the answer depends on.
+
+    The account is not part of it: nothing derived from the key is stored. The service answers for a run of another
+    account as for one that does not exist, and then the question is asked.
+    """
+    whole = [
+        2,  # the version of this list
+        session.notebook,
+        session.base_url,
+        str(address),
+        session.project,
+        question.message,
+        question.output_config,
+        sorted((file.path.name, file.sha256) for file in question.files),
+        _uploads(session, client, address, own=question.chat is None),
+        session.trail.before(question.place, None if question.new_chat else str(address)),
+    ]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _uploads(session: Session, client: AgentService, address: Address, own: bool) -> list[list[str]]:
+    """Names and hashes of the chat's uploads, and of those that will come along.
+
+    Less what earlier runs attached: the run that attached it counts through the run before this one, and an
+    attachment of this very cell is not there the first time but is the second.
+    """
+    found = {(file.file_name, file.sha256) for file in session.staged.values()} if own else set()
+    if chat := session.known_chat(address):
+        attached = session.journal.attachments(session.base_url, chat)
+        found |= {pair for pair in listed_uploads(client, chat) if pair[1] not in attached}
+    return sorted(list(pair) for pair in found)
+
+
+def listed_uploads(client: AgentService, chat: str) -> set[tuple[str, str]]:
+    """(file name, SHA-256) of a chat's uploads; none when the chat is not this account's."""
+    try:
+        return {(file.file_name, file.id) for file in client.files.list(chat) if file.kind == "upload"}
+    except StefanBrainError as error:
+        if error.status == 404:
+            return set()
+        raise
+
+
+def _showable(session: Session, client: AgentService, known: list[Entry]) -> str | None:
+    for entry in known:
+        if entry.run_id is None:
+            continue
+        try:
+            run = client.runs.get(entry.run_id)
+        except StefanBrainError as error:
+            if error.status == 404:
+                continue
+            raise
+        session.journal.seen(run)
+        if run.status not in ("failed", "cancelled", "cancelling"):
+            return run.run_id
+    return None
+
+
+def _unanswered(known: list[Entry]) -> str | None:
+    """The key of a start that got no answer; keys count within one UTC day (spec.md "Limits")."""
+    today = now()[:10]
+    return next(
+        (entry.idempotency_key for entry in known if entry.run_id is None and entry.created_at[:10] == today), None
+    )

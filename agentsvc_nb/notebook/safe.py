@@ -1,0 +1,49 @@
+"""Foreign text made harmless: what an agent, a file name or a tool says is data, never markup or terminal codes.
+
+Everything that reaches an output passes `plain` (text) or `escape` (HTML). Agent text is steered by the pages and
+files that the agent read, so it is treated as an attacker's.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+_ANSI = re.compile(
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    "|\\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\\\)"  # OSC: titles, links
+    "|[PX^_][^\x1b]{0,4096}\x1b\\\\"  # DCS, SOS, PM, APC
+    "|[ -/]*[0-~])"
+    "|\x9b[0-?]*[ -/]*[@-~]"
+)
+_NEWLINE = re.compile("\r\n?|\u2028|\u2029|\x85")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: text that reads otherwise than it is
+    "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tags: text that nobody sees
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded: would break the kernel's channel
+
+LABEL_CHARS: Final = 200
+
+
+def plain(text: str) -> str:
+    r"""Text without terminal sequences, control characters (but tab and newline) and bidirectional controls.
+
+    >>> plain("\x1b[31mred\x1b[0m\u202e")
+    'red'
+    """
+    text = _NEWLINE.sub("\n", _ANSI.sub("", text))
+    return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
+
+
+def label(text: object, limit: int = LABEL_CHARS) -> str:
+    """A name on one line, of at most `limit` characters."""
+    line = " ".join(plain(str(text)).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def escape(text: object, limit: int = LABEL_CHARS) -> str:
+    """A name for HTML, in text or within a quoted attribute."""
+    return html.escape(label(text, limit), quote=True)

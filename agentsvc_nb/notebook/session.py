@@ -1,0 +1,182 @@
+"""What the cells of a notebook share: the connection, the chat, the journal. Knows nothing of IPython.
+
+The key comes from SERVICE_API_KEY; the address from `%agentsvc connect URL` or AGENTSVC_BASE_URL. With neither, the
+embedded service is used and started when needed (contract.md §8).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.journal import Journal, default_path
+from agentsvc_nb.notebook.trail import Trail
+from agentsvc_nb.wire.files import StagedFile
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+EMBEDDED = "embedded"
+"""Stands for the address of the embedded service, whose port may change from one start to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a turn goes: into a chat, into the chat of a session label, or into a new chat (both None)."""
+
+    chat: str | None = None
+    session: str | None = None
+
+    def __str__(self) -> str:
+        return self.chat or (f"session {self.session}" if self.session else "new chat")
+
+
+class Session:
+    """One notebook's connection and state.
+
+    Args:
+        notebook: the notebook's path; None outside a notebook, where no run is ever shown again.
+        environ: where SERVICE_API_KEY and AGENTSVC_BASE_URL are read.
+        journal: the journal of runs; the user's own by default.
+
+    Example:
+        session = Session("/home/ada/plan.ipynb")
+        session.client().tools.list()
+    """
+
+    def __init__(
+        self,
+        notebook: str | None = None,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        journal: Journal | None = None,
+    ) -> None:
+        self.notebook, self.environ = notebook, environ
+        self.journal = journal if journal is not None else Journal(default_path())
+        self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
+        self.project: str | None = None
+        self.trail = Trail()
+        self.staged: dict[str, StagedFile] = {}
+        """Put before there was a chat; they go along with the next ask."""
+        self._notes: list[str] = []
+        self._url: str | None = None
+        self._chat: str | None = None
+        self._chats: dict[Address, str] = {}
+        self._client: tuple[str, str, AgentService] | None = None
+        self._warned = self._embedded_told = False
+
+    # -- the connection ------------------------------------------------------------------------------------------
+
+    def connect(self, url: str) -> None:
+        """Use the service at `url` from now on, with the key in SERVICE_API_KEY. Sends nothing."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise AskError(f"{url!r} is no address of a service.", "Give one like https://agents.example.com")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise AskError("The address must not carry a password or a query.", "The key comes from SERVICE_API_KEY.")
+        self._url = url.rstrip("/")
+        self._chat, self._chats, self.staged, self.trail = None, {}, {}, Trail()
+        if not self.environ.get("SERVICE_API_KEY"):
+            self.note("SERVICE_API_KEY is not set; set it before the first request.")
+
+    @property
+    def base_url(self) -> str:
+        """The configured address, or `embedded`."""
+        return self._url or self.environ.get("AGENTSVC_BASE_URL", "").rstrip("/") or EMBEDDED
+
+    def client(self) -> AgentService:
+        """The client, ready: finds or starts the embedded service when no other is named.
+
+        Raises:
+            AskError: a key without an address, or an address without a key; nothing has been sent.
+        """
+        url, key = self._connection()
+        if self._client is not None and self._client[:2] == (url, key):
+            return self._client[2]
+        from agentsvc_nb.client.surface import AgentService
+
+        self.close()
+        revive = self._embedded if self.base_url == EMBEDDED else None
+        self._client = (url, key, AgentService(key, url, revive=revive))
+        return self._client[2]
+
+    def _connection(self) -> tuple[str, str]:
+        url, key = self.base_url, self.environ.get("SERVICE_API_KEY", "").strip()
+        if url == EMBEDDED and key:
+            raise AskError(
+                "SERVICE_API_KEY is set, but no service is named; nothing was sent.",
+                "Name it with AGENTSVC_BASE_URL or `%agentsvc connect URL`, or unset SERVICE_API_KEY to use the"
+                " embedded service.",
+            )
+        if url == EMBEDDED:
+            return self._embedded()
+        if not key:
+            raise AskError(f"There is no key for {url}; nothing was sent.", "Set SERVICE_API_KEY to the service's key.")
+        return url, key
+
+    def _embedded(self) -> tuple[str, str]:
+        # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.
+        from agentsvc_nb.embedded import EmbeddedError, find_or_start
+        from agentsvc_nb.service.settings import SettingsError
+
+        try:
+            found = find_or_start()
+        except (EmbeddedError, SettingsError) as error:
+            raise AskError(str(error), "Its data folder, which `agentsvc status` names, holds serve.log.") from None
+        if found.notice:
+            self.note(found.notice)
+        if not self._embedded_told:
+            self._embedded_told = True
+            self.note(f"Using the embedded service at {found.base_url} (SERVICE_API_KEY is not set).")
+        return found.base_url, found.api_key
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client[2].close()
+            self._client = None
+
+    # -- the chat ------------------------------------------------------------------------------------------------
+
+    def address(self, chat: str | None = None, new_chat: bool = False) -> Address:
+        """Where the next turn goes: by default into this notebook's own chat."""
+        if new_chat:
+            return Address()
+        if chat or self._chat:
+            return Address(chat=chat or self._chat)
+        return Address(session=self.label)
+
+    def known_chat(self, address: Address) -> str | None:
+        """The id of the chat at an address, where a run or job has told it, in this kernel or an earlier one."""
+        known = address.chat or self._chats.get(address)
+        if known or not address.session or not self.notebook:
+            return known
+        return self.journal.chat_of(self.notebook, self.base_url, str(address))
+
+    def learn(self, address: Address, chat: str | None) -> None:
+        """The service told which chat is at an address."""
+        if chat and address.session:
+            self._chats[address] = chat
+
+    def move(self, chat: str) -> None:
+        """Make another chat this notebook's, until the kernel ends."""
+        self._chat = chat
+
+    # -- what to tell --------------------------------------------------------------------------------------------
+
+    def note(self, line: str) -> None:
+        """One line for the next output."""
+        self._notes.append(line)
+
+    def take_notes(self) -> tuple[str, ...]:
+        """The lines that have not been shown yet."""
+        if self.journal.warning and not self._warned:
+            self._warned = True
+            self.note(self.journal.warning)
+        notes, self._notes = tuple(self._notes), []
+        return notes

@@ -1,0 +1,107 @@
+r"""`{{name}}` in a prompt: the value of a notebook variable, as text, inserted once and never expanded again.
+
+A value that holds `{{other}}` stays as it is: data must not be able to name variables. `\{{name}}` stands for itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import pathlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentsvc_nb.notebook.failures import AskError
+
+_REFERENCE = re.compile(r"(?P<escape>\\?)\{\{\s*(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*)\s*\}\}")
+_PART = re.compile(r"\.([A-Za-z_]\w*)|\[(\w+)\]")
+_SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, datetime.time, pathlib.PurePath)
+
+
+class TemplateError(AskError):
+    """A `{{name}}` that can't be filled in; nothing was sent."""
+
+
+def expand(prompt: str, variables: Mapping[str, Any]) -> str:
+    """The prompt with its `{{...}}` filled in.
+
+    Names, attributes (`{{plan.title}}`) and keys (`{{row[price]}}`) only: no expression is evaluated. Text, numbers,
+    dates and paths go in as they print, lists and dicts as JSON.
+
+    Raises:
+        TemplateError: an unknown name, or a value that is no text (a DataFrame, say).
+
+    >>> expand("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
+    'Sum 3 of {{n}}'
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        if match["escape"]:
+            return match[0][1:]
+        return _text(match["path"], _look_up(match["path"], variables))
+
+    return _REFERENCE.sub(fill, prompt)
+
+
+def insert(value: Any, variables: Mapping[str, Any]) -> Any:
+    """`expand` in all texts of a JSON value; a text that is one `{{name}}` alone takes a number, list or dict as it is.
+
+    >>> insert({"count": "{{n}}", "brief": "{{n}} pictures"}, {"n": 3})
+    {'count': 3, 'brief': '3 pictures'}
+    """
+    if isinstance(value, dict):
+        return {key: insert(part, variables) for key, part in value.items()}
+    if isinstance(value, list):
+        return [insert(part, variables) for part in value]
+    if not isinstance(value, str):
+        return value
+    alone = _REFERENCE.fullmatch(value.strip())
+    found = _look_up(alone["path"], variables) if alone and not alone["escape"] else None
+    return found if isinstance(found, bool | int | float | list | dict) else expand(value, variables)
+
+
+def _look_up(path: str, variables: Mapping[str, Any]) -> Any:
+    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    if name not in variables:
+        raise TemplateError(
+            f"{{{{{path}}}}}: there is no variable `{name}`; nothing was sent.",
+            f"Define it, or write \\{{{{{path}}}}}.",
+        )
+    value = variables[name]
+    for attribute, key in _PART.findall(path[len(name) :]):
+        value = _step(path, value, attribute, key)
+    return value
+
+
+def _step(path: str, value: Any, attribute: str, key: str) -> Any:
+    try:
+        if attribute:
+            if attribute.startswith("_"):
+                raise AttributeError
+            return getattr(value, attribute)
+        return value[int(key)] if key.isdecimal() and not isinstance(value, Mapping) else value[key]
+    except Exception:
+        raise TemplateError(f"{{{{{path}}}}}: `{attribute or key}` is not there; nothing was sent.") from None
+
+
+def _text(path: str, value: Any) -> str:
+    if isinstance(value, _SCALARS):
+        return str(value)
+    if isinstance(value, list | tuple | dict):
+        try:
+            return json.dumps(value, ensure_ascii=False, default=_refuse)
+        except (TypeError, ValueError):
+            pass
+    kind = type(value).__name__
+    raise TemplateError(
+        f"{{{{{path}}}}} is a {kind}, not text; nothing was sent.",
+        "Save it to a file and attach that with --file, or insert a text of it.",
+    )
+
+
+def _refuse(value: Any) -> str:
+    if isinstance(value, _SCALARS):
+        return str(value)
+    raise TypeError

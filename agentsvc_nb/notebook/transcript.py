@@ -1,0 +1,137 @@
+"""What a run has said and done so far: events in, the state of its view out (contract.md §3). Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import TERMINAL, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; `failed` is None while it runs."""
+
+    event: int
+    call_id: str
+    tool: str
+    failed: bool | None = None
+
+
+@dataclass
+class Transcript:
+    """The view of one run. Feed it events in order with `take`; ids that were seen already are skipped."""
+
+    run_id: str = ""
+    chat: str | None = None
+    status: str = "queued"
+    step: int = 0
+    run: Run | None = None
+    calls: list[Call] = field(default_factory=list)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    progress: dict[str, Any] | None = None
+    warnings: list[str] = field(default_factory=list)
+    last: int = 0
+    stopping: bool = False
+    elapsed: float = 0.0
+    """Seconds that it has been watched for."""
+    _said: list[tuple[int, str]] = field(default_factory=list)
+    _text: str | None = ""
+
+    def opened(self, run: Run) -> None:
+        """The start was answered with this record."""
+        self.run_id, self.chat = run.run_id, run.chat or self.chat
+        if not self.ended:
+            self.status = str(run.status)
+
+    def take(self, event: Event) -> None:
+        if event.id <= self.last:
+            return
+        self.last = event.id
+        if handler := _HANDLERS.get(event.type):
+            handler(self, event)
+
+    def settle(self, run: Run) -> None:
+        """The final record: its output is the answer, whatever was streamed."""
+        self.run, self.status, self.step = run, str(run.status), run.steps or self.step
+        self.run_id, self.chat = run.run_id, run.chat or self.chat
+
+    @property
+    def ended(self) -> bool:
+        return self.run is not None and self.run.status in TERMINAL
+
+    @property
+    def said(self) -> str:
+        """The text streamed so far, less what `run.resumed` took back."""
+        if self._text is None:
+            self._text = "".join(text for _, text in self._said)
+        return self._text
+
+    @property
+    def text(self) -> str:
+        """The answer: the final output once there is one, else what was said."""
+        return self.run.output if self.run is not None and self.run.output is not None else self.said
+
+    @property
+    def active_call(self) -> Call | None:
+        return next((call for call in reversed(self.calls) if call.failed is None), None)
+
+    def _status(self, event: Event) -> None:
+        self.status = str(event.payload.get("status", self.status))
+
+    def _step(self, event: Event) -> None:
+        self.step = int(event.payload.get("step") or 0)
+
+    def _say(self, event: Event) -> None:
+        self._said.append((event.id, str(event.payload.get("text", ""))))
+        self._text = None
+
+    def _call(self, event: Event) -> None:
+        given = event.payload
+        self.calls.append(Call(event.id, str(given.get("call_id", "")), str(given.get("tool", ""))))
+
+    def _result(self, event: Event) -> None:
+        wanted, failed = str(event.payload.get("call_id", "")), bool(event.payload.get("is_error"))
+        self.calls = [
+            Call(call.event, call.call_id, call.tool, failed)
+            if call.call_id == wanted and call.failed is None
+            else call
+            for call in self.calls
+        ]
+
+    def _file(self, event: Event) -> None:
+        path = str(event.payload.get("path", ""))
+        self.files.pop(path, None)
+        self.files[path] = event.payload | {"updated_at": event.created_at}
+
+    def _progress(self, event: Event) -> None:
+        self.progress = event.payload
+
+    def _warn(self, event: Event) -> None:
+        self.warnings.append(str(event.payload.get("message") or event.payload.get("code") or ""))
+
+    def _resumed(self, event: Event) -> None:
+        keep = int(event.payload.get("discard_after") or 0)
+        self._said = [piece for piece in self._said if piece[0] <= keep]
+        self.calls = [call for call in self.calls if call.event <= keep]
+        self._text = None
+
+    def _end(self, event: Event) -> None:
+        self.settle(Run.read(json.dumps(event.payload["run"])))
+
+
+_HANDLERS: dict[str, Callable[[Transcript, Event], None]] = {
+    "run.status": Transcript._status,
+    "text.delta": Transcript._say,
+    "step.started": Transcript._step,
+    "tool.call": Transcript._call,
+    "tool.result": Transcript._result,
+    "file.written": Transcript._file,
+    "progress": Transcript._progress,
+    "warning": Transcript._warn,
+    "run.resumed": Transcript._resumed,
+    "run.ended": Transcript._end,
+}

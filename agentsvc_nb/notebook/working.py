@@ -1,0 +1,188 @@
+"""One tool job from submit to output: a bar that moves, then what it made."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook import template
+from agentsvc_nb.notebook.answer import JobResult
+from agentsvc_nb.notebook.asking import fetcher
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.follow import CANCEL_SECONDS
+from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
+from agentsvc_nb.notebook.safe import label
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.tables import files_bundle
+from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
+from agentsvc_nb.wire.tools import Job, JobAccepted
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+LOOK_SECONDS: Final = 1.0
+"""The bar moves at least this often, also where the service recommends less: reading a job costs nothing."""
+
+
+class Bar:
+    """The output of a job: one line that is updated where updates are shown, and its end."""
+
+    def __init__(self, output: Output, live: bool) -> None:
+        self._output, self._live, self._id = output, live, ""
+
+    def draw(self, bundle: Bundle) -> None:
+        if not self._live:
+            return
+        if self._id:
+            self._output.update(bundle, self._id)
+        else:
+            self._id = secrets.token_hex(4)
+            self._output.show(bundle, display_id=self._id)
+
+    def finish(self, bundle: Bundle) -> None:
+        if self._id:
+            self._output.clear()
+        self._output.show(bundle)
+
+
+def work(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+) -> JobResult:
+    """Submit a job in this notebook's chat and follow it to its end; an interrupt cancels it. `timeout` in seconds.
+
+    Raises:
+        AskError: the service refused it, or was lost.
+        RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+        RunStopped: the cell was interrupted.
+    """
+    client, address = session.client(), session.address()
+    known = session.known_chat(address)
+    try:
+        accepted = client.jobs.submit(
+            tool,
+            dict(given),
+            chat=known,
+            session=None if known else address.session,
+            project=session.project,
+            idempotency_key=secrets.token_urlsafe(24),
+        )
+        session.learn(address, accepted.chat)
+        job, stopped = _Watch(client, accepted, bar, sleep).follow(timeout)
+        job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
+    except StefanBrainError as error:
+        raise told(error, session.base_url) from None
+    result = _leave(session, client, job, bar)
+    _judge(job, result, stopped, raise_error)
+    return result
+
+
+class _Watch:
+    def __init__(self, client: AgentService, accepted: JobAccepted, bar: Bar, sleep: Callable[[float], None]) -> None:
+        self.client, self.accepted, self.bar, self.sleep = client, accepted, bar, sleep
+        self.began = time.monotonic()
+        self.job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
+
+    def follow(self, timeout: float | None) -> tuple[Job, bool]:
+        """The job as last seen, and whether it was stopped here."""
+        try:
+            self._until(timeout)
+            return self.job, False
+        except KeyboardInterrupt:
+            self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
+            self._until(CANCEL_SECONDS)
+            return self.job, True
+
+    def _until(self, seconds: float | None) -> None:
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            self.job = self.client.jobs.status(self.job.job_id, chat=self.accepted.chat)
+            self.bar.draw(job_bundle(self.job, time.monotonic() - self.began))
+            if self.job.ended or (end is not None and time.monotonic() >= end):
+                return
+            hint = self.job.recommended_poll_after_ms
+            self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
+
+
+def _leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobResult:
+    files = files_bundle(job.files, fetcher(client, job.chat), "Files of this job") if job.files else None
+    bundle = job_bundle(job, 0.0, Extras(session.take_notes(), files))
+    bar.finish(bundle)
+    return JobResult(job, bundle)
+
+
+def _judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+    name = f"Job {label(job.job_id, 64)} ({label(job.tool, 60)})"
+    if stopped:
+        raise RunStopped(f"The cell was stopped; {name} is {label(job.status, 30)}.")
+    if job.status == "succeeded" and not job.is_error:
+        return
+    why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
+    failed = RunFailed(f"{name} is {label(job.status, 30)}{why}", "--no-raise-error keeps the cell going.")
+    failed.answer = result
+    if raise_error:
+        raise failed
+
+
+def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell's body to a tool's input: a JSON object, or a line each of `key: value`.
+
+    In lines, dots nest (`outputs.count: 2`), a value that is JSON is taken as JSON, `#` begins a comment line. Then
+    `{{names}}` are filled in.
+
+    Raises:
+        AskError: neither of the two; nothing has been sent.
+        template.TemplateError: an unknown name.
+
+    >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
+    {'brief': 'Autumn sale', 'outputs': {'count': 2}}
+    """
+    given = _json(body) if body.lstrip().startswith("{") else _lines(body)
+    filled = template.insert(given, variables)
+    assert isinstance(filled, dict)
+    return filled
+
+
+def _json(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
+
+
+def _lines(body: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for line in (line.strip() for line in body.splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or not key.strip():
+            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", "Write such lines, or a JSON object.")
+        _nest(given, key.strip().split("."), _value(value.strip()))
+    return given
+
+
+def _nest(given: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        given = given.setdefault(name, {})
+        if not isinstance(given, dict):
+            raise AskError(f"`{name}` has a value and parts; nothing was sent.", "Give the one or the other.")
+    given[path[-1]] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

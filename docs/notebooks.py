@@ -1,0 +1,58 @@
+"""Run the notebooks on a fresh embedded service, and store what they show.
+
+    python -m docs.notebooks
+
+CI compares a run with what is stored (`tests/test_notebooks.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from agentsvc_nb import embedded
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+
+
+@contextmanager
+def fresh_service() -> Iterator[dict[str, str]]:
+    """The environment of a new user: an empty data folder, no key; the service that it starts is ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours = {"AGENTSVC_DATA": f"{folder}/data", "XDG_DATA_HOME": folder, "XDG_STATE_HOME": folder}
+        ours["IPYTHONDIR"] = folder
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API"))}
+        try:
+            yield kept | ours
+        finally:
+            embedded.stop(ours["AGENTSVC_DATA"])
+
+
+def run(path: Path, env: dict[str, str]) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a run from top to bottom. Raises when a cell fails."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}, record_timing=False
+    )
+    client.execute(env=env)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["language_info"] = {"name": "python"}
+    return notebook
+
+
+def main() -> None:
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        with fresh_service() as env:
+            notebook = run(path, env)
+        nbformat.write(notebook, path)
+        print(f"ran {path.name}")
+
+
+if __name__ == "__main__":
+    main()

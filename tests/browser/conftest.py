@@ -1,0 +1,59 @@
+"""One JupyterLab for the module's tests, its kernels talking to an embedded service in a folder of their own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import AgentService, embedded
+from agentsvc_nb.service.folder import DataFolder
+from tests.browser.lab import Lab
+
+
+@dataclass
+class Place:
+    """A lab, and the data folder of the service that its kernels start."""
+
+    lab: Lab
+    data: Path
+    homes: Path
+
+    def client(self) -> AgentService:
+        found = embedded.find_or_start(self.data, model="scripted")
+        return AgentService(found.api_key, found.base_url)
+
+    def count(self, where: str = "1 = 1") -> int:
+        """The service's own count of runs."""
+        with sqlite3.connect(self.data / "service.sqlite3") as database:
+            found: int = database.execute(f"SELECT COUNT(*) FROM run WHERE {where}").fetchone()[0]
+        return found
+
+    def last_run(self) -> str:
+        with sqlite3.connect(self.data / "service.sqlite3") as database:
+            found: str = database.execute("SELECT run_id FROM run ORDER BY created_at DESC LIMIT 1").fetchone()[0]
+        return found
+
+    @property
+    def key(self) -> str:
+        return DataFolder(self.data).key.read_text().strip()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    root = tmp_path_factory.mktemp("notebooks")
+    data, homes = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("homes")
+    env = {
+        "AGENTSVC_DATA": str(data),
+        "AGENTSVC_MODEL": "scripted",
+        "XDG_DATA_HOME": str(homes),
+        "XDG_STATE_HOME": str(homes),
+    }
+    try:
+        with Lab(root, env) as lab:
+            yield Place(lab, data, homes)
+    finally:
+        embedded.stop(data)

@@ -1,0 +1,194 @@
+"""JupyterLab in headless Chromium, driven as a user would: open a notebook, run cells, press Stop, look."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import nbformat
+from playwright.sync_api import Browser, Page, Playwright, WebSocket, sync_playwright
+
+from tests.waiting import until
+
+TOKEN = "browser-tests"
+CHROMIUM = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--force-color-profile=srgb",
+)
+QUIET = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    # A cell that is scrolled away stays in the page, so that its output can be read.
+    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+}
+HOMES = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_RUNTIME_DIR",
+    "JUPYTER_DATA_DIR",
+    "IPYTHONDIR",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+)
+CURRENT = "window.jupyterapp.shell.currentWidget"
+
+
+class Lab:
+    """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in."""
+
+    def __init__(self, root: Path, env: dict[str, str] | None = None, theme: str = "JupyterLab Light") -> None:
+        self.root = root
+        self.homes = root.parent / f"{root.name}-homes"
+        self._env = {**os.environ, **{name: str(self.homes / name.lower()) for name in HOMES}, **(env or {})}
+        self._env["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+        self._settings = {**QUIET, "@jupyterlab/apputils-extension/themes": {"theme": theme}}
+        self.port = _free_port()
+
+    def __enter__(self) -> Self:
+        self._write_settings()
+        self._server = self._start_server()
+        self._playwright: Playwright = sync_playwright().start()
+        executable = shutil.which("chromium")
+        assert executable, "install the chromium package"
+        self._browser: Browser = self._playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._browser.close()
+        self._playwright.stop()
+        self._server.terminate()
+        self._server.wait(20)
+
+    def open(self, name: str, cells: list[str] | None = None, width: int = 1100) -> Notebook:
+        """Open a notebook, written from `cells` when they are given, and wait until its kernel is idle."""
+        if cells is not None:
+            notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+            notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+            nbformat.write(notebook, self.root / name)
+        page = self._browser.new_page(viewport={"width": width, "height": 900})
+        return Notebook(page, self.root / name, f"http://127.0.0.1:{self.port}/lab/tree/{name}?token={TOKEN}&reset")
+
+    def _start_server(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
+        command += [f"--ServerApp.port={self.port}", f"--IdentityProvider.token={TOKEN}"]
+        command += [f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True"]
+        command += ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+        with (self.homes / "lab.log").open("wb") as log:
+            server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
+        until(lambda: self._answers() or server.poll() is not None)
+        assert server.poll() is None, (self.homes / "lab.log").read_text()
+        return server
+
+    def _answers(self) -> bool:
+        try:
+            with urlopen(f"http://127.0.0.1:{self.port}/api?token={TOKEN}", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (URLError, OSError):
+            return False
+
+    def _write_settings(self) -> None:
+        for plugin, values in self._settings.items():
+            file = Path(self._env["JUPYTERLAB_SETTINGS_DIR"]) / f"{plugin}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values))
+
+
+class Notebook:
+    """An open notebook. Cells are counted over code cells."""
+
+    def __init__(self, page: Page, path: Path, url: str) -> None:
+        self.page = page
+        self.path = path
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.kernel_bytes = 0
+        page.on("websocket", self._on_websocket)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.goto(url, wait_until="domcontentloaded")
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
+        self.wait_kernel()
+
+    def wait_kernel(self) -> None:
+        self.page.wait_for_function(
+            f"() => window.jupyterapp && {CURRENT} && {CURRENT}.context && {CURRENT}.context.isReady"
+            f" && {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel"
+            f" && {CURRENT}.sessionContext.session.kernel.status === 'idle'",
+            timeout=120_000,
+        )
+
+    def command(self, name: str) -> None:
+        """Run a command of JupyterLab's, without waiting for its end."""
+        self.page.evaluate("name => { window.jupyterapp.commands.execute(name) }", name)
+
+    def run_all(self) -> None:
+        self.command("notebook:run-all-cells")
+
+    def run(self, cell: int) -> None:
+        """Run one cell, as Shift+Enter does."""
+        self.page.evaluate(f"cell => {{ {CURRENT}.content.activeCellIndex = cell }}", cell)
+        self.command("notebook:run-cell")
+
+    def stop(self) -> None:
+        self.command("notebook:interrupt-kernel")
+
+    def restart_and_run_all(self) -> None:
+        self.page.evaluate(f"async () => {{ await {CURRENT}.sessionContext.session.kernel.restart() }}")
+        self.wait_kernel()
+        self.run_all()
+
+    def busy(self) -> bool:
+        status = self.page.evaluate(f"() => {CURRENT}.sessionContext.session.kernel.status")
+        return status != "idle" or any("*" in prompt for prompt in self.prompts())
+
+    def prompts(self) -> list[str]:
+        found: list[str] = self.page.locator(".jp-NotebookPanel .jp-CodeCell .jp-InputPrompt").all_inner_texts()
+        return found
+
+    def wait_idle(self, patience: float = 60) -> None:
+        until(lambda: not self.busy() and any(prompt.strip("[]: \n") for prompt in self.prompts()), patience=patience)
+
+    def output(self, cell: int) -> str:
+        """The visible text below a code cell."""
+        text: str = self.page.evaluate(
+            "cell => [...document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell')][cell]"
+            ".querySelector('.jp-Cell-outputArea')?.innerText ?? ''",
+            cell,
+        )
+        return text
+
+    def save(self) -> dict[str, Any]:
+        """Save, and read the file."""
+        self.page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save') }")
+        document: dict[str, Any] = json.loads(self.path.read_text())
+        return document
+
+    def shot(self, path: Path) -> None:
+        self.page.screenshot(path=str(path))
+
+    def _on_websocket(self, socket: WebSocket) -> None:
+        def received(payload: str | bytes) -> None:
+            self.kernel_bytes += len(payload)
+
+        socket.on("framereceived", received)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

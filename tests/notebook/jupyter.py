@@ -1,0 +1,91 @@
+"""A real kernel, and its cells as a front end with live outputs would show them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import start_new_kernel
+
+from tests.notebook.screens import Cell
+from tests.waiting import PATIENCE_SECONDS
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Run:
+    """What a cell did: its outputs, what it printed, its error, and what all that weighed on the channel."""
+
+    cell: Cell = field(default_factory=Cell)
+    printed: str = ""
+    error: dict[str, Any] | None = None
+    results: list[dict[str, Any]] = field(default_factory=list)
+    bytes: int = 0
+    messages: int = 0
+
+
+class Jupyter:
+    def __init__(self, manager: Any, client: Any) -> None:
+        self.manager, self._client = manager, client
+
+    def run(self, code: str, cell_id: str | None = None, watch: Callable[[Run], None] = lambda run: None) -> Run:
+        """Run a cell to its end; `watch` is called after each message."""
+        metadata = {"cellId": cell_id} if cell_id else {}
+        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": True}
+        request = self._client.session.msg("execute_request", content, metadata=metadata)
+        self._client.shell_channel.send(request)
+        run = Run()
+        for message in self._messages(run):
+            if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
+                continue
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                break
+            _apply(run, message["msg_type"], message["content"])
+            watch(run)
+        return run
+
+    def _messages(self, run: Run) -> Iterator[dict[str, Any]]:
+        socket, session = self._client.iopub_channel.socket, self._client.session
+        while True:
+            assert socket.poll(PATIENCE_SECONDS * 1000), "the kernel is silent"
+            parts = socket.recv_multipart()
+            _, rest = session.feed_identities(parts)
+            run.bytes += sum(len(part) for part in parts)
+            run.messages += 1
+            yield session.deserialize(rest)
+
+
+def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
+    display_id = content.get("transient", {}).get("display_id")
+    if kind == "display_data":
+        run.cell.show(content["data"], display_id=display_id, metadata=content["metadata"])
+    elif kind == "update_display_data":
+        run.cell.update(content["data"], display_id)
+    elif kind == "clear_output":
+        run.cell.clear()
+    elif kind == "stream":
+        run.printed += content["text"]
+    elif kind == "execute_result":
+        run.results.append(content["data"])
+    elif kind == "error":
+        run.error = content
+
+
+@contextmanager
+def jupyter(folder: Path, **environ: str) -> Iterator[Jupyter]:
+    """A kernel with the extension loaded, working in `folder`."""
+    env = {name: value for name, value in os.environ.items() if name not in ("JPY_SESSION_NAME", "SERVICE_API_KEY")}
+    env |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython"), "XDG_STATE_HOME": str(folder / "state")}
+    manager, client = start_new_kernel(kernel_name="python3", env=env | environ, cwd=str(folder))
+    try:
+        kernel = Jupyter(manager, client)
+        assert kernel.run("%load_ext agentsvc_nb").error is None
+        yield kernel
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

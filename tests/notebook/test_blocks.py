@@ -1,0 +1,87 @@
+"""Frozen blocks plus the open tail are the whole text, and read the same, wherever the stream is cut."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb.notebook.blocks import settled
+from agentsvc_nb.notebook.markdown import to_html
+
+LINES = [
+    "",
+    "plain words",
+    "*emphasis* and `code`",
+    "# heading",
+    "===",
+    "---",
+    "- item",
+    "  continued",
+    "    indented",
+    "1. one",
+    "2. two",
+    "* star",
+    "> quoted",
+    "```",
+    "```python",
+    "~~~",
+    "| a | b |",
+    "|---|---|",
+    "| 1 | 2 |",
+    "#hashtag",
+    "\tx",
+    "<div>",
+    "***",
+]
+TEXTS = st.lists(st.sampled_from(LINES), max_size=25).map("\n".join)
+
+
+def _stream(text: str, cuts: list[int]) -> list[str]:
+    """Feed the text in pieces and freeze what settles, as the live screen does."""
+    pieces, start = [], 0
+    for end in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
+        if done := settled(text[start : max(end, start)]):
+            pieces.append(text[start : start + done])
+            start += done
+    return [*pieces, text[start:]]
+
+
+def _shape(html: str) -> str:
+    return re.sub(r"\s+", " ", html).strip()
+
+
+@given(TEXTS | st.text(max_size=200), st.lists(st.integers(0, 2000), max_size=12))
+def test_nothing_is_lost_or_doubled(text: str, cuts: list[int]) -> None:
+    assert text == "".join(_stream(text, cuts))
+
+
+@given(TEXTS, st.lists(st.integers(0, 2000), max_size=12))
+def test_pieces_render_like_the_whole(text: str, cuts: list[int]) -> None:
+    pieces = _stream(text, cuts)
+    assert _shape(to_html(text)) == _shape("\n".join(to_html(piece) for piece in pieces))
+
+
+@pytest.mark.parametrize(
+    ("text", "frozen"),
+    [
+        ("", ""),
+        ("one", ""),
+        ("one\n\n", ""),
+        ("one\n\ntwo", ""),
+        ("one\n\ntwo\n", "one\n\n"),
+        ("# h\ntext\n", "# h\n"),
+        ("para\n#", ""),
+        ("```\ncode\n\nmore\n", ""),
+        ("```\ncode\n```\nafter\n", "```\ncode\n```\n"),
+        ("- a\n\n- b\n\n", ""),
+        ("- a\n\n- b\n\npara\n", "- a\n\n- b\n\n"),
+        ("a\r\n\r\nb\r\n", "a\r\n\r\n"),
+        ("a\r\n\r\nb\r", ""),
+        ("| a |\n|---|\n| 1 |\n\nx\n", "| a |\n|---|\n| 1 |\n\n"),
+    ],
+)
+def test_a_block_settles_when_the_next_one_has_begun_on_a_whole_line(text: str, frozen: str) -> None:
+    assert frozen == text[: settled(text)]

