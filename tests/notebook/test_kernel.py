@@ -77,8 +77,8 @@ def test_stop_just_after_the_start_leaves_no_run_behind(kernel: Jupyter, client:
             kernel.manager.interrupt_kernel()
 
     run = kernel.run("%%ask\nsay begun\nwait 60", cell_id="c1", watch=stop)
-    assert run.error is not None
-    assert "KeyboardInterrupt" in run.error["ename"] or run.error["ename"] == "RunStopped"
+    # Without an error the kernel took the interrupt before it came to the cell; then nothing was started either.
+    assert run.error is None or run.error["ename"] in ("KeyboardInterrupt", "RunStopped")
     for run_id in kernel.run("print(*(%runs).run_id.dropna())").printed.split():
         assert client.runs.wait(run_id, poll=0.05).status == "cancelled"
 

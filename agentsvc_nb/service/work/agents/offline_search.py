@@ -32,7 +32,13 @@ async def passages_for(
     paths = await library.find(wanted.words, phrases(question))
     found = await library.read([*dict.fromkeys([*named, *paths])])
     ranked = await asyncio.to_thread(rank, wanted, found, named)
-    return wanted, choose(ranked, limit, cited)
+    return wanted, _in_order(choose(ranked, limit, cited), found)
+
+
+def _in_order(chosen: Sequence[Passage], found: Sequence[Passage]) -> list[Passage]:
+    """The best file first, and each file's passages as they stand in it."""
+    paths = list(dict.fromkeys(passage.path for passage in chosen))
+    return sorted(chosen, key=lambda passage: (paths.index(passage.path), found.index(passage)))
 
 
 async def _openings(library: Library, named: Sequence[str], limit: int) -> list[Passage]:
