@@ -79,7 +79,7 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
     logged warning.
 
     >>> with local() as client:
-    ...     client.ask("Which files are here?").answer
+    ...     client.runs.start("Which files are here?", sync=True).output
     """
     return Local(data, model)
 

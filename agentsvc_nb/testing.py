@@ -2,7 +2,7 @@
 
 @pytest.fixture
 def service() -> Iterator[RunningService]:
-    with running_service(run_capacity=2) as service:
+    with running_service(sync_hold_seconds=1) as service:
         yield service
 """
 
@@ -92,7 +92,7 @@ class RunningService:
 
 @contextlib.contextmanager
 def running_service(model: str = "scripted", **settings: object) -> Iterator[RunningService]:
-    """A service with these settings (field names of `Settings`, such as `rate_per_minute=2`), ended on leaving.
+    """A service with these settings (field names of `Settings`, such as `max_file_bytes=1000`), ended on leaving.
 
     It listens on a free port of 127.0.0.1. The caller's own `AGENTSVC_*` variables and provider keys do not reach it.
     Raises `RuntimeError` when it does not start.

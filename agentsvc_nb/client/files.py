@@ -50,6 +50,12 @@ async def search(core: Core, q: str, *, chat: str) -> FileSearch:
     return await core.ask(FileSearch, Call("files.search", query={"chat_id": chat, "q": q}))
 
 
+async def rename(core: Core, path: str, name: str, *, chat: str) -> WorkspaceFile:
+    """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays."""
+    call = Call("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
+    return await core.ask(WorkspaceFile, call)
+
+
 async def download(core: Core, path: str, *, chat: str, to: str | os.PathLike[str] | None = None) -> bytes | Path:
     """A file's bytes; with `to` (a file, or a folder to put it in) its place on disk, where it replaces what was there.
 

@@ -40,6 +40,7 @@ class Files(_Group):
     list = sync_pages(files.list_)
     search = sync(files.search)
     download = sync(files.download)
+    rename = sync(files.rename)
 
 
 class Jobs(_Group):
@@ -80,6 +81,7 @@ class AsyncFiles(_Group):
     list = aio_pages(files.list_)
     search = aio(files.search)
     download = aio(files.download)
+    rename = aio(files.rename)
 
 
 class AsyncJobs(_Group):

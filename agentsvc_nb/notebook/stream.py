@@ -71,8 +71,8 @@ class LiveScreen:
         now = self._clock()
         self._draw_status(view, now)
         text = plain(view.said)
-        if not text.startswith(self._frozen):
-            self._output.clear()  # `run.resumed` took settled blocks back
+        if not text.startswith(self._frozen) or (self._tail and text == self._frozen):
+            self._output.clear()  # `run.resumed` took settled blocks back, or all of the tail
             self._restart()
             self._draw_status(view, now)
         if text != self._arrived[0]:

@@ -82,9 +82,11 @@ def default_data() -> Path:
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
-    """One sentence for each `AGENTSVC_*` variable that nothing reads."""
+    """One sentence for each `AGENTSVC_*` variable that nothing reads, or that has no effect yet."""
     known = {variable(name) for name in _READERS} | ELSEWHERE
-    return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
+    unknown = [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
+    idle = [variable(name) for name in _NO_EFFECT_YET if env.get(variable(name))]
+    return unknown + [f"{name} has no effect in this version: the limit is not enforced." for name in idle]
 
 
 def _unknown(name: str) -> str:
@@ -134,6 +136,17 @@ def _seconds(text: str) -> float:
         raise ValueError("a number of seconds from 0, such as 90 or 0.5")
     return value
 
+
+_NO_EFFECT_YET: Final = (
+    "rate_per_minute",
+    "rate_per_day",
+    "run_capacity",
+    "wallet_cents",
+    "plan_pool_cents",
+    "run_hold_cents",
+    "ask_handle_seconds",
+    "gateway_seconds",
+)
 
 _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "data": _folder,

@@ -46,6 +46,7 @@ STATUSES: dict[int, Status] = {
         Status(408, "invalid_request_error", "StefanBrainError", "transient"),
         Status(409, "invalid_request_error", "StefanBrainError", "never"),
         Status(413, "invalid_request_error", "RequestTooLargeError", "never"),
+        Status(416, "invalid_request_error", "StefanBrainError", "never"),
         Status(429, "rate_limit_error", "RateLimitError", "transient"),
         Status(500, "api_error", "StefanBrainError", "transient"),
         Status(502, "api_error", "StefanBrainError", "transient"),
@@ -158,7 +159,7 @@ _ROWS = (
         "The key is scoped away from this surface.",
         "Use a key with the scope that this call needs.",
     ),
-    Code("key_suspended", 403, "The key is suspended.", "Resume it with `agentsvc keys resume`.", "ours"),
+    Code("key_suspended", 403, "The key is suspended.", "Ask the service's operator, or use another key.", "ours"),
     Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
     # -- 404, 405: what is asked for -----------------------------------------------------------------------------
     Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),
@@ -173,7 +174,7 @@ _ROWS = (
     Code("media_not_found", 404, "No such media.", "Check the media id.", "ours"),
     Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
     Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
-    # -- 409, 413: it cannot be done now, or not at this size ----------------------------------------------------
+    # -- 409, 413, 416: it cannot be done now, or not at this size ----------------------------------------------------
     Code(
         "agent_run_rejected",
         409,
@@ -202,6 +203,7 @@ _ROWS = (
         "A request to the MCP endpoint is over 150 MB (the endpoint is outside this project).",
         "Send a smaller request.",
     ),
+    Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
     # -- 429: too much, or no money ------------------------------------------------------------------------------
     Code("request_per_minute", 429, "Too many requests this minute.", _WAIT, retry="transient"),
     Code("request_per_minute_user", 429, "Too many requests of this user this minute.", _WAIT, retry="transient"),

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import V1
+from agentsvc_nb.wire.routes import ROUTES, V1
 from tests.contract.conftest import Wire, code
 
 TOOLS = f"{V1}/tools"
@@ -54,3 +54,35 @@ def test_health_says_which_instance_answers(service: RunningService) -> None:
     health = httpx.get(f"{service.base_url}/healthz").json()
     assert health["status"] == "ok"
     assert len(health["instance"]) > 20
+
+
+SCOPES = {
+    "runs": {"runs.get", "files.list"},
+    "tools": {"tools.list", "jobs.status", "files.list"},
+    "jobs": {"tools.list", "jobs.status", "files.list"},
+    "mcp": set(),
+}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_scope_opens_its_routes_and_no_others(service: RunningService, scope: str) -> None:
+    headers = {"x-api-key": service.create_key(name=scope, scopes=(scope,))}
+    opened = set()
+    for name in ("runs.get", "tools.list", "jobs.status", "files.list"):
+        url = service.base_url + ROUTES[name].url(run_id="x", job_id="x", name="x")
+        answer = httpx.request(ROUTES[name].method, url, headers=headers)
+        if answer.status_code == 200 or code(answer) != "api_key_scope_forbidden":
+            opened.add(name)
+    assert opened == SCOPES[scope]
+
+
+def test_a_member_token_works_on_every_route(service: RunningService) -> None:
+    token = service.create_key(name="member", member=True)
+    assert token.startswith("svc_oat_")
+    assert httpx.get(service.base_url + TOOLS, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_keys_are_stored_as_hashes(service: RunningService) -> None:
+    key = service.create_key(name="hashed").encode()
+    files = [path for path in service.data.rglob("*") if path.is_file()]
+    assert [path.name for path in files if key in path.read_bytes()] == []

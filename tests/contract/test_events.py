@@ -140,7 +140,7 @@ def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     assert answer.status_code == 200
     events = stream(wire, run["run_id"])
     ended = events[-1]["payload"]["run"]
-    assert (ended["status"], ended["output"]) == ("cancelled", "before\n")
+    assert (ended["status"], ended["output"]) == ("cancelled", "before")
     statuses = [event["payload"]["status"] for event in events if event["type"] == "run.status"]
     assert statuses == ["queued", "running", "cancelling", "cancelled"]
     again = wire("POST", f"/runs/{run['run_id']}/cancel")

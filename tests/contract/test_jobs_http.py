@@ -142,3 +142,36 @@ def test_a_tool_that_fails_within_a_run_does_not_fail_the_run(wire: Wire) -> Non
     results = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
     assert run["status"] == "completed"
     assert results[0]["is_error"]
+
+
+def test_an_earlier_job_keeps_its_files_when_a_later_one_writes_the_same(wire: Wire) -> None:
+    chat = wire.new_chat()
+    jobs = [submit(wire, input=QUICK, chat=chat) for _ in range(2)]
+    for job in jobs:
+        assert ended(wire, job)["status"] == "succeeded"
+        result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": chat}).json()
+        assert [file["path"] for file in result["files"]] == ["out/a.txt"]
+
+
+def test_a_run_that_waits_for_its_job_is_cancelled_with_it(wire: Wire) -> None:
+    """Many times: a cancellation must not be lost when it comes together with the job's progress."""
+    started = [wire.start('call echo_job {"steps": 2000, "seconds": 20}') for _ in range(20)]
+
+    def following(run: dict[str, Any]) -> bool:
+        return any(event["type"] == "progress" for event in wire.events(run["run_id"]))
+
+    for run in started:
+        until(lambda run=run: following(run))  # type: ignore[misc]
+        wire("POST", f"/runs/{run['run_id']}/cancel")
+
+    def statuses() -> set[str]:
+        return {wire("GET", f"/runs/{run['run_id']}").json()["status"] for run in started}
+
+    assert until(statuses, lambda found: found.isdisjoint({"running", "cancelling"})) == {"cancelled"}
+
+
+@pytest.mark.parametrize("params", [{"project": "nonsense"}, {"project": "proj_none"}, {"chat": "nonsense"}])
+def test_a_lookup_with_a_wrong_reference_names_it(wire: Wire, params: dict[str, str]) -> None:
+    job = submit(wire, input=QUICK)
+    expected = {"nonsense": "invalid_", "proj_none": "project_not_found"}
+    assert code(wire("GET", f"/jobs/{job['job_id']}", params=params)).startswith(expected[next(iter(params.values()))])

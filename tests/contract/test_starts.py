@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb import AgentService, AgentServiceError
+from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
 
 
@@ -77,7 +79,22 @@ def test_a_wrong_field_is_named_by_its_code(wire: Wire, body: dict[str, Any], ex
     assert (answer.status_code, code(answer)) == (status, expected)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"text"', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        rb'{"message": "\ud800"}',
+        rb'{"message": "x", "session": "\udfff"}',
+        b'{"message": "x", "n": NaN}',
+        b'{"message": "x", "n": 1e999}',
+        b'{"message": "x", "n": ' + b"[" * 101 + b"]" * 101 + b"}",
+        b"[" * 100_000,
+    ],
+)
 def test_a_body_that_is_no_object_is_invalid_json(wire: Wire, body: bytes) -> None:
     assert code(wire("POST", "/runs", content=body)) == "invalid_json"
 
@@ -177,3 +194,46 @@ def test_a_later_attachment_of_the_same_name_loses_nothing(wire: Wire) -> None:
     attach(b"two", chat)
     listed = wire("GET", "/files", params={"chat_id": chat}).json()["files"]
     assert [file["path"] for file in listed] == ["uploads/a-2.txt", "uploads/a.txt"]
+
+
+@pytest.mark.parametrize("answer", ['{"a": NaN}', '{"a": 1e999}', '{"a": ' * 300 + "1" + "}" * 300])
+def test_an_answer_that_json_cannot_carry_is_text(wire: Wire, answer: str) -> None:
+    run = wire.finish(f"answer {answer}")
+    assert (run["status"], run["output"], run["structured_output"]) == ("completed", answer, None)
+    assert wire.events(run["run_id"])[-1]["type"] == "run.ended"
+
+
+def test_a_large_message_is_no_trouble(wire: Wire) -> None:
+    text = "x" * 5_000_000
+    assert wire.finish(f"say {text}")["output"] == text
+
+
+def test_absurd_usage_does_not_keep_a_run_from_ending(wire: Wire) -> None:
+    assert wire.finish("usage 99999999999999999999999 1\nsay fine")["status"] == "completed"
+
+
+def test_a_budget_limited_run_is_not_billed(wire: Wire) -> None:
+    run = wire.finish("usage 1000 1000\nstep 1501")
+    assert (run["last_error"], run["usage"]["cost_microcents"]) == ("budget_limited", 0)
+
+
+def test_references_come_before_the_key(wire: Wire, fresh_key: str) -> None:
+    headers = {"Idempotency-Key": fresh_key}
+    wire.start("say x", headers=headers, project=None)
+    answer = wire("POST", "/runs", json={"message": "x", "project": "proj_none"}, headers=headers)
+    assert code(answer) == "project_not_found"
+
+
+def test_a_sync_start_that_outlasts_its_hold_is_the_handle() -> None:
+    with running_service(sync_hold_seconds=0.2) as brief, AgentService(brief.api_key, brief.base_url) as client:
+        run = client.runs.start("wait 30", sync=True)
+        assert run.status == "queued"
+        client.runs.cancel(run.run_id)
+
+
+def test_a_staged_upload_expires() -> None:
+    with running_service(upload_ttl_seconds=0) as brief, AgentService(brief.api_key, brief.base_url) as client:
+        (staged,) = client.files.upload(("a.txt", b"x"))
+        with pytest.raises(AgentServiceError) as caught:
+            client.runs.start("say x", file_ids=[staged.id])
+        assert caught.value.code == "upload_not_found"

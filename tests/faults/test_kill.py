@@ -101,3 +101,24 @@ def test_a_graceful_stop_leaves_runs_for_the_next_start(mortal: RunningService) 
         mortal.stop()
         mortal.start()
         assert client.runs.wait(run.run_id, poll=0.05).output == "a\nb"
+
+
+def test_stops_in_good_order_do_not_count_against_a_run(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start("say x\nwait 3\nsay end")
+        for _ in range(4):
+            until(lambda: client.runs.get(run.run_id).status == "running")
+            mortal.stop()
+            mortal.start()
+        assert client.runs.wait(run.run_id, poll=0.05).status == "completed"
+
+
+def test_a_run_that_waits_for_its_job_does_not_hold_up_the_stop(mortal: RunningService) -> None:
+    with AgentService(mortal.api_key, mortal.base_url) as client:
+        run = client.runs.start('call echo_job {"steps": 6000, "seconds": 600}')
+        until(lambda: any(event.type == "progress" for event in client.runs.events(run.run_id).data))
+        mortal.stop()
+        assert "Timeout" not in (mortal.data / "serve.log").read_text(), "the watchdog had to end it"
+        mortal.start()
+        client.runs.cancel(run.run_id)
+        assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.wire import ids
+
+NEW: Final = "new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,22 @@ class Where:
 
 def check(where: Where, *, new_allowed: bool = False) -> None:
     """The references are well formed. Raises `invalid_chat`, `invalid_project`."""
-    if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == "new"):
+    if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise Fail("invalid_chat")
     if where.project is not None and not ids.is_project(where.project):
         raise Fail("invalid_project")
+
+
+def check_known(tx: Tx, where: Where, account: str) -> None:
+    """What is referred to exists and can be worked in. References come before the Idempotency-Key (contract §1)."""
+    if where.project is not None and not chats.project_exists(tx, where.project, account):
+        raise Fail("project_not_found")
+    if where.chat is not None and where.chat != NEW:
+        record = of_account(tx, where.chat, account)
+        if where.project is not None and record.project != where.project:
+            raise Fail("chat_project_mismatch")
+        if record.retired_at is not None:
+            raise Fail("chat_id_retired")
 
 
 def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
@@ -39,28 +54,20 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
 
 
 def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """The chat to work in. `shared`: without chat and session it is the one that tools share, else a new one."""
-    if where.project is not None and not chats.project_exists(tx, where.project, account):
-        raise Fail("project_not_found")
-    if where.chat is not None and where.chat != "new":
-        return _existing(tx, where, account)
-    label = where.session or ("" if shared and where.chat is None else None)
-    if label is None or where.chat == "new":
+    """The chat to work in, after `check_known`. `shared`: without chat and session it is the one that tools share,
+    else a new one."""
+    if where.chat is not None and where.chat != NEW:
+        return of_account(tx, where.chat, account)
+    label = where.session or ("" if shared else None)
+    if label is None or where.chat == NEW:
         return chats.create(tx, account, where.project, None, now)
     return chats.of_label(tx, account, where.project, label) or chats.create(tx, account, where.project, label, now)
 
 
-def _existing(tx: Tx, where: Where, account: str) -> ChatRecord:
-    record = of_account(tx, where.chat or "", account)
-    if where.project is not None and record.project != where.project:
-        raise Fail("chat_project_mismatch")
-    if record.retired_at is not None:
-        raise Fail("chat_id_retired")
-    return record
-
-
 def known(tx: Tx, where: Where, account: str) -> ChatRecord | None:
     """The chat of an earlier submit, for looking it up; None when there is none."""
+    check(where)
     if where.chat is not None:
         return of_account(tx, where.chat, account)
+    check_known(tx, where, account)
     return chats.of_label(tx, account, where.project, where.session or "")

@@ -34,6 +34,7 @@ class Submit:
 def submit(tx: Tx, key: KeyRecord, given: Submit, now: int) -> tuple[JobRecord, bool]:
     """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
     is `idempotency_conflict`."""
+    chats.check_known(tx, given.where, key.account)
     address = _address(key.account, given)
     original = jobs.get(tx, replays.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
@@ -82,7 +83,8 @@ def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
     answer = record.public(now)
     answer.kind = record.kind
     if record.kind == "files":
-        answer.files = [file.public() for file in files.of_job(tx, job_id)]
+        found = (files.get(tx, record.chat, path) for path in record.files)
+        answer.files = [file.public() for file in found if file is not None]
     return answer
 
 
@@ -108,10 +110,11 @@ def recover(tx: Tx, now: int) -> list[JobRecord]:
     for record in jobs.active(tx):
         if record.status == "cancelling" or record.run_id is not None:
             jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
-        elif record.attempt > RESTARTS_MAX:
+        elif record.restarts >= RESTARTS_MAX:
             error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
             jobs.finish(tx, record.job_id, record.attempt, JobEnding("failed", [], error=error), now)
         else:
+            jobs.restarted(tx, record.job_id, 1)
             waiting.append(record)
     return waiting
 

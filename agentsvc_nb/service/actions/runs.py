@@ -44,6 +44,7 @@ def start(tx: Tx, index: Index, key: KeyRecord, given: Start, now: int) -> tuple
     Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, and
     `agent_run_rejected` with the `activeRunId` when the chat has an active turn.
     """
+    chats.check_known(tx, given.where, key.account)
     address = _address(key.account, given)
     if address and (original := replays.recall(tx, address)):
         record = runs.get(tx, original)
@@ -116,7 +117,7 @@ def recover(tx: Tx, origin: str, now: int) -> list[RunRecord]:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
             finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
         else:
-            runs.restarted(tx, record.run_id)
+            runs.restarted(tx, record.run_id, 1)
             waiting.append(record)
     return waiting
 

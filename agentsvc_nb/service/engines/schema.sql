@@ -93,6 +93,8 @@ CREATE TABLE IF NOT EXISTS job (
     content    TEXT NOT NULL DEFAULT '[]',
     data       TEXT,
     kind       TEXT,
+    files      TEXT NOT NULL DEFAULT '[]',
+    restarts   INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
     started_at INTEGER,
     ended_at   INTEGER
@@ -131,9 +133,7 @@ CREATE TABLE IF NOT EXISTS file (
     sha256      TEXT NOT NULL,
     updated_at  INTEGER NOT NULL,
     run_id      TEXT,
-    job_id      TEXT,
     output_id   TEXT,
     output_type TEXT,
     PRIMARY KEY (chat, path)
 );
-CREATE INDEX IF NOT EXISTS file_of_job ON file (job_id) WHERE job_id IS NOT NULL;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from starlette.requests import Request
@@ -11,8 +10,8 @@ from starlette.requests import Request
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.chats import check as check_where
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.rules import schemas
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REQUEST_SLACK_BYTES
+from agentsvc_nb.service.rules import documents, schemas
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES
 
 Document = dict[str, Any]
 
@@ -22,16 +21,16 @@ async def read_object(request: Request) -> Document:
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
-        if len(received) > REQUEST_SLACK_BYTES:
-            raise Fail("attachment_too_large", "A JSON body may hold 1 MiB; send files as multipart.")
+        if len(received) > JSON_MAX_BYTES:
+            raise Fail("attachment_too_large", "A JSON body may hold 16 MiB; send files as multipart.")
     return parse_object(bytes(received))
 
 
 def parse_object(data: bytes) -> Document:
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        raise Fail("invalid_json", "The body is not JSON.") from None
+        document = documents.read(data)
+    except ValueError as error:
+        raise Fail("invalid_json", f"The body is not JSON that can be used: {error}.") from None
     if not isinstance(document, dict):
         raise Fail("invalid_json", "The body is JSON, but not an object.")
     return {name: value for name, value in document.items() if value is not None}

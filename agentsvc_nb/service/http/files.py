@@ -61,10 +61,13 @@ async def search(call: Call) -> Response:
 
 
 async def download(call: Call) -> Response:
-    """The bytes; Starlette answers `Range` and `If-Range`."""
+    """The bytes, whole or a range; Starlette answers ranges that exist."""
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
     record = call.read(lambda tx: actions.get(tx, account, chat, path))
-    headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
+    etag = f'"{record.sha256}"'
+    if call.request.headers.get("if-range", etag) == etag:
+        parameters.check_range(call, record.size_bytes)
+    headers = {"ETag": etag, "X-Content-Type-Options": "nosniff"}
     return FileResponse(
         call.backend.blobs.path(record.sha256),
         media_type=record.media_type,
@@ -77,7 +80,7 @@ async def download(call: Call) -> Response:
 async def rename(call: Call) -> Response:
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
     name = (await bodies.read_object(call.request)).get("name")
-    if name is not None and not (isinstance(name, str) and 0 < len(name.strip()) <= 200):
-        raise Fail("invalid_json", "`name` must be a text of 1 to 200 characters, or null.")
-    record = await call.write(lambda tx: actions.rename(tx, account, chat, path, name))
+    if not isinstance(name, str) or len(name) > 200:
+        raise Fail("invalid_json", "`name` must be a text of at most 200 characters; an empty one takes the name back.")
+    record = await call.write(lambda tx: actions.rename(tx, account, chat, path, name.strip() or None))
     return answer(record.public())

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.rules import media_types
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REQUEST_SLACK_BYTES
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -154,8 +154,8 @@ class _Reader:
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         if self._blob is None:
             self._field += data[start:end]
-            if len(self._field) > REQUEST_SLACK_BYTES:
-                raise Fail("invalid_multipart", "A form field is larger than 1 MiB.")
+            if len(self._field) > JSON_MAX_BYTES:
+                raise Fail("invalid_multipart", "A form field is larger than 16 MiB.")
             return
         if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
             limit = self._rules.max_file_bytes

@@ -54,5 +54,24 @@ def last_event_id(call: Call) -> int | None:
     return int(value)
 
 
+def check_range(call: Call, size: int) -> None:
+    """`Range` names bytes that a file of `size` bytes has. Raises `range_not_satisfiable`."""
+    value = call.request.headers.get("range")
+    if value is None:
+        return
+    unit, _, wanted = value.partition("=")
+    if unit.strip().lower() != "bytes" or not all(_has_range(part.strip(), size) for part in wanted.split(",")):
+        raise Fail("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
+
+
+def _has_range(part: str, size: int) -> bool:
+    first, dash, last = part.partition("-")
+    if not dash or not all(end == "" or _is_integer(end) for end in (first, last)):
+        return False
+    if first == "":
+        return last != "" and int(last) > 0 and size > 0
+    return int(first) < size and (last == "" or int(first) <= int(last))
+
+
 def _is_integer(value: str) -> bool:
     return value.isascii() and value.isdigit() and len(value) <= 19

@@ -57,7 +57,7 @@ async def cancel(call: Call) -> Response:
 async def events(call: Call) -> Response:
     record = _record(call)
     after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
-    if "text/event-stream" in call.request.headers.get("accept", ""):
+    if "text/event-stream" in call.request.headers.get("accept", "").lower():
         cursor = parameters.last_event_id(call)
         return sse.stream(call.backend.storage, record.run_id, after if cursor is None else cursor)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)

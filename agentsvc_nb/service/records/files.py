@@ -31,7 +31,6 @@ class Author:
 
     kind: str
     run_id: str | None = None
-    job_id: str | None = None
     output_id: str | None = None
     output_type: str | None = None
 
@@ -50,7 +49,6 @@ class FileRecord:
     sha256: str
     updated_at: int
     run_id: str | None
-    job_id: str | None
     output_id: str | None
     output_type: str | None
 
@@ -107,7 +105,6 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         sha256=content.sha256,
         now=now,
         run_id=author.run_id,
-        job_id=author.job_id,
         output_id=author.output_id,
         output_type=author.output_type,
     )
@@ -125,10 +122,6 @@ def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
 
 def all(tx: Tx, chat: str) -> list[FileRecord]:
     return [FileRecord(**row) for row in tx.all(_sql["all"], chat=chat)]
-
-
-def of_job(tx: Tx, job_id: str) -> list[FileRecord]:
-    return [FileRecord(**row) for row in tx.all(_sql["of_job"], job_id=job_id)]
 
 
 def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:

@@ -1,12 +1,9 @@
 -- name: put
-INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, job_id, output_id,
-    output_type)
-VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :job_id, :output_id,
-    :output_type)
+INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type)
+VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type)
 ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
     size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
-    run_id = excluded.run_id, job_id = excluded.job_id, output_id = excluded.output_id,
-    output_type = excluded.output_type
+    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type
 RETURNING *
 
 -- name: get
@@ -17,9 +14,6 @@ SELECT * FROM file WHERE chat = :chat AND path > :after ORDER BY path LIMIT :lim
 
 -- name: all
 SELECT * FROM file WHERE chat = :chat ORDER BY path
-
--- name: of_job
-SELECT * FROM file WHERE job_id = :job_id ORDER BY path
 
 -- name: rename
 UPDATE file SET name = :name WHERE chat = :chat AND path = :path RETURNING *

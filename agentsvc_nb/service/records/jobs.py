@@ -33,6 +33,8 @@ class JobRecord:
     content: list[dict[str, Any]]
     data: dict[str, Any] | None
     kind: str | None
+    files: list[str]
+    restarts: int
     created_at: int
     started_at: int | None
     ended_at: int | None
@@ -73,6 +75,8 @@ class JobEnding:
     data: dict[str, Any] | None = None
     error: dict[str, str] | None = None
     kind: str = "inline"
+    files: tuple[str, ...] = ()
+    """The paths written, in the job's chat."""
 
 
 def insert(
@@ -116,6 +120,11 @@ def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
     return _record(tx.one(_sql["claim"], job_id=job_id, now=now))
 
 
+def restarted(tx: Tx, job_id: str, by: int) -> None:
+    """Count a restart of the service during this job; a stop in good order takes the one that follows back."""
+    tx.run(_sql["restarted"], job_id=job_id, by=by)
+
+
 def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
     return tx.run(_sql["progress"], job_id=job_id, attempt=attempt, progress=json.dumps(value)) == 1
 
@@ -135,6 +144,7 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
         content=json.dumps(ending.content, ensure_ascii=False),
         data=None if ending.data is None else json.dumps(ending.data, ensure_ascii=False),
         kind=ending.kind,
+        files=json.dumps(ending.files, ensure_ascii=False),
     )
     return _record(row)
 
@@ -145,6 +155,6 @@ def _record(row: Row | None) -> JobRecord | None:
 
 def _read(row: Row) -> JobRecord:
     documents = {
-        name: row[name] and json.loads(row[name]) for name in ("input", "progress", "error", "content", "data")
+        name: row[name] and json.loads(row[name]) for name in ("input", "progress", "error", "content", "data", "files")
     }
     return JobRecord(**{**row, **documents})

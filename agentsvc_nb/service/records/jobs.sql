@@ -13,6 +13,9 @@ SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY c
 UPDATE job SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now)
 WHERE job_id = :job_id AND status IN ('queued', 'running') RETURNING *
 
+-- name: restarted
+UPDATE job SET restarts = restarts + :by WHERE job_id = :job_id
+
 -- name: progress
 UPDATE job SET progress = :progress WHERE job_id = :job_id AND attempt = :attempt AND status = 'running'
 
@@ -20,5 +23,6 @@ UPDATE job SET progress = :progress WHERE job_id = :job_id AND attempt = :attemp
 UPDATE job SET status = 'cancelling' WHERE job_id = :job_id AND status = 'running' RETURNING *
 
 -- name: finish
-UPDATE job SET status = :status, error = :error, content = :content, data = :data, kind = :kind, ended_at = :now
+UPDATE job SET status = :status, error = :error, content = :content, data = :data, kind = :kind, files = :files,
+    ended_at = :now
 WHERE job_id = :job_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *

@@ -136,9 +136,9 @@ def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
     return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt))
 
 
-def restarted(tx: Tx, run_id: str) -> None:
-    """Count one restart of the service during this run."""
-    tx.run(_sql["restarted"], run_id=run_id)
+def restarted(tx: Tx, run_id: str, by: int) -> None:
+    """Count a restart of the service during this run; a stop in good order takes the one that follows back."""
+    tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any]) -> bool:

@@ -23,7 +23,7 @@ UPDATE run SET attempt = attempt + 1
 WHERE run_id = :run_id AND attempt = :attempt AND status = 'running' RETURNING *
 
 -- name: restarted
-UPDATE run SET restarts = restarts + 1 WHERE run_id = :run_id
+UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
 
 -- name: checkpoint
 UPDATE run SET checkpoint = :checkpoint, checkpoint_event = last_event

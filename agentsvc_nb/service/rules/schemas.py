@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from agentsvc_nb.service.rules import documents
 from agentsvc_nb.wire.limits import OUTPUT_CONFIG_BYTES
 
 Schema = dict[str, Any]
@@ -37,9 +38,9 @@ def fault(config: object) -> str | None:
 def misfit(text: str, config: Schema) -> str | None:
     """Why `text` is not a JSON document that fits the schema; None when it is."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return f"The answer is not JSON: {error}"
+        value = documents.read(text)
+    except ValueError as error:
+        return f"The answer is not JSON: {error}."
     import jsonschema
 
     fault = next(jsonschema.Draft202012Validator(config).iter_errors(value), None)
@@ -51,8 +52,8 @@ def as_object(text: str | None) -> Schema | None:
     if not text or not text.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = documents.read(text)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

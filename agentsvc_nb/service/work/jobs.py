@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from agentsvc_nb.service.actions import jobs as actions
 from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
 from agentsvc_nb.service.records import jobs
-from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.storage import Storage
@@ -63,10 +64,14 @@ class JobRunner:
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""
+        written: list[str] = []
         try:
-            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job), self._asked_to_stop(job))
+            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job, written), self._asked_to_stop(job))
         except asyncio.CancelledError:
-            return None if self.crew.stopping else JobEnding("cancelled", [])
+            if self.crew.stopping:
+                await self._storage.db.write(lambda tx: jobs.restarted(tx, job.job_id, -1))
+                return None
+            return JobEnding("cancelled", [])
         except AgentFailure as failure:
             return _failed(failure.code, failure.message)
         except ValidationError as error:
@@ -74,22 +79,24 @@ class JobRunner:
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
-        return _ended(outcome)
+        return replace(_ended(outcome), files=tuple(dict.fromkeys(written)))
 
-    async def _run_tool(self, job: JobRecord) -> Outcome:
+    async def _run_tool(self, job: JobRecord, written: list[str]) -> Outcome:
         tool = self._tools.get(job.tool)
         if tool is None:
             raise AgentFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
-        author = Author("output", run_id=job.run_id, job_id=job.job_id)
+        author = Author("output", run_id=job.run_id)
 
         async def report(done: float, total: float | None, message: str) -> None:
             value = {"done": done, "total": total, "message": message}
             await self._storage.db.write(lambda tx: jobs.progress(tx, job.job_id, job.attempt, value))
             self._storage.signals.notify(job.job_id)
 
-        return await tool.run(
-            tool.Input.model_validate(job.input), WorkspaceTask(self._storage, job.chat, author, report)
-        )
+        async def on_write(record: FileRecord) -> None:
+            written.append(record.path)
+
+        task = WorkspaceTask(self._storage, job.chat, author, report, on_write)
+        return await tool.run(tool.Input.model_validate(job.input), task)
 
     def _asked_to_stop(self, job: JobRecord) -> bool:
         found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))

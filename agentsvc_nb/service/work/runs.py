@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
@@ -76,13 +77,15 @@ class RunRunner:
             await turn.log.flush()
         except asyncio.CancelledError:
             if self.crew.stopping:
+                await self._storage.db.write(lambda tx: runs.restarted(tx, run.run_id, -1))
                 return None
             await turn.log.flush()
-            return turn.ending("cancelled", output=turn.said or None)
+            return turn.ending("cancelled", output=_spoken(turn))
         except LostRun:
             raise
         except StepsExceeded:
-            return await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
+            failed = await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
+            return replace(failed, cost_microcents=0)  # such a run is not billed (spec.md "Agent Run")
         except AgentFailure as failure:
             return await _failed(turn, failure.code, failure.message)
         except Exception:
@@ -98,7 +101,12 @@ class RunRunner:
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
         storage, now = self._storage, self._storage.clock.now()
-        await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
+        try:
+            await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
+        except Exception:  # an answer that cannot be stored must not leave its chat busy for ever
+            log.exception("run %s: its end could not be stored", run_id)
+            lost = Ending("failed", last_error="agent_error", last_error_message="The answer could not be stored.")
+            await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, lost, storage.origin, now))
         storage.signals.notify(run_id)
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
@@ -115,4 +123,9 @@ async def _completed(run: RunRecord, turn: RunTurn, answer: str) -> Ending:
 
 async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:
     await turn.log.flush()
-    return turn.ending("failed", output=output or turn.said or None, last_error=code, last_error_message=message)
+    return turn.ending("failed", output=output or _spoken(turn), last_error=code, last_error_message=message)
+
+
+def _spoken(turn: RunTurn) -> str | None:
+    """What was said before the end came."""
+    return turn.said.removesuffix("\n") or None

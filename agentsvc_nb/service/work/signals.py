@@ -47,7 +47,9 @@ class Watch:
     async def wait(self, seconds: float) -> bool:
         """True when something happened since the last call, False after `seconds` without."""
         try:
-            await asyncio.wait_for(self._event.wait(), max(seconds, 0))
+            # Not `wait_for`: in Python 3.11 it swallows a cancellation that comes together with the event.
+            async with asyncio.timeout(max(seconds, 0)):
+                await self._event.wait()
         except TimeoutError:
             return False
         self._event.clear()

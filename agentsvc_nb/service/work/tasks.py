@@ -11,14 +11,15 @@ from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
+OnWrite = Callable[[FileRecord], Awaitable[None]]
 
 
 class WorkspaceTask:
-    """What a tool gets in hand; progress goes to `report`, files to `on_write` when it is set."""
+    """What a tool gets in hand; progress goes to `report`, each file to `on_write`."""
 
-    def __init__(self, storage: Storage, chat: str, author: Author, report: Report) -> None:
+    def __init__(self, storage: Storage, chat: str, author: Author, report: Report, on_write: OnWrite) -> None:
         self.workspace = ChatWorkspace(storage, chat)
-        self.on_write: Callable[[FileRecord], Awaitable[None]] | None = None
+        self._on_write = on_write
         self._author = author
         self._report = report
 
@@ -30,8 +31,7 @@ class WorkspaceTask:
         if output is not None:
             author = replace(author, output_id=output[0], output_type=output[1])
         record = await self.workspace.write(path, data, author)
-        if self.on_write is not None:
-            await self.on_write(record)
+        await self._on_write(record)
 
 
 def file_written(record: FileRecord) -> dict[str, Any]:

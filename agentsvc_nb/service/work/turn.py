@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -27,10 +28,16 @@ from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
+TOKENS_MAX = 10**12  # what a model reports is not trusted further: it must fit the database, and so must its price
 
 
 class RunTurn:
     """One attempt at one run."""
+
+    state: dict[str, Any] | None
+    _steps: int
+    _input_tokens: int
+    _output_tokens: int
 
     def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
         self.message = run.message
@@ -39,7 +46,6 @@ class RunTurn:
         self._run = run
         self._tools = tools
         self._jobs = job_runner
-        self.state: dict[str, Any] | None
         self.log = EventLog(storage, run.run_id, run.attempt)
         self._restore(run.checkpoint or {})
 
@@ -84,8 +90,8 @@ class RunTurn:
         return list(self._tools.values())
 
     def use(self, input_tokens: int, output_tokens: int) -> None:
-        self._input_tokens += input_tokens
-        self._output_tokens += output_tokens
+        self._input_tokens = min(self._input_tokens + input_tokens, TOKENS_MAX)
+        self._output_tokens = min(self._output_tokens + output_tokens, TOKENS_MAX)
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
@@ -121,9 +127,9 @@ class RunTurn:
         counted = checkpoint.get("counted", {})
         self.state = checkpoint.get("state")
         self._said = [checkpoint.get("said", "")]
-        self._steps: int = counted.get("steps", 0)
-        self._input_tokens: int = counted.get("input_tokens", 0)
-        self._output_tokens: int = counted.get("output_tokens", 0)
+        self._steps = counted.get("steps", 0)
+        self._input_tokens = counted.get("input_tokens", 0)
+        self._output_tokens = counted.get("output_tokens", 0)
 
     async def _call(self, name: str, given: dict[str, Any]) -> Outcome:
         tool = self._tools.get(name)
@@ -135,8 +141,8 @@ class RunTurn:
             return _failed("invalid_tool_input", str(error))
         if tool.asynchronous:
             return await self._submit_and_follow(tool, given)
-        task = WorkspaceTask(self._storage, self._run.chat, Author("output", run_id=self._run.run_id), self.progress)
-        task.on_write = self._written
+        author = Author("output", run_id=self._run.run_id)
+        task = WorkspaceTask(self._storage, self._run.chat, author, self.progress, self._written)
         try:
             return await tool.run(checked, task)
         except AgentFailure as failure:
@@ -152,9 +158,9 @@ class RunTurn:
         except BaseException:
             await self._jobs.stop(job.job_id)
             raise
-        written = self._storage.db.read(lambda tx: files.of_job(tx, job.job_id))
-        for record in written:
-            await self._written(record)
+        for path in job.files:
+            if record := self._storage.db.read(partial(files.get, chat=job.chat, path=path)):
+                await self._written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
         if error is None and job.status == "cancelled":
             error = ("cancelled", "The job was cancelled.")

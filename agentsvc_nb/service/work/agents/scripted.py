@@ -9,12 +9,12 @@ Any other line, and a command that is malformed, is said as it stands. Determini
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agentsvc_nb.service.ports import AgentFailure, Turn
+from agentsvc_nb.service.rules import documents
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
 
@@ -147,7 +147,7 @@ class _Performance:
 
     def call(self, rest: str) -> Coroutine[Any, Any, None]:
         tool, _, text = rest.partition(" ")
-        given = json.loads(text)
+        given = documents.read(text)
         if not tool or not isinstance(given, dict):
             raise Malformed(rest)
         return self._call(tool, given)
