@@ -33,8 +33,8 @@ class TypedOutput(Model):
     type: Literal["image_set", "video_cuts", "report"] | str
 
 
-class WorkspaceFile(Model):
-    """A file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
+class FileFacts(Model):
+    """What is known of a file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
 
     object: str = "workspace_file"
     id: str
@@ -45,6 +45,11 @@ class WorkspaceFile(Model):
     media_type: str = ""
     size_bytes: int = 0
     updated_at: str | None = None
+
+
+class WorkspaceFile(FileFacts):
+    """A file of a chat, as listed; `output` is the typed output that it belongs to."""
+
     run_id: str | None = None
     output: TypedOutput | None = None
     download_url: str = ""
@@ -64,18 +69,10 @@ class SnippetPart(Model):
     match: bool
 
 
-class SearchResult(Model):
+class SearchResult(FileFacts):
     """A file that matched. `match` is `name` (ranked first) or `content`; `snippets` are passages with marked words."""
 
     object: str = "workspace_file_search_result"
-    id: str
-    path: str = ""
-    file_name: str = ""
-    name: str | None = None
-    kind: Literal["output", "upload"] | str = "output"
-    media_type: str = ""
-    size_bytes: int = 0
-    updated_at: str | None = None
     match: Literal["name", "content"] | str = "content"
     snippets: list[list[SnippetPart]] = Field(default_factory=list)
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agentsvc_nb.service.ports import Tool
-from agentsvc_nb.service.work.agents import choose, offline_voice
-from agentsvc_nb.service.work.agents.offline_markdown import escape
+from agentsvc_nb.service.work.agents import choose
+from agentsvc_nb.service.work.agents.offline import voice
+from agentsvc_nb.service.work.agents.offline.markdown import escape
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
@@ -43,7 +44,7 @@ FILES = {"brief.md": BRIEF, "data/products.csv": PRODUCTS, "notes.txt": NOTES}
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of a test needs no pauses."""
-    monkeypatch.setattr(offline_voice, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryTurn:

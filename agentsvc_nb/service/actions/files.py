@@ -12,7 +12,7 @@ from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.rules import search as grammar
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.files import FileFacts, FilePage, FileSearch, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
 
 UPLOADS = "uploads/"
@@ -144,22 +144,12 @@ def _one_per_output(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
-    entry = hit.file.public()
     passages: list[list[tuple[str, bool]]] = []
     if hit.by == "content":
         passages = grammar.snippets(query, index.text(tx, hit.file.chat, hit.file.path), SNIPPETS_PER_MATCH)
-    return SearchResult(
-        id=entry.id,
-        path=entry.path,
-        file_name=entry.file_name,
-        name=entry.name,
-        kind=entry.kind,
-        media_type=entry.media_type,
-        size_bytes=entry.size_bytes,
-        updated_at=entry.updated_at,
-        match=hit.by,
-        snippets=[[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages],
-    )
+    facts = hit.file.public().model_dump(include=set(FileFacts.model_fields) - {"object"})
+    snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
+    return SearchResult(**facts, match=hit.by, snippets=snippets)
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:

@@ -14,7 +14,7 @@ def choose(model: str) -> Agent:
     'Offline'
     """
     if model == "offline":
-        from agentsvc_nb.service.work.agents.offline import Offline
+        from agentsvc_nb.service.work.agents.offline.agent import Offline
 
         return Offline()
     if model == "scripted":

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents import offline_operations as ops
-from agentsvc_nb.service.work.agents.offline_columns import Filter, best, compared, named_values
-from agentsvc_nb.service.work.agents.offline_measures import Measure, measure, of_column
-from agentsvc_nb.service.work.agents.offline_tables import Table
-from agentsvc_nb.service.work.agents.offline_words import stem, stems
+from agentsvc_nb.service.work.agents.offline import operations as ops
+from agentsvc_nb.service.work.agents.offline.columns import Filter, best, compared, named_values
+from agentsvc_nb.service.work.agents.offline.measures import Measure, measure, of_column
+from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.words import stem, stems
 
 
 @dataclass(frozen=True)

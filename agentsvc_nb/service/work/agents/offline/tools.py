@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports import Tool
-from agentsvc_nb.service.work.agents.offline_questions import asks
+from agentsvc_nb.service.work.agents.offline.questions import asks
 
 PICTURES_DEFAULT: Final = 2
 PICTURES_MAX: Final = 20

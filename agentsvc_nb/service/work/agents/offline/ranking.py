@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents.offline_passages import Passage
-from agentsvc_nb.service.work.agents.offline_words import STOP, phrases, stem, stems, telling
+from agentsvc_nb.service.work.agents.offline.passages import Passage
+from agentsvc_nb.service.work.agents.offline.words import STOP, phrases, stem, stems, telling
 
 STEMS_MAX: Final = 60
 """A whole page pasted as a question is looked for by its first words."""

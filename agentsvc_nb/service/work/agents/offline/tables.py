@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline_numbers import Numbers, read
+from agentsvc_nb.service.work.agents.offline.numbers import Numbers, read
 
 TABLE_MAX_BYTES: Final = 20_000_000
 _DELIMITERS: Final = ",;\t|"

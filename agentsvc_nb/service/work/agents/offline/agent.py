@@ -12,17 +12,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.service.ports import Turn
-from agentsvc_nb.service.work.agents import offline_search as search
-from agentsvc_nb.service.work.agents import offline_tools as tools
-from agentsvc_nb.service.work.agents.offline_compute import plan
-from agentsvc_nb.service.work.agents.offline_library import Library
-from agentsvc_nb.service.work.agents.offline_markdown import code, escape
-from agentsvc_nb.service.work.agents.offline_pictures import answer as pictures_answer
-from agentsvc_nb.service.work.agents.offline_pictures import with_brief
-from agentsvc_nb.service.work.agents.offline_questions import about_files, split
-from agentsvc_nb.service.work.agents.offline_ranking import Wanted
-from agentsvc_nb.service.work.agents.offline_results import carry_out
-from agentsvc_nb.service.work.agents.offline_voice import Voice
+from agentsvc_nb.service.work.agents.offline import search, tools
+from agentsvc_nb.service.work.agents.offline.compute import plan
+from agentsvc_nb.service.work.agents.offline.library import Library
+from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.pictures import answer as pictures_answer
+from agentsvc_nb.service.work.agents.offline.pictures import with_brief
+from agentsvc_nb.service.work.agents.offline.questions import about_files, split
+from agentsvc_nb.service.work.agents.offline.ranking import Wanted
+from agentsvc_nb.service.work.agents.offline.results import carry_out
+from agentsvc_nb.service.work.agents.offline.voice import Voice
 
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3

@@ -11,10 +11,10 @@ from operator import ge, gt, le, lt
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents import offline_numbers as numbers
-from agentsvc_nb.service.work.agents.offline_operations import ABOVE_BELOW, UNITS
-from agentsvc_nb.service.work.agents.offline_tables import Table
-from agentsvc_nb.service.work.agents.offline_words import STOP, stem, stems
+from agentsvc_nb.service.work.agents.offline import numbers as numbers
+from agentsvc_nb.service.work.agents.offline.operations import ABOVE_BELOW, UNITS
+from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems
 
 _VALUE_CHARS: Final = 60
 _COSTS = re.compile(r"\bcosts?\s*$", re.I)  # "products that cost more than 100": their price is meant

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents.offline_library import Library
-from agentsvc_nb.service.work.agents.offline_markdown import code, escape, quote
-from agentsvc_nb.service.work.agents.offline_passages import Passage
-from agentsvc_nb.service.work.agents.offline_ranking import Wanted, choose, rank
-from agentsvc_nb.service.work.agents.offline_words import phrases
+from agentsvc_nb.service.work.agents.offline.library import Library
+from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline.passages import Passage
+from agentsvc_nb.service.work.agents.offline.ranking import Wanted, choose, rank
+from agentsvc_nb.service.work.agents.offline.words import phrases
 
 PASSAGES_MAX: Final = 5
 OPENING_PASSAGES: Final = 3

@@ -7,10 +7,10 @@ from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline_compute import Plan
-from agentsvc_nb.service.work.agents.offline_markdown import code, escape
-from agentsvc_nb.service.work.agents.offline_measures import Measure
-from agentsvc_nb.service.work.agents.offline_numbers import PRECISION, show
+from agentsvc_nb.service.work.agents.offline.compute import Plan
+from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.measures import Measure
+from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, show
 
 ROWS_SHOWN: Final = 5
 GROUPS_SHOWN: Final = 20

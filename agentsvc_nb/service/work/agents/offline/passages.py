@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline_tables import is_table, parse
+from agentsvc_nb.service.work.agents.offline.tables import is_table, parse
 
 PASSAGE_CHARS: Final = 600
 PASSAGE_LINES: Final = 12

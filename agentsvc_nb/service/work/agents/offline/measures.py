@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
-from agentsvc_nb.service.work.agents import offline_operations as ops
-from agentsvc_nb.service.work.agents.offline_columns import best, parts
-from agentsvc_nb.service.work.agents.offline_numbers import PRECISION, Numbers
-from agentsvc_nb.service.work.agents.offline_tables import Table
-from agentsvc_nb.service.work.agents.offline_words import stem, stems
+from agentsvc_nb.service.work.agents.offline import operations as ops
+from agentsvc_nb.service.work.agents.offline.columns import best, parts
+from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, Numbers
+from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.words import stem, stems
 
 
 @dataclass(frozen=True)

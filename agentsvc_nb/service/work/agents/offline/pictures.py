@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from agentsvc_nb.service.ports import Outcome, Workspace
-from agentsvc_nb.service.work.agents.offline_markdown import code, escape, quote
-from agentsvc_nb.service.work.agents.offline_tools import without_command
+from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline.tools import without_command
 
 BRIEF_CHARS: Final = 6_000
 _BRIEF = re.compile(r"(?i)brief|kampagne|campaign|campagne|campaña")

@@ -9,9 +9,9 @@ from typing import Final
 
 from agentsvc_nb.service.ports import Workspace, WorkspaceEntry
 from agentsvc_nb.service.rules.search import is_scratch, tokens
-from agentsvc_nb.service.work.agents.offline_passages import Passage, passages
-from agentsvc_nb.service.work.agents.offline_tables import TABLE_MAX_BYTES, Table, is_table, load
-from agentsvc_nb.service.work.agents.offline_words import stems
+from agentsvc_nb.service.work.agents.offline.passages import Passage, passages
+from agentsvc_nb.service.work.agents.offline.tables import TABLE_MAX_BYTES, Table, is_table, load
+from agentsvc_nb.service.work.agents.offline.words import stems
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline_words import telling
+from agentsvc_nb.service.work.agents.offline.words import telling
 
 QUESTIONS_MAX: Final = 4
 QUESTION_CHARS: Final = 2_000

@@ -1,0 +1,70 @@
+"""The tables are whole, and nothing is named that they do not hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import agentsvc_nb
+from agentsvc_nb.client import errors
+from agentsvc_nb.service.http.routing import HANDLERS
+from agentsvc_nb.wire.codes import CODES, FAILURES, STATUSES, Code
+from agentsvc_nb.wire.routes import ROUTES, Route
+
+PACKAGE = Path(agentsvc_nb.__file__).parent
+NOT_BUILT_YET = {
+    "tools.invoke",
+    "feedback.send",
+    "feedback.list",
+    "feedback.get",
+    "media.get",
+    "media.transcribe",
+    "labels.list",
+    "labels.get",
+    "labels.write",
+    "projects.create",
+    "projects.list",
+    "chats.retire",
+    "terms.get",
+    "keys.create",
+    "keys.list",
+    "keys.delete",
+    "service.openapi",
+}
+
+
+@pytest.mark.parametrize("row", CODES.values(), ids=CODES)
+def test_a_code_says_what_happened_what_to_do_and_what_the_client_raises(row: Code) -> None:
+    assert re.fullmatch(r"[a-z_]+", row.code)
+    assert row.status in STATUSES
+    assert row.cause.endswith(".")
+    assert row.hint.endswith(".")
+    assert issubclass(getattr(errors, row.raises), errors.StefanBrainError)
+
+
+@pytest.mark.parametrize("row", ROUTES.values(), ids=ROUTES)
+def test_a_route_says_who_may_call_it(row: Route) -> None:
+    assert row.path.startswith("/")
+    assert (row.access == "key") == bool(row.scopes)
+    assert row.resend != "always" or row.method != "POST" or row.name in ("runs.cancel", "jobs.cancel", "files.upload")
+
+
+def test_no_two_routes_are_the_same() -> None:
+    assert len({(row.method, row.path) for row in ROUTES.values()}) == len(ROUTES)
+    assert len({row.operation_id for row in ROUTES.values()}) == len(ROUTES)
+    assert ROUTES["files.search"].operation_id == "searchFiles"
+
+
+def test_every_route_is_built_or_known_not_to_be() -> None:
+    assert set(ROUTES) - set(HANDLERS) == NOT_BUILT_YET
+
+
+def test_every_error_that_the_code_names_is_a_row() -> None:
+    source = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    assert set(re.findall(r'\bFail\(\s*"(\w+)"', source)) <= set(CODES)
+    assert set(re.findall(r'\brefused\(\s*"(\w+)"', source)) <= set(CODES)
+    failures = set(re.findall(r'AgentFailure\(\s*"(\w+)"', source)) | set(re.findall(r'last_error="(\w+)"', source))
+    assert failures
+    assert failures <= set(FAILURES) | set(CODES)
