@@ -186,3 +186,21 @@ def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
         assert code(http.post("/api/developers/v1/files", files=over)) == "file_too_large"
         assert http.post("/api/developers/v1/files", files=[("files", ("ok", b"\0" * 1_000_000))]).status_code == 200
         assert list((small.data / "blobs" / "incoming").iterdir()) == []
+
+
+def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:
+    words = "needle in the first place, " + "and so on " * 60 + "needle again, " + "and so on " * 60 + "needle"
+    chat = wire.finish("\n".join(f"write {number:02}.txt {words}" for number in range(60)))["chat"]
+    results = found(wire, chat, "needle")
+    assert len(results) == 50
+    assert {len(result["snippets"]) for result in results} == {2}
+
+
+def test_an_earlier_name_of_a_renamed_file_finds_it_too(wire: Wire) -> None:
+    chat = wire.new_chat()
+    put(wire, chat, first__txt=b"words")
+    params = {"chat_id": chat, "path": "uploads/first.txt"}
+    wire("PATCH", "/files", params=params, json={"name": "Second"})
+    assert [result["match"] for result in found(wire, chat, "first")] == ["name"]
+    assert wire("PATCH", "/files", params=params, json={"name": ""}).json()["name"] is None
+    assert code(wire("PATCH", "/files", params=params, json={})) == "invalid_json"

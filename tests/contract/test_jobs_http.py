@@ -175,3 +175,22 @@ def test_a_lookup_with_a_wrong_reference_names_it(wire: Wire, params: dict[str, 
     job = submit(wire, input=QUICK)
     expected = {"nonsense": "invalid_", "proj_none": "project_not_found"}
     assert code(wire("GET", f"/jobs/{job['job_id']}", params=params)).startswith(expected[next(iter(params.values()))])
+
+
+def test_a_job_without_files_answers_inline(wire: Wire) -> None:
+    job = submit(wire, input={"steps": 0, "seconds": 0, "files": {}})
+    ended(wire, job)
+    result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
+    assert (result["kind"], result["files"] or []) in (("inline", []), ("files", []))
+
+
+def test_a_key_on_a_tool_that_is_not_idempotent_is_ignored(wire: Wire, fresh_key: str) -> None:
+    first, second = (submit(wire, key=fresh_key, input=QUICK) for _ in range(2))
+    assert first["job_id"] != second["job_id"]
+
+
+def test_a_job_does_not_make_its_chat_busy(wire: Wire) -> None:
+    chat = wire.new_chat()
+    job = submit(wire, input=SLOW, chat=chat)
+    assert wire.finish("say beside it", chat=chat)["output"] == "beside it"
+    wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": chat})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService, AgentServiceError
-from agentsvc_nb.testing import running_service
+from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire, code
 
 
@@ -237,3 +238,37 @@ def test_a_staged_upload_expires() -> None:
         with pytest.raises(AgentServiceError) as caught:
             client.runs.start("say x", file_ids=[staged.id])
         assert caught.value.code == "upload_not_found"
+
+
+def test_a_key_counts_for_the_address_as_given(wire: Wire, fresh_key: str) -> None:
+    headers = {"Idempotency-Key": fresh_key}
+    runs = [
+        wire.start("say x", headers=headers),
+        wire.start("say x", headers=headers, session=fresh_key),
+        wire.start("say x", headers=headers, chat=wire.new_chat()),
+    ]
+    assert len({run["run_id"] for run in runs}) == 3
+
+
+def test_times_are_rfc_3339_in_utc_with_milliseconds(wire: Wire) -> None:
+    run = wire.finish("say x")
+    for name in ("created_at", "started_at", "ended_at"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", run[name])
+
+
+def test_structured_output_needs_a_model(offline_service: RunningService) -> None:
+    with AgentService(offline_service.api_key, offline_service.base_url) as client:
+        run = client.runs.start("Score this", output_config={"type": "object"}, sync=True)
+    assert (run.status, run.last_error) == ("failed", "model_required")
+
+
+def test_an_unexpected_failure_is_an_envelope() -> None:
+    with running_service() as broken, AgentService(broken.api_key, broken.base_url, max_retries=0) as client:
+        chat = client.runs.start("write a.txt x", sync=True).chat
+        assert chat
+        for blob in (broken.data / "blobs").rglob("*"):
+            if blob.is_file():
+                blob.unlink()
+        with pytest.raises(AgentServiceError) as caught:
+            client.files.download("a.txt", chat=chat)
+    assert (caught.value.status, caught.value.code) == (500, "internal_error")

@@ -107,7 +107,7 @@ def file(tmp_path: Path) -> Path:
         (PPTX, packed(SLIDES), "Slide 1\nSlide 2\nSlide 10\nSay it\n"),
         (DOCX, packed(WORD), "Summer\tSale\nGröße & 夏\nA note\n"),
         (XLSX, packed(EXCEL), "Spend\nChannel\t\t12.5\nSearch\tTRUE\tcalc\nNotes\ninline\t7\n"),
-        ("application/pdf", pdf("Summer sale", "Second page"), "Summer sale\nSecond page\n"),
+        ("application/pdf", pdf("Summer sale", "Second page"), "Summer sale\fSecond page\f"),
     ],
 )
 def test_reads(file: Path, media_type: str, data: bytes, text: str) -> None:

@@ -64,12 +64,15 @@ async def download(call: Call) -> Response:
     """The bytes, whole or a range; Starlette answers ranges that exist."""
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
     record = call.read(lambda tx: actions.get(tx, account, chat, path))
+    content = call.backend.blobs.path(record.sha256)
+    if not content.is_file():
+        raise Fail("internal_error", "The file's content is missing from the data folder.")
     etag = f'"{record.sha256}"'
     if call.request.headers.get("if-range", etag) == etag:
         parameters.check_range(call, record.size_bytes)
     headers = {"ETag": etag, "X-Content-Type-Options": "nosniff"}
     return FileResponse(
-        call.backend.blobs.path(record.sha256),
+        content,
         media_type=record.media_type,
         filename=record.file_name,
         content_disposition_type="attachment",

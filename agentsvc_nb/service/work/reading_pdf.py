@@ -18,30 +18,34 @@ _OPERATIONS_MAX: Final = 2_000_000
 """Of the whole file: forms within forms can ask for any number."""
 
 
+PAGE_END: Final = "\f"
+
+
 class TooMuch(Exception):
     """The file asks for more work than its text is worth."""
 
 
 def pages(file: BinaryIO, limit: int) -> Iterator[str]:
-    """The text of page after page; a damaged page is left out."""
+    """The text of page after page, each ended by a form feed, from which places count pages; a damaged one is empty."""
     from pypdf import PdfReader  # heavy, and most files are none
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each of a file's faults
     meter = _Meter()
     for page in PdfReader(file).pages[:_PAGES_MAX]:
         try:
-            yield _text(page, meter)
+            yield _text(page, meter) + PAGE_END
         except TooMuch:
             raise
         except Exception as error:
             log.debug("A page of a PDF could not be read: %s", error)
+            yield PAGE_END
 
 
 def _text(page: PageObject, meter: _Meter) -> str:
     contents = page.get_contents()
     if contents is None or len(contents.get_data()) > _PAGE_BYTES_MAX:
         return ""
-    return page.extract_text(visitor_operand_before=meter.count) + "\n"
+    return page.extract_text(visitor_operand_before=meter.count)
 
 
 class _Meter:
