@@ -136,6 +136,10 @@ class Journal:
             self._db.close()
             self._db = None
 
+    def __del__(self) -> None:
+        """A kernel does not say goodbye, and Python 3.13 complains of a connection that nobody closed."""
+        self.close()
+
     def _do(self, sql: str, values: Iterable[Any]) -> list[sqlite3.Row]:
         if self.warning:
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +29,12 @@ class Place:
 
     def count(self, where: str = "1 = 1") -> int:
         """The service's own count of runs."""
-        with sqlite3.connect(self.data / "service.sqlite3") as database:
+        with contextlib.closing(sqlite3.connect(self.data / "service.sqlite3")) as database:
             found: int = database.execute(f"SELECT COUNT(*) FROM run WHERE {where}").fetchone()[0]
         return found
 
     def last_run(self) -> str:
-        with sqlite3.connect(self.data / "service.sqlite3") as database:
+        with contextlib.closing(sqlite3.connect(self.data / "service.sqlite3")) as database:
             found: str = database.execute("SELECT run_id FROM run ORDER BY created_at DESC LIMIT 1").fetchone()[0]
         return found
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.wire import ids
+
+UUID = "0b9c1f8e-6f0a-4c63-9a43-0c8e5f7d2a11"
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ from agentsvc_nb.wire import ids
     [
         (ids.is_chat, "chat_a-B_9"),
         (ids.is_chat, "chat_" + "x" * 64),
-        (ids.is_chat, str(uuid.uuid4())),
+        (ids.is_chat, UUID),
         (ids.is_project, "proj_1"),
         (ids.is_upload, "upload_1"),
-        (ids.is_run, str(uuid.uuid4()).upper()),
+        (ids.is_run, UUID.upper()),
         (ids.is_idempotency_key, "a" * 128),
         (ids.is_idempotency_key, "A-z_0.:"),
     ],
@@ -39,7 +39,7 @@ def test_a_well_formed_id_is_taken(check: object, good: str) -> None:
         (ids.is_chat, "proj_a"),
         (ids.is_project, "chat_a"),
         (ids.is_run, "run_1"),
-        (ids.is_run, str(uuid.uuid4()) + "0"),
+        (ids.is_run, UUID + "0"),
         (ids.is_idempotency_key, ""),
         (ids.is_idempotency_key, "a" * 129),
         (ids.is_idempotency_key, "a b"),

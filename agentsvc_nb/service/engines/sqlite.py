@@ -60,7 +60,11 @@ class SqliteDatabase:
     def open(self) -> SqliteDatabase:
         """Create or check the schema and start writing. Raises `SchemaTooNew`."""
         connection = self._connect()
-        _prepare(connection)
+        try:
+            _prepare(connection)
+        except BaseException:
+            self.close()
+            raise
         self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
         self._writer.start()
         return self
