@@ -47,6 +47,17 @@ def misfit(text: str, config: Schema) -> str | None:
     return None if fault is None else f"{fault.json_path}: {fault.message[:200]}"
 
 
+def patterns(config: Schema) -> list[str]:
+    """The regular expressions that an answer would be tried against."""
+    found: list[str] = []
+    for schema in _subschemas(config):
+        if isinstance(pattern := schema.get("pattern"), str):
+            found.append(pattern)
+        if isinstance(properties := schema.get("patternProperties"), dict):
+            found += properties
+    return found
+
+
 def as_object(text: str | None) -> Schema | None:
     """The final text as data, when it is a JSON object (spec.md "Agent Run")."""
     if not text or not text.lstrip().startswith("{"):

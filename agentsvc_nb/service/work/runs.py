@@ -12,6 +12,7 @@ from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.rules import schemas
+from agentsvc_nb.service.work import answer_check
 from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.event_log import LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
@@ -115,7 +116,7 @@ class RunRunner:
 
 
 async def _completed(run: RunRecord, turn: RunTurn, answer: str) -> Ending:
-    misfit = await asyncio.to_thread(schemas.misfit, answer, run.output_config) if run.output_config else None
+    misfit = await answer_check.misfit(answer, run.output_config) if run.output_config else None
     if misfit:
         return await _failed(turn, "output_schema_mismatch", misfit, output=answer)
     return turn.ending("completed", output=answer, structured_output=schemas.as_object(answer))
