@@ -114,7 +114,8 @@ def test_lookups_are_chat_scoped(wire: Wire) -> None:
     ("body", "expected"),
     [
         ({"tool": "nothing"}, "tool_not_found"),
-        ({}, "tool_not_found"),
+        ({}, "unsupported_tool_request"),
+        ({"tool": 5}, "unsupported_tool_request"),
         ({"tool": "echo_job", "input": []}, "invalid_tool_input"),
         ({"tool": "echo_job", "input": {"steps": "many"}}, "invalid_tool_input"),
         ({"tool": "echo_job", "input": QUICK, "chat": "nonsense"}, "invalid_chat"),

@@ -12,6 +12,7 @@ import pytest
 from agentsvc_nb import AgentService, AgentServiceError
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire, code
+from tests.waiting import until
 
 
 def test_a_start_is_a_queued_record_and_the_run_goes_on(wire: Wire) -> None:
@@ -71,6 +72,7 @@ BAD_STARTS: list[tuple[dict[str, Any], str, int]] = [
     ({"message": "x", "file_ids": ["upload_unknown"]}, "upload_not_found", 404),
     ({"message": "x", "file_ids": ["upload_x"] * 11}, "too_many_attachments", 400),
     ({"message": "x", "file_ids": "upload_x"}, "invalid_json", 400),
+    ({"message": "x", "file_ids": ["x"]}, "invalid_json", 400),
 ]
 
 
@@ -94,6 +96,7 @@ def test_a_wrong_field_is_named_by_its_code(wire: Wire, body: dict[str, Any], ex
         b'{"message": "x", "n": 1e999}',
         b'{"message": "x", "n": ' + b"[" * 101 + b"]" * 101 + b"}",
         b"[" * 100_000,
+        '{"message": "x"}'.encode("utf-16"),
     ],
 )
 def test_a_body_that_is_no_object_is_invalid_json(wire: Wire, body: bytes) -> None:
@@ -283,3 +286,13 @@ def test_a_pattern_that_never_ends_stops_nobody_else() -> None:
         assert (fine.status, fine.structured_output) == ("completed", {"a": "aaa"})
         failed = client.runs.wait(run.run_id)
         assert (failed.status, failed.last_error) == ("failed", "output_schema_mismatch")
+
+
+def test_a_run_whose_answer_takes_long_to_check_can_be_cancelled(wire: Wire) -> None:
+    schemas = {f"A{n}": {"allOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(30)}
+    schema = {"type": "object", "$defs": {**schemas, "A30": {"type": "object"}}, "allOf": [{"$ref": "#/$defs/A0"}]}
+    run = wire.start("say thinking\nanswer {}", output_config=schema)
+    until(lambda: any(event["type"] == "text.delta" for event in wire.events(run["run_id"])))
+    wire("POST", f"/runs/{run['run_id']}/cancel")
+    ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda found: found["ended_at"], patience=8)
+    assert ended["status"] == "cancelled"

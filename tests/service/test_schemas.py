@@ -19,6 +19,10 @@ OBJECT: dict[str, Any] = {"type": "object"}
         OBJECT,
         {"type": "object", "properties": {"score": {"type": "integer", "maximum": 5}}, "required": ["score"]},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/word"}}, "$defs": {"word": {"type": "string"}}},
+        {"type": "object", "properties": {"$ref": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"const": {"$ref": "https://example.com"}}}},
+        {"type": "object", "properties": {"a": {"$ref": "#n"}}, "$defs": {"b": {"$anchor": "n", "type": "null"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/%24defs/b"}}, "$defs": {"b": {"type": "null"}}},
         {"type": "object", "$defs": {"a~b/c": {"type": "null"}}, "properties": {"x": {"$ref": "#/$defs/a~0b~1c"}}},
     ],
 )

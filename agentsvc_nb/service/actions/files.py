@@ -55,7 +55,7 @@ def staged_contents(tx: Tx, account: str, upload_ids: Iterable[str], now: int) -
     """The staged files with these ids. Raises `upload_not_found`."""
     found = []
     for upload_id in upload_ids:
-        record = files.staged(tx, upload_id, account, now) if ids.is_upload(upload_id) else None
+        record = files.staged(tx, upload_id, account, now)
         if record is None:
             raise Fail("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
         found.append(record)

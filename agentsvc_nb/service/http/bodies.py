@@ -11,6 +11,7 @@ from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.chats import check as check_where
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.rules import documents, schemas
+from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES
 
 Document = dict[str, Any]
@@ -78,8 +79,8 @@ async def output_config(document: Document) -> Document | None:
 def file_ids(document: Document, files: int) -> list[str]:
     """The staged files to attach, beside `files` sent along."""
     value = document.get("file_ids", [])
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise Fail("invalid_json", "`file_ids` must be a list of upload ids.")
+    if not isinstance(value, list) or not all(ids.is_upload(item) for item in value):
+        raise Fail("invalid_json", "`file_ids` must be a list of `upload_...` ids.")
     if len(value) + files > ATTACHMENTS_MAX:
         raise Fail("too_many_attachments")
     return value

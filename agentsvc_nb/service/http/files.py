@@ -83,7 +83,7 @@ async def download(call: Call) -> Response:
 async def rename(call: Call) -> Response:
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
     name = (await bodies.read_object(call.request)).get("name")
-    if not isinstance(name, str) or len(name) > 200:
-        raise Fail("invalid_json", "`name` must be a text of at most 200 characters; an empty one takes the name back.")
+    if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
+        raise Fail("invalid_json", "`name` must be a line of at most 200 characters; an empty one takes the name back.")
     record = await call.write(lambda tx: actions.rename(tx, account, chat, path, name.strip() or None))
     return answer(record.public())

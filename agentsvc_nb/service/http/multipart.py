@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
@@ -17,6 +17,10 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, REQUEST_SLA
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
+
+
+PAYLOAD: Final = "payload"
+BOUNDARY_BYTES: Final = 200  # RFC 2046 allows 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,8 @@ async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> Form:
 async def _feed(request: Request, reader: _Reader, rules: Rules) -> None:
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
-    if not boundary:
-        raise Fail("invalid_multipart", "The Content-Type has no boundary.")
+    if not boundary or len(boundary) > BOUNDARY_BYTES:
+        raise Fail("invalid_multipart", "The Content-Type has no boundary, or one that is too long.")
     received = 0
     try:
         parser = MultipartParser(boundary, reader.callbacks())
@@ -86,7 +90,7 @@ async def _feed(request: Request, reader: _Reader, rules: Rules) -> None:
                 raise Fail(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
             parser.write(chunk)
         parser.finalize()
-    except MultipartParseError as error:
+    except FormParserError as error:
         raise Fail("invalid_multipart", f"The multipart body cannot be read: {error}") from None
 
 
@@ -144,7 +148,7 @@ class _Reader:
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
-        if b"filename" not in options:
+        if b"filename" not in options or self._name == PAYLOAD:  # a browser names a Blob's file `blob`
             return
         if len(self.form.files) >= ATTACHMENTS_MAX:
             raise Fail(self._rules.too_many)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
+
+_RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 
 
 def text(call: Call, name: str) -> str:
@@ -54,23 +58,36 @@ def last_event_id(call: Call) -> int | None:
     return int(value)
 
 
+def accepts(call: Call, media_type: str) -> bool:
+    offered = call.request.headers.get("accept", "").lower().split(",")
+    return any(one.partition(";")[0].strip() == media_type for one in offered)
+
+
 def check_range(call: Call, size: int) -> None:
-    """`Range` names bytes that a file of `size` bytes has. Raises `range_not_satisfiable`."""
+    """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`; one that can't be read is
+    dropped, as RFC 9110 §14.2 has it."""
     value = call.request.headers.get("range")
     if value is None:
         return
-    unit, _, wanted = value.partition("=")
-    if unit.strip().lower() != "bytes" or not all(_has_range(part.strip(), size) for part in wanted.split(",")):
+    ranges = [_RANGE.fullmatch(part) for part in value.partition("=")[2].split(",")]
+    readable = all(found and _is_forward(found) for found in ranges)
+    if not value.lower().startswith("bytes=") or not readable:
+        headers = call.request.scope["headers"]
+        headers[:] = [header for header in headers if header[0] != b"range"]
+    elif not all(_is_met(found, size) for found in ranges if found):
         raise Fail("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
 
 
-def _has_range(part: str, size: int) -> bool:
-    first, dash, last = part.partition("-")
-    if not dash or not all(end == "" or _is_integer(end) for end in (first, last)):
-        return False
-    if first == "":
-        return last != "" and int(last) > 0 and size > 0
-    return int(first) < size and (last == "" or int(first) <= int(last))
+def _is_forward(found: re.Match[str]) -> bool:
+    first, last = found["first"], found["last"]
+    return not (first and last) or int(first) <= int(last)
+
+
+def _is_met(found: re.Match[str], size: int) -> bool:
+    first, last = found["first"], found["last"]
+    if not first:
+        return int(last) > 0 and size > 0
+    return int(first) < size
 
 
 def _is_integer(value: str) -> bool:

@@ -11,7 +11,7 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters, sse
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.http.multipart import Form, Rules, check_length, is_multipart, read_form
+from agentsvc_nb.service.http.multipart import PAYLOAD, Form, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
@@ -26,7 +26,7 @@ async def start(call: Call) -> Response:
     try:
         if is_multipart(call.request):
             form = await read_form(call.request, call.backend.blobs, rules)
-            document = bodies.parse_object(form.fields.get("payload", b""))
+            document = bodies.parse_object(form.fields.get(PAYLOAD, b""))
         else:
             check_length(call.request, rules)
             document = await bodies.read_object(call.request)
@@ -57,7 +57,7 @@ async def cancel(call: Call) -> Response:
 async def events(call: Call) -> Response:
     record = _record(call)
     after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
-    if "text/event-stream" in call.request.headers.get("accept", "").lower():
+    if parameters.accepts(call, "text/event-stream"):
         cursor = parameters.last_event_id(call)
         return sse.stream(call.backend.storage, record.run_id, after if cursor is None else cursor)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)

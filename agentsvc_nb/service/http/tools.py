@@ -12,6 +12,7 @@ from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.rules import inputs
 from agentsvc_nb.service.work.tools.catalog import describe as describe_tool
 from agentsvc_nb.wire.tools import ToolList
 
@@ -58,7 +59,9 @@ async def cancel(call: Call) -> Response:
 
 
 def _tool(call: Call, name: object) -> Tool:
-    tool = call.backend.tools.get(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        raise Fail("unsupported_tool_request", "`tool` must be the name of a tool.")
+    tool = call.backend.tools.get(name)
     if tool is None:
         raise Fail("tool_not_found", f"There is no tool {name!r}.")
     return tool
@@ -71,7 +74,6 @@ def _input(tool: Tool, given: object) -> bodies.Document:
     try:
         tool.Input.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise Fail("invalid_tool_input", f"{field}: {first['msg']}", field=field) from None
+        field, fault = inputs.fault(error)
+        raise Fail("invalid_tool_input", fault, field=field) from None
     return given

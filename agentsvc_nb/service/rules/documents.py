@@ -20,6 +20,8 @@ def read(text: str | bytes) -> Any:
     {'a': [1, None]}
     """
     try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")  # else Python would read UTF-16, too
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote
 
 from agentsvc_nb.service.rules import documents
 from agentsvc_nb.wire.limits import OUTPUT_CONFIG_BYTES
 
 Schema = dict[str, Any]
+
+_SCHEMA: Final = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties", "contentSchema"),
+)
+_SCHEMAS_BY_NAME: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_SCHEMA_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 
 
 def fault(config: object) -> str | None:
@@ -47,15 +55,9 @@ def misfit(text: str, config: Schema) -> str | None:
     return None if fault is None else f"{fault.json_path}: {fault.message[:200]}"
 
 
-def patterns(config: Schema) -> list[str]:
-    """The regular expressions that an answer would be tried against."""
-    found: list[str] = []
-    for schema in _subschemas(config):
-        if isinstance(pattern := schema.get("pattern"), str):
-            found.append(pattern)
-        if isinstance(properties := schema.get("patternProperties"), dict):
-            found += properties
-    return found
+def is_quick(config: Schema) -> bool:
+    """Whether trying an answer takes no longer than reading it: no regular expressions, no references that fan out."""
+    return not any(schema.keys() & {"pattern", "patternProperties", "$ref"} for schema in _subschemas(config))
 
 
 def as_object(text: str | None) -> Schema | None:
@@ -91,17 +93,24 @@ def _subschemas(schema: Schema) -> Iterator[Schema]:
         pending.extend(_children(found))
 
 
-def _children(schema: Any) -> list[Schema]:
-    values = list(schema.values()) if isinstance(schema, dict) else list(schema)
-    nested = [child for value in values if isinstance(value, list) for child in _children(value)]
-    return [value for value in values if isinstance(value, dict)] + nested
+def _children(schema: Schema) -> list[Schema]:
+    """The schemas directly within one; what stands in `const`, `enum` or a property's name is none."""
+    found: list[Any] = [schema.get(name) for name in _SCHEMA]
+    for name in _SCHEMAS_BY_NAME:
+        found += value.values() if isinstance(value := schema.get(name), dict) else ()
+    for name in _SCHEMA_LISTS:
+        found += value if isinstance(value := schema.get(name), list) else ()
+    return [child for child in found if isinstance(child, dict)]
 
 
 def _resolve(root: Schema, reference: object) -> Schema | None:
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    pointer = unquote(reference[1:])
+    if pointer and not pointer.startswith("/"):
+        return next((schema for schema in _subschemas(root) if schema.get("$anchor") == pointer), None)
     found: Any = root
-    for part in reference.lstrip("#/").split("/") if reference.strip("#/") else ():
+    for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(found, list) and name.isdigit() and int(name) < len(found):
             found = found[int(name)]

@@ -1,7 +1,8 @@
 """Whether an answer fits its schema, in bounded time.
 
 A `pattern` of the caller's can take Python's `re` for ever, and `re` holds the interpreter while it looks: the whole
-service would stand still, and again after each restart. Such a schema is tried in a process that can be ended.
+service would stand still, and again after each restart. References that fan out take as long. Such a schema is tried in
+a process that can be ended; a few at a time.
 """
 
 from __future__ import annotations
@@ -13,23 +14,30 @@ from typing import Any, Final
 
 from agentsvc_nb.service.rules import schemas
 
-PATTERN_SECONDS: Final = 10.0
+TRIAL_SECONDS: Final = 10.0
+TRIALS_MAX: Final = 2
+_trials = asyncio.Semaphore(TRIALS_MAX)
 
 
 async def misfit(text: str, config: dict[str, Any]) -> str | None:
-    """Why the answer does not fit; None when it does (`rules.schemas.misfit`)."""
-    if not schemas.patterns(config):
+    """Why the answer does not fit; None when it does (`rules.schemas.misfit`). Cancelling it ends the trial."""
+    if schemas.is_quick(config):
         return await asyncio.to_thread(schemas.misfit, text, config)
+    async with _trials:
+        return await _tried(json.dumps([text, config]).encode())
+
+
+async def _tried(given: bytes) -> str | None:
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", __name__),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(PATTERN_SECONDS):
-            found, _ = await child.communicate(json.dumps([text, config]).encode())
+        async with asyncio.timeout(TRIAL_SECONDS):
+            found, _ = await child.communicate(given)
     except TimeoutError:
-        return f"A pattern of the schema could not be tried within {PATTERN_SECONDS:g} s."
+        return f"The answer could not be tried against the schema within {TRIAL_SECONDS:g} s."
     finally:
         if child.returncode is None:
             child.kill()

@@ -14,6 +14,7 @@ from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.rules import inputs
 from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.tasks import WorkspaceTask
@@ -75,7 +76,7 @@ class JobRunner:
         except AgentFailure as failure:
             return _failed(failure.code, failure.message)
         except ValidationError as error:
-            return _failed("invalid_tool_input", str(error))
+            return _failed("invalid_tool_input", inputs.fault(error)[1])
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")

@@ -74,7 +74,7 @@ class RunRunner:
     async def _ending(self, run: RunRecord, turn: RunTurn) -> Ending | None:
         """Drive the agent; None when the service is stopping and the run is left for recovery."""
         try:
-            answer = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
+            answer, misfit = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
             await turn.log.flush()
         except asyncio.CancelledError:
             if self.crew.stopping:
@@ -92,13 +92,18 @@ class RunRunner:
         except Exception:
             log.exception("run %s failed", run.run_id)
             return await _failed(turn, "agent_error", "The agent failed unexpectedly; see the service's log.")
-        return await _completed(run, turn, answer)
+        if misfit:
+            return await _failed(turn, "output_schema_mismatch", misfit, output=answer)
+        return turn.ending("completed", output=answer, structured_output=schemas.as_object(answer))
 
-    async def _drive(self, run: RunRecord, turn: RunTurn) -> str:
+    async def _drive(self, run: RunRecord, turn: RunTurn) -> tuple[str, str | None]:
+        """The final text, and why it does not fit the schema that was asked for."""
         if run.output_config is not None and run.model == "offline":
             raise AgentFailure("model_required", "Structured output needs a language model; set AGENTSVC_MODEL.")
         answer = await self._agent.run(turn)
-        return turn.said.removesuffix("\n") if answer is None else answer
+        if answer is None:
+            answer = turn.said.removesuffix("\n")
+        return answer, await answer_check.misfit(answer, run.output_config) if run.output_config else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
         storage, now = self._storage, self._storage.clock.now()
@@ -113,13 +118,6 @@ class RunRunner:
     def _asked_to_stop(self, run: RunRecord) -> bool:
         found = self._storage.db.read(lambda tx: runs.get(tx, run.run_id))
         return found is None or found.status != "running"
-
-
-async def _completed(run: RunRecord, turn: RunTurn, answer: str) -> Ending:
-    misfit = await answer_check.misfit(answer, run.output_config) if run.output_config else None
-    if misfit:
-        return await _failed(turn, "output_schema_mismatch", misfit, output=answer)
-    return turn.ending("completed", output=answer, structured_output=schemas.as_object(answer))
 
 
 async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:

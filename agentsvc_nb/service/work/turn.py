@@ -17,6 +17,7 @@ from agentsvc_nb.service.records import files, jobs, runs
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.rules import inputs
 from agentsvc_nb.service.rules.prices import cost_microcents
 from agentsvc_nb.service.work.event_log import EventLog, LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
@@ -138,7 +139,7 @@ class RunTurn:
         try:
             checked = tool.Input.model_validate(given)
         except ValidationError as error:
-            return _failed("invalid_tool_input", str(error))
+            return _failed("invalid_tool_input", inputs.fault(error)[1])
         if tool.asynchronous:
             return await self._submit_and_follow(tool, given)
         author = Author("output", run_id=self._run.run_id)
