@@ -77,8 +77,8 @@ Commands = argparse._SubParsersAction  # the only name that argparse has for wha
 def _add_service(commands: Commands[argparse.ArgumentParser], folder: argparse.ArgumentParser) -> None:
     serve = commands.add_parser("serve", parents=[folder], help="run the service here until Ctrl-C")
     serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=_port, default=8787, help="default 8787; 0 is any free one")
-    serve.add_argument("--model", help="offline, scripted, gguf:PATH or PROVIDER:NAME (AGENTSVC_MODEL)")
+    serve.add_argument("--port", type=_serve_port, default=8787, help="default 8787; 0 is any free one")
+    serve.add_argument("--model", type=_model, metavar="NAME", help="offline or scripted (AGENTSVC_MODEL)")
     serve.add_argument("--ready-file", type=_new_file, metavar="FILE", help="written once requests are answered")
     serve.add_argument("--idle-stop", type=_seconds, metavar="SECONDS", help="end after so long without work")
     serve.set_defaults(run=_serve)
@@ -89,7 +89,7 @@ def _add_service(commands: Commands[argparse.ArgumentParser], folder: argparse.A
     ):
         command = commands.add_parser(name, parents=[folder], help=what)
         command.set_defaults(run=run)
-    command.add_argument("--model", help="the model to restart with (AGENTSVC_MODEL)")
+    command.add_argument("--model", type=_model, metavar="NAME", help="offline or scripted (AGENTSVC_MODEL)")
 
 
 def _add_keys(commands: Commands[argparse.ArgumentParser], folder: argparse.ArgumentParser) -> None:
@@ -106,7 +106,7 @@ def _add_keys(commands: Commands[argparse.ArgumentParser], folder: argparse.Argu
 def _add_notebook(commands: Commands[argparse.ArgumentParser], folder: argparse.ArgumentParser) -> None:
     lab = commands.add_parser("lab", parents=[folder], help="open the notebooks in JupyterLab")
     lab.add_argument("--no-browser", action="store_true")
-    lab.add_argument("--port", type=_count, default=0, help="of JupyterLab; default: any free one")
+    lab.add_argument("--port", type=_port, default=0, help="of JupyterLab; default 0: any free one")
     lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed on to JupyterLab")
     lab.set_defaults(run=_lab)
 
@@ -139,39 +139,31 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _status(given: argparse.Namespace) -> int:
-    from agentsvc_nb import embedded
+    from agentsvc_nb.cli_service import status
 
-    ready = embedded.status(given.data)
-    if ready is None:
-        print("No service is running.")
-        return EXIT_ERROR
-    print(f"agentsvc {ready.version} at {ready.base_url} (process {ready.pid})")
-    return 0
+    return status(given.data)
 
 
 def _stop(given: argparse.Namespace) -> int:
-    from agentsvc_nb import embedded
+    from agentsvc_nb.cli_service import stop
 
-    print("Stopped." if embedded.stop(given.data) else "No service was running.")
-    return 0
+    return stop(given.data)
 
 
 def _restart(given: argparse.Namespace) -> int:
-    from agentsvc_nb import embedded
+    from agentsvc_nb.cli_service import restart
 
-    embedded.stop(given.data)
-    print(f"agentsvc {__version__} at {embedded.find_or_start(given.data, model=given.model).base_url}")
-    return 0
+    return restart(given.data, given.model)
 
 
 def _create_key(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.keyring import create_key
-    from agentsvc_nb.service.settings import Settings, SettingsError
+    from agentsvc_nb.service.settings import SettingsError, data_folder
 
     if given.member and (given.scope or given.budget_cents is not None):
         raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
-    folder = DataFolder(Settings.from_env(os.environ, data=given.data).data)
+    folder = DataFolder(data_folder(os.environ, given.data))
     secret = create_key(
         folder, name=given.name, scopes=tuple(given.scope), budget_cents=given.budget_cents, member=given.member
     )
@@ -201,11 +193,23 @@ def _attach(given: argparse.Namespace) -> int:
     return attach(given.run_id, data=given.data)
 
 
-def _port(text: str) -> int:
+def _model(text: str) -> str:
+    from agentsvc_nb.service.settings import MODEL_ADVICE, MODELS
+
+    if text not in MODELS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}")
+    return text
+
+
+def _serve_port(text: str) -> int:
     if text == "last":  # for the embedded starter, and so not in the help
         from agentsvc_nb.service.serve import LAST_PORT
 
         return LAST_PORT
+    return _port(text)
+
+
+def _port(text: str) -> int:
     if not (text.isdigit() and int(text) <= 65_535):
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to 65535")
     return int(text)

@@ -20,12 +20,18 @@ URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 INTERRUPTED: Final = 130
 
 
+class FileRefused(OSError):
+    """A file can't be sent; the message says which and why."""
+
+
 def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: Sequence[Path] = ()) -> int:
     """Start a run and print its text as it comes; Ctrl-C cancels the run.
 
-    The exit code: 0 when it completed, 130 when it was interrupted, else 1. Raises `StefanBrainError` when it was
-    refused, and what `find_or_start` raises.
+    The exit code: 0 when it completed, 130 when it was interrupted, else 1. Raises `FileRefused`, `StefanBrainError`
+    when it was refused, and what `find_or_start` raises.
     """
+    for file in files:
+        _check(file)
     with _service(data) as client, client.runs.start_and_stream(text, chat=chat, files=files) as stream:
         try:
             return _follow(stream)
@@ -42,6 +48,15 @@ def attach(run_id: str, *, data: Path | None = None) -> int:
         except KeyboardInterrupt:
             _say(f"\nThe run goes on: agentsvc runs attach {run_id}")
             return INTERRUPTED
+
+
+def _check(file: Path) -> None:
+    if file.is_dir():
+        raise FileRefused(f"{file} is a folder; nothing was sent. Name its files, each with --file.")
+    if not os.path.exists(file):
+        raise FileRefused(f"There is no file {file}; nothing was sent. Check the path.")
+    if not os.access(file, os.R_OK):  # not opened: what a pipe such as <(date) holds can be read only once
+        raise FileRefused(f"{file} can't be read; nothing was sent. Check its permissions.")
 
 
 def _service(data: Path | None) -> AbstractContextManager[AgentService]:

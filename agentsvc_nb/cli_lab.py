@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -25,30 +26,34 @@ END_SECONDS: Final = 15.0
 
 
 class LabError(embedded.EmbeddedError):
-    """JupyterLab can't be started; the message says what to install."""
+    """JupyterLab can't be started or failed; the message says what to do."""
 
 
 def lab(data: Path | None, *, port: int = 0, browser: bool = True, extra: Sequence[str] = ()) -> int:
     """Copy the notebooks here, find or start the service, and run JupyterLab until Ctrl-C; the service goes on.
 
     `port` is JupyterLab's, 0 for any free one; `extra` are further arguments for it.
-    Raises `LabError`, and what `embedded.find_or_start` raises. Returns JupyterLab's exit code.
+    Raises `LabError`, `SettingsError`, and what `embedded.find_or_start` raises.
     """
+    settings = Settings.from_env(os.environ, data=data)
     if importlib.util.find_spec("jupyterlab") is None:
         raise LabError("JupyterLab is not installed: pip install 'agentsvc-nb[lab]'")
+    port, token = _usable_port(port), secrets.token_urlsafe(24)
     folder = Path(FOLDER).absolute()
     copy_notebooks(notebooks(), folder)
-    port, token = port or _free_port(), secrets.token_urlsafe(24)
     page = f"/lab/tree/{FIRST}" if (folder / FIRST).exists() else "/lab"
     print(f"JupyterLab: http://127.0.0.1:{port}{page}?token={token}", flush=True)
 
-    settings = Settings.from_env(os.environ, data=data)
     service = embedded.find_or_start(settings.data)
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
     command = _command(folder, port, page, browser=browser and _has_display(os.environ))
     # The token in the environment, not among the arguments, which every user of the machine can list.
     env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(settings.data)}
-    return _run([*command, *extra], env)
+    code = _run([*command, *extra], env)
+    print(f"The service goes on; to end it: agentsvc stop --data {shlex.quote(str(settings.data))}", flush=True)
+    if code != 0:
+        raise LabError(f"JupyterLab ended with an error (exit {code}); what it said stands above.")
+    return 0
 
 
 def notebooks() -> Path:
@@ -122,9 +127,16 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _free_port() -> int:
+def _usable_port(wanted: int) -> int:
+    """`wanted`, or any free port for 0. Raises `LabError` for one that can't be had."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        if os.name == "posix":  # as JupyterLab does: a port that was just left is free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError as error:
+            ways = "give another with --port, or leave it out for a free one"
+            raise LabError(f"JupyterLab can't use port {wanted} ({error.strerror}): {ways}.") from None
         port: int = probe.getsockname()[1]
     return port
 

@@ -7,6 +7,7 @@ not get the lock ends with 75. So whoever wants a service looks, starts one, and
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import logging
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.settings import Settings, data_folder
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -127,7 +128,7 @@ class Local:
 
 def status(data: str | Path | None = None) -> Ready | None:
     """What the service of the folder says of itself; None when none answers."""
-    return _running(_folder(data))
+    return _running(DataFolder(data_folder(os.environ, data)))
 
 
 def stop(data: str | Path | None = None) -> bool:
@@ -135,19 +136,33 @@ def stop(data: str | Path | None = None) -> bool:
 
     Raises `EmbeddedError` when it does not end.
     """
-    folder = _folder(data)
-    ready = _running(folder)
-    if ready is None:
-        if _is_held(folder):
-            raise EmbeddedError(f"A server holds {folder.path} but does not answer: end its process yourself.")
+    folder = DataFolder(data_folder(os.environ, data))
+    if not is_held(folder):
         return False
-    os.kill(ready.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while _is_held(folder):
+    seen, told = Ready.read(folder.ready), False
+    while is_held(folder) and not _succeeded(folder, seen):
         if time.monotonic() > deadline:
-            raise EmbeddedError(f"The service (process {ready.pid}) was told to end and did not: end the process.")
+            raise EmbeddedError(_endless(folder, seen, told))
+        if not told and (ready := _running(folder)):  # one that does not answer is starting, or ending already
+            seen, told = ready, True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(ready.pid, signal.SIGTERM)
         time.sleep(POLL_SECONDS)
     return True
+
+
+def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
+    """Has another service taken the folder since? It was started by somebody who wants it."""
+    ready = Ready.read(folder.ready)
+    return seen is not None and ready is not None and ready.instance != seen.instance
+
+
+def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
+    process = f"process {seen.pid}" if seen else "its process"
+    if told:
+        return f"The service in {folder.path} was told to end and did not: end {process} yourself."
+    return f"A server holds {folder.path} but does not answer: end {process} yourself."
 
 
 def _start(folder: DataFolder, settings: Settings, timeout: float) -> Ready:
@@ -212,11 +227,8 @@ def _notice(ready: Ready, settings: Settings) -> str | None:
     return None
 
 
-def _folder(data: str | Path | None) -> DataFolder:
-    return DataFolder(Settings.from_env(os.environ, data=data).data)
-
-
-def _is_held(folder: DataFolder) -> bool:
+def is_held(folder: DataFolder) -> bool:
+    """Does a server hold the folder, be it starting, answering or ending?"""
     if not folder.lock.exists():
         return False
     try:

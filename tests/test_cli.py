@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -12,11 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from agentsvc_nb import __version__, cli_lab, embedded
 from agentsvc_nb.cli import main
-from agentsvc_nb.cli_ask import Spoken
+from agentsvc_nb.cli_ask import FileRefused, Spoken, ask
 from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
@@ -40,7 +44,14 @@ def test_version() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["serve", "--port", "70000"], ["serve", "--idle-stop", "0"], ["serve", "--ready-file", "/no/such/folder/ready"]],
+    [
+        ["serve", "--port", "70000"],
+        ["serve", "--idle-stop", "0"],
+        ["serve", "--ready-file", "/no/such/folder/ready"],
+        ["lab", "--port", "99999"],
+        ["lab", "--port", "-1"],
+        ["lab", "--port", "last"],
+    ],
 )
 def test_bad_flag_is_refused(arguments: Sequence[str]) -> None:
     """A flag that can't be used is exit 2 before anything starts."""
@@ -122,6 +133,24 @@ def test_attach_shows_a_run_from_its_start(service: RunningService, client: Agen
     assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
 
 
+def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file, a folder, one that may not be read: said before any service is started or asked."""
+    data, secret = tmp_path / "data", tmp_path / "secret.txt"
+    secret.write_text("x")
+    monkeypatch.setattr("os.access", lambda path, mode: path != secret)  # root may read whatever its mode says
+    for file, message in (
+        (tmp_path / "nope.csv", "There is no file {}; nothing was sent"),
+        (secret / "below", "There is no file {}; nothing was sent"),
+        (tmp_path, "{} is a folder; nothing was sent"),
+        (secret, "{} can't be read; nothing was sent"),
+    ):
+        with pytest.raises(FileRefused, match=re.escape(message.format(file))):
+            ask("hello", data=data, files=[file])
+    assert not data.exists()
+    done = agentsvc("ask", "hello", "--file", "nope.csv", "--data", data)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+
+
 def test_key_without_address_is_not_sent_anywhere() -> None:
     """A key alone does not say whose it is: the error names both choices (contract §8)."""
     done = agentsvc("ask", "hello", SERVICE_API_KEY="svc_sk_secret")
@@ -163,10 +192,15 @@ def test_another_answer_than_was_said_is_printed() -> None:
 def test_status_stop_and_restart(tmp_path: Path) -> None:
     """The three commands tell what runs, end it, and start it with other settings."""
     data = tmp_path / "data"
-    assert agentsvc("status", "--data", data).returncode == 1
+    nothing = agentsvc("status", "--data", data)
+    assert (nothing.returncode, nothing.stdout) == (1, f"No service is running in {data}.\n")
     try:
         first = embedded.find_or_start(data)
-        assert first.base_url in agentsvc("status", "--data", data).stdout
+        ready = embedded.status(data)
+        assert ready is not None
+        shown = agentsvc("status", "--data", data).stdout
+        for what in (first.base_url, data, data / "serve.log", "offline", __version__, f"process {ready.pid}", "since"):
+            assert str(what) in shown
         other = embedded.find_or_start(data, model="scripted")
         assert other.instance == first.instance
         assert other.notice is not None
@@ -175,7 +209,46 @@ def test_status_stop_and_restart(tmp_path: Path) -> None:
         assert embedded.find_or_start(data, model="scripted").notice is None
     finally:
         assert agentsvc("stop", "--data", data).stdout == "Stopped.\n"
-    assert agentsvc("stop", "--data", data).stdout == "No service was running.\n"
+    assert agentsvc("stop", "--data", data).stdout == f"No service was running in {data}.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "blamed"),
+    [
+        (["--model", "gpt-4"], {}, "--model: 'gpt-4'"),
+        (["--model", "openai-chat:gpt-5"], {}, "--model: 'openai-chat:gpt-5'"),
+        ([], {"AGENTSVC_MODEL": "typo"}, "AGENTSVC_MODEL is 'typo'"),
+        ([], {"AGENTSVC_RUN_CAPACITY": "many"}, "AGENTSVC_RUN_CAPACITY is 'many'"),
+    ],
+)
+def test_restart_that_cannot_start_stops_nothing(
+    service: RunningService, arguments: list[str], env: dict[str, str], blamed: str
+) -> None:
+    """Settings are read before the running service is ended, and what was typed is what is named."""
+    before = embedded.status(service.data)
+    done = agentsvc("restart", "--data", service.data, *arguments, **env)
+    assert done.returncode == 2
+    assert blamed in done.stderr
+    assert "offline" in done.stderr or "RUN_CAPACITY" in done.stderr
+    assert before is not None
+    assert embedded.status(service.data) == before
+
+
+def test_service_that_is_held_and_silent_is_told_by_status_and_awaited_by_stop(tmp_path: Path) -> None:
+    """While a service ends it does not answer: `status` says so, a second `stop` says that it waits, and waits."""
+    folder = DataFolder(tmp_path)
+    with FileLock(folder.lock):
+        silent = agentsvc("status", "--data", tmp_path)
+        stopping = subprocess.Popen(
+            command("stop", "--data", tmp_path), env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert stopping.stderr is not None
+        assert "Waiting" in stopping.stderr.readline()
+        assert stopping.poll() is None
+    assert stopping.communicate(timeout=PATIENCE_SECONDS) == ("Stopped.\n", "")
+    assert silent.returncode == 1
+    assert "does not answer" in silent.stdout
+    assert str(folder.path) in silent.stdout
 
 
 def test_notebooks_are_never_overwritten(tmp_path: Path) -> None:
@@ -205,6 +278,38 @@ def test_without_jupyterlab_lab_says_what_to_install(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_lab_refuses_a_taken_port_before_anything_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """No address that would not work, no notebooks, no service."""
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["lab", "--port", str(port), "--data", str(tmp_path / "data")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"port {port}" in said.err
+    assert "--port" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lab_says_when_jupyterlab_fails(tmp_path: Path) -> None:
+    """JupyterLab that ends with an error is an error of ours, with a sentence; the service goes on."""
+    data = tmp_path / "data"
+    done = subprocess.run(
+        command("lab", "--no-browser", "--data", data, "--", "--ServerApp.port=no"),
+        cwd=tmp_path,
+        env=ENV | {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "IPYTHONDIR": str(tmp_path / "ipython")},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert embedded.stop(data), "the service was still there"
+    assert done.returncode == 1
+    assert "JupyterLab ended with an error" in done.stderr
+    assert f"agentsvc stop --data {data}" in done.stdout
+
+
 def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> None:
     """The address comes first and is right; Ctrl-C ends JupyterLab and not the service."""
     data = tmp_path / "data"
@@ -227,6 +332,9 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
         finally:
             lab.send_signal(signal.SIGINT)
             assert lab.wait(PATIENCE_SECONDS) == 0
+        last = lab.stdout.readlines()[-1]
+    assert "The service goes on" in last
+    assert f"agentsvc stop --data {data}" in last
     assert not answers(f"{origin}/api/contents", token)
     assert (tmp_path / cli_lab.FOLDER).is_dir()
     assert embedded.stop(data), "the service was still there"

@@ -170,13 +170,49 @@ def test_stop_ends_it_and_removes_its_record(data: Path) -> None:
     find_or_start(data)
 
 
-def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path) -> None:
+def test_stop_ends_one_service_and_not_its_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another's start may take the folder the moment it is free: that service is kept, and `stop` is done."""
+    folder = DataFolder(data)
+    stale(data, 9)
+    told: list[int] = []
+
+    def succeed(pid: int, _: int) -> None:
+        told.append(pid)
+        write_private(folder.ready, Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "").to_json())
+
+    monkeypatch.setattr(embedded, "_answers", lambda ready: True)
+    monkeypatch.setattr("os.kill", succeed)
+    with FileLock(folder.lock):
+        assert embedded.stop(data) is True
+    assert told == [2**22 + 1]
+
+
+def test_second_stop_does_not_end_the_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It found the service ending already, and then another in its place: it ends neither."""
+    folder = DataFolder(data)
+    stale(data, 9)
+    told: list[int] = []
+
+    def succeed(ready: Ready) -> bool:
+        successor = Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "")
+        write_private(folder.ready, successor.to_json())
+        return ready.instance == successor.instance
+
+    monkeypatch.setattr(embedded, "_answers", succeed)
+    monkeypatch.setattr("os.kill", lambda pid, _: told.append(pid))
+    with FileLock(folder.lock):
+        assert embedded.stop(data) is True
+    assert told == []
+
+
+def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A frozen server is not replaced: the lock is the truth. The error says who holds it, and `stop` does not lie."""
     folder = DataFolder(data)
     folder.make()
     with FileLock(folder.lock):
         with pytest.raises(EmbeddedError, match="not ready within"):
             find_or_start(data, timeout=0.5)
+        monkeypatch.setattr(embedded, "STOP_SECONDS", 0.2)
         with pytest.raises(EmbeddedError, match="does not answer"):
             embedded.stop(data)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
@@ -25,6 +26,7 @@ class Ready:
     version: str
     settings_hash: str
     sign_in_url: str = field(repr=False)  # it carries the sign-in token
+    model: str = ""  # empty in the record of a version that did not say
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)
@@ -34,8 +36,9 @@ class Ready:
         """The record at `path`; None when there is none, or none that can be read."""
         try:
             record = json.loads(path.read_bytes())
-            ready = cls(**{each.name: record[each.name] for each in fields(cls)})
-        except (OSError, ValueError, KeyError, TypeError):
+            known = {each.name: record[each.name] for each in fields(cls) if each.name != "model"}
+            ready = cls(**known, model=str(record.get("model", "")))
+        except (AttributeError, OSError, ValueError, KeyError, TypeError):
             return None
         return ready if isinstance(ready.base_url, str) and isinstance(ready.pid, int) else None
 
@@ -93,9 +96,15 @@ class DataFolder:
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
         except Timeout:
-            raise FolderHeld(f"Another server holds {self.path}: `agentsvc status` shows it.") from None
+            raise FolderHeld(self._held()) from None
         with lock:
             yield
+
+    def _held(self) -> str:
+        ready = Ready.read(self.ready)
+        use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
+        end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
+        return f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
 
 
 def write_private(path: Path, text: str) -> None:

@@ -85,6 +85,7 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
         version=__version__,
         settings_hash=settings.settings_hash,
         sign_in_url=f"{base_url}/app/sign-in?token={token}",
+        model=settings.model,
     )
     try:
         app = create_app(settings, instance=ready.instance, origin=base_url)

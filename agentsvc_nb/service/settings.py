@@ -17,6 +17,9 @@ from typing import Any, Final
 from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
+MODELS: Final = ("offline", "scripted")
+"""The models that this version has an agent for: `work/agents` chooses among them."""
+MODEL_ADVICE: Final = f"{' or '.join(MODELS)} (models of providers and gguf files come with a later version)"
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
 """Variables of ours that the service has no use for: the notebook reads them."""
 
@@ -55,9 +58,11 @@ class Settings:
         """
         if strangers := overrides.keys() - _READERS.keys():
             raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
-        given = {name: env.get(variable(name)) or None for name in _READERS}
-        given |= {name: str(value) for name, value in overrides.items() if value is not None}
-        values = {name: _read(name, text) for name, text in given.items() if text is not None}
+        given = {name: str(value) for name, value in overrides.items() if value is not None}
+        values = {name: _read(name, text, source=name) for name, text in given.items()}
+        for name in _READERS.keys() - given.keys():
+            if text := env.get(variable(name)):
+                values[name] = _read(name, text, source=variable(name))
         return cls(**{"data": default_data(), **values})
 
     @property
@@ -70,6 +75,13 @@ class Settings:
 def variable(name: str) -> str:
     """The environment variable of a setting: `model` is `AGENTSVC_MODEL`."""
     return PREFIX + name.upper()
+
+
+def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
+    """Where the data lie, and nothing else read: to find or end a service, its next settings need not be right."""
+    given = data or env.get(variable("data"))
+    path: Path = _read("data", str(given), source="data") if given else default_data()
+    return path
 
 
 def default_data() -> Path:
@@ -94,11 +106,11 @@ def _unknown(name: str) -> str:
     return f"{name} is not a setting and is ignored" + (f": did you mean {variable(close[0])}?" if close else ".")
 
 
-def _read(name: str, text: str) -> Any:
+def _read(name: str, text: str, *, source: str) -> Any:
     try:
         return _READERS[name](text.strip())
     except ValueError as error:
-        raise SettingsError(f"{variable(name)} is {text!r}: give {error}.") from None
+        raise SettingsError(f"{source} is {text!r}: give {error}.") from None
 
 
 def _folder(text: str) -> Path:
@@ -106,13 +118,9 @@ def _folder(text: str) -> Path:
 
 
 def _model(text: str) -> str:
-    if text in ("offline", "scripted"):
-        return text
-    kind, _, name = text.partition(":")
-    if not (kind and name):
-        raise ValueError("offline, scripted, gguf:PATH or PROVIDER:NAME, such as openai-chat:gpt-5")
-    # The server may run in another working directory than the one who names the file.
-    return f"gguf:{_folder(name)}" if kind == "gguf" else text
+    if text not in MODELS:
+        raise ValueError(MODEL_ADVICE)
+    return text
 
 
 def _count(text: str) -> int:

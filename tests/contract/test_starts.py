@@ -279,7 +279,7 @@ def test_an_unexpected_failure_is_an_envelope() -> None:
 
 def test_a_pattern_that_never_ends_stops_nobody_else() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
-    with running_service() as hung, AgentService(hung.api_key, hung.base_url, timeout=5) as client:
+    with running_service() as hung, AgentService(hung.api_key, hung.base_url) as client:
         run = client.runs.start('answer {"a": "' + "a" * 40 + '!"}', output_config=schema)
         assert client.runs.start("say beside it", sync=True).output == "beside it"
         fine = client.runs.start('answer {"a": "aaa"}', output_config=schema, sync=True)

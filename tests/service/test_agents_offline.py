@@ -220,6 +220,158 @@ def test_tokens_are_counted_and_the_answer_streams(tmp_path: Path) -> None:
     assert turn.of("think")
 
 
+QUARTER = "Monat,Umsatz,Ausgaben\nJuli,100,50\nAugust,200,20\nSeptember,,5\nOktober,50,0\n"
+SHOP = "channel,revenue,spend,cost_per_click\nMail,100,50,2\nSocial,90,10,9\nRadio,80,0,4\nPress,,7,5\n"
+
+
+@pytest.mark.parametrize(
+    "mention", ["Umsätze Q3.csv", "daten/Umsätze Q3.csv", '"Umsätze Q3.csv"', "`umsätze q3.CSV`", "Umsätze Q3"]
+)
+def test_the_name_of_a_file_names_no_column(mention: str, tmp_path: Path) -> None:
+    said = ask(f"What is the total Ausgaben in {mention}?", tmp_path, {"daten/Umsätze Q3.csv": QUARTER}).said
+    assert "**Total Ausgaben: 75**" in said
+
+
+@pytest.mark.parametrize(
+    ("path", "question", "expected"),
+    [
+        ("top sums.csv", "Average spend in top sums.csv?", "**Average spend: 16.75**"),
+        ("mail.csv", "Total spend in mail.csv?", "**Total spend: 67**"),
+        ("revenue.csv", "Total spend in revenue?", "**Total spend: 67**"),
+        ("spend.csv", "Highest revenue per spend in spend.csv?", "**Highest revenue per spend: Social, 9**"),
+    ],
+)
+def test_nor_an_operation_or_a_value(path: str, question: str, expected: str, tmp_path: Path) -> None:
+    assert expected in ask(question, tmp_path, {path: SHOP}).said
+
+
+def test_a_file_that_is_named_is_the_one_that_is_computed_with(tmp_path: Path) -> None:
+    files = {"a.csv": SHOP, "b.csv": QUARTER, "brief.md": BRIEF}
+    assert "**Total" not in ask("What is the total spend in b.csv?", tmp_path, files).said
+    assert "Total spend" not in ask("What is the total spend in brief.md?", tmp_path, files).said
+    said = ask("What is the total spend in lost.csv?", tmp_path, files).said
+    assert "There is no file `lost.csv` in this chat." in said
+    assert "**Total" not in said
+
+
+@pytest.mark.parametrize(
+    ("question", "headline", "expression"),
+    [
+        ("Highest revenue per spend?", "Highest revenue per spend: Social, 9", "max(revenue / spend) over 2 rows of"),
+        ("Lowest revenue / spend?", "Lowest revenue per spend: Mail, 2", "min(revenue / spend) over 2 rows of"),
+        (
+            "What is the average ratio of spend to revenue?",
+            "Average spend per revenue: 0.2",
+            "mean(spend / revenue) over",
+        ),
+        ("Highest cost per click?", "Highest cost_per_click: Social, 9", "max(cost_per_click) over 4 rows of"),
+    ],
+)
+def test_one_column_per_another(question: str, headline: str, expression: str, tmp_path: Path) -> None:
+    said = ask(question, tmp_path, {"shop.csv": SHOP}).said
+    assert f"**{headline}" in said
+    assert expression in said
+
+
+def test_rows_without_a_quotient_are_counted(tmp_path: Path) -> None:
+    said = ask("Highest revenue per spend?", tmp_path, {"shop.csv": SHOP}).said
+    assert "Left out: 1 row without a number in revenue or spend, 1 row where spend is 0." in said
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is the total revenue and spend?", "names more than one column of `shop.csv`: revenue, spend"),
+        ("What is the total revenue by spend?", "names more than one column of `shop.csv`: revenue, spend"),
+        (
+            "What is the total visitors in shop.csv?",
+            "no column visitors in `shop.csv`; its columns are channel, revenue",
+        ),
+        ("Highest revenue per visitor?", "no column visitor in `shop.csv`; its columns are channel, revenue"),
+        ("What is the total spend by country?", "no column country in `shop.csv`; its columns are channel, revenue"),
+    ],
+)
+def test_a_question_that_is_not_clear_is_not_computed(question: str, sentence: str, tmp_path: Path) -> None:
+    said = ask(question, tmp_path, {"shop.csv": SHOP}).said
+    assert sentence in said
+    assert "over 4 rows" not in said
+
+
+def test_a_column_of_which_half_is_named_is_not_guessed(tmp_path: Path) -> None:
+    table = "year,revenue_north,revenue_south\nA,1,10\nB,2,20\n"
+    assert "revenue_north, revenue_south" in ask("Total revenue?", tmp_path, {"t.csv": table}).said
+    assert "**Total revenue_south: 30**" in ask("Total revenue south?", tmp_path, {"t.csv": table}).said
+
+
+def test_a_condition_is_no_measure_and_a_word_not_used_is_shown(tmp_path: Path) -> None:
+    said = ask("What is the total revenue of rows with spend over 9?", tmp_path, {"shop.csv": SHOP}).said
+    assert "**Total revenue: 190**" in said
+    said = ask("What is the total spend for the channel?", tmp_path, {"shop.csv": SHOP}).said
+    assert "not used: channel" in said
+    assert "not used" not in ask("What is the total spend?", tmp_path, {"shop.csv": SHOP}).said
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the total revenue in January?", "not used: January"),
+        ("What is the highest average revenue?", "not used: average"),
+        ("What is the lowest and highest revenue?", "not used: highest"),
+        ("What is the total revenue without Mail?", "I can't leave out rows (“without mail”)"),
+        ("Top 2 channels by revenue", "**Highest 2 of channel by total revenue: Mail, Social**"),
+    ],
+)
+def test_what_a_result_leaves_aside_is_said(question: str, expected: str, tmp_path: Path) -> None:
+    assert expected in ask(question, tmp_path, {"s.csv": SHOP + "Mail,10,1,1\n"}).said
+
+
+def test_rates_do_not_add_up(tmp_path: Path) -> None:
+    assert "do not add up" in ask("Total revenue per spend?", tmp_path, {"shop.csv": SHOP}).said
+
+
+def test_rows_without_a_number_are_counted(tmp_path: Path) -> None:
+    said = ask("Total Umsatz?", tmp_path, {"q.csv": QUARTER}).said
+    assert "over 3 rows of q.csv = 350" in said
+    assert "Left out: 1 row without a number in Umsatz." in said
+    assert "Left out" not in ask("Total Ausgaben?", tmp_path, {"q.csv": QUARTER}).said
+
+
+def test_a_sentence_of_the_named_file_beats_titles_and_rows(tmp_path: Path) -> None:
+    files = {
+        "notizen.txt": "Risiko laut Team\n\nWir starten im Juni.\n\nDas Risiko ist, dass der Lieferant ausfällt.\n",
+        "a.csv": "Risiko,Stufe\nRisiko A,hoch\nRisiko B,niedrig\n",
+    }
+    said = ask("Was ist das Risiko laut den Notizen?", tmp_path, files).said
+    first = next(line for line in said.splitlines() if line.startswith("> "))
+    assert first == "> Das Risiko ist, dass der Lieferant ausfällt."
+
+
+def test_words_are_shown_as_they_were_written(tmp_path: Path) -> None:
+    assert "nothing found for: Größe" in ask("Wie ist die Größe?", tmp_path).said
+
+
+@pytest.mark.parametrize("message", ["hello", "Hallo!", "Good morning", "What can you do?", "thanks", "?"])
+def test_a_greeting_is_answered_with_what_it_can_do(message: str, tmp_path: Path) -> None:
+    said = ask(message, tmp_path).said
+    assert "I can quote" in said
+    assert "nothing found" not in said
+    assert not quotes(said)
+
+
+def test_a_remark_that_finds_nothing_is_told_what_can_be_asked(tmp_path: Path) -> None:
+    said = ask("lovely weather", tmp_path).said
+    assert "nothing found for: lovely, weather" in said
+    assert "I can quote" in said
+    assert "I can quote" not in ask("Is there a zebra?", tmp_path).said
+
+
+def test_a_chat_without_files_names_all_three_ways(tmp_path: Path) -> None:
+    said = ask("hello", tmp_path, {}).said
+    assert "%files put" in said
+    assert "files=[" in said
+    assert "agentsvc ask --file" in said
+
+
 ODD = st.text(max_size=80) | st.sampled_from(
     [
         "?",

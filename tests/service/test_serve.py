@@ -72,7 +72,8 @@ def test_ready_file_says_what_it_must(tmp_path: Path) -> None:
         assert record["version"] == __version__
         assert record["settings_hash"] == Settings.from_env({}, data=data, model="scripted").settings_hash
         assert record["sign_in_url"].startswith(record["base_url"] + "/app/sign-in?token=")
-        assert sorted(record) == ["base_url", "instance", "pid", "settings_hash", "sign_in_url", "version"]
+        assert record["model"] == "scripted"
+        assert sorted(record) == ["base_url", "instance", "model", "pid", "settings_hash", "sign_in_url", "version"]
         for path in (data / "ready.json", data / "key", copy):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(data.stat().st_mode) == 0o700
@@ -93,6 +94,17 @@ def test_second_server_gives_way(tmp_path: Path) -> None:
     assert (second.returncode, second.stdout) == (75, "")
     assert "holds" in second.stderr
     assert (tmp_path / "ready.json").read_text() == "{}"
+
+
+def test_second_server_says_what_to_do(tmp_path: Path) -> None:
+    """Use the one that runs, end it, or take another folder: the sentence has all three."""
+    with serving(tmp_path, "--port", 0):
+        second = serve(tmp_path, "--port", 0)
+        base_url = ready_of(tmp_path).base_url
+    assert second.returncode == 75
+    for way in (base_url, f"agentsvc stop --data {tmp_path}", "another folder with --data"):
+        assert way in second.stderr
+    assert len(second.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -181,11 +193,12 @@ def test_settings_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_model_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
-    """A model of a provider that nobody has is refused at start, not at the first run."""
+    """A model of a provider that nobody has is refused at start, not at the first run, as what was typed."""
     done = serve(tmp_path, "--port", 0, "--model", "nobody:model")
-    assert done.returncode == 1
-    assert "nobody:model" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert "argument --model: 'nobody:model' is no model: give offline or scripted" in last
+    assert "AGENTSVC_MODEL" not in last
 
 
 def test_newer_folder_is_refused(tmp_path: Path) -> None:

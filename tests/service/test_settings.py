@@ -9,6 +9,7 @@ import pytest
 
 from agentsvc_nb.service import settings
 from agentsvc_nb.service.settings import Settings, SettingsError
+from agentsvc_nb.service.work.agents import choose
 
 DATA = Path("/srv/agentsvc")
 
@@ -54,6 +55,8 @@ def test_empty_variable_is_unset() -> None:
     ("name", "text"),
     [
         ("MODEL", "gpt"),
+        ("MODEL", "openai-chat:gpt-5"),
+        ("MODEL", "gguf:small.gguf"),
         ("MODEL", "openai-chat:"),
         ("MODEL", ":x"),
         ("RUN_CAPACITY", "many"),
@@ -77,11 +80,25 @@ def test_bad_value_is_one_sentence_that_names_the_variable(name: str, text: str)
     assert "\n" not in message
 
 
-def test_model_file_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The server may run elsewhere than the notebook that named the file."""
-    monkeypatch.chdir(tmp_path)
-    assert read({"AGENTSVC_MODEL": "gguf:small.gguf"}).model == f"gguf:{tmp_path / 'small.gguf'}"
-    assert read({"AGENTSVC_MODEL": "openai-chat:gpt-5"}).model == "openai-chat:gpt-5"
+def test_what_was_typed_is_named() -> None:
+    """A bad model that was given, not set, is not blamed on a variable; only models that are there are offered."""
+    with pytest.raises(SettingsError) as caught:
+        read({"AGENTSVC_MODEL": "offline"}, model="gpt-4")
+    message = str(caught.value)
+    assert message.startswith("model is 'gpt-4': give offline or scripted")
+    assert "later version" in message
+
+
+def test_every_model_that_is_offered_has_an_agent() -> None:
+    """What the settings let through, the service can start with."""
+    for model in settings.MODELS:
+        assert choose(read({}, model=model).model)
+
+
+def test_folder_alone_needs_no_other_setting() -> None:
+    """A service can be looked at and ended whatever stands in the variables of the next one."""
+    assert settings.data_folder({"AGENTSVC_MODEL": "typo", "AGENTSVC_DATA": " /srv/a"}) == Path("/srv/a")
+    assert settings.data_folder({"AGENTSVC_DATA": "/srv/a"}, "/srv/b") == Path("/srv/b")
 
 
 def test_unknown_variable_is_a_warning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentsvc_nb.service.ports import Agent
+from agentsvc_nb.service.settings import MODEL_ADVICE
 
 
 def choose(model: str) -> Agent:
@@ -21,6 +22,4 @@ def choose(model: str) -> Agent:
         from agentsvc_nb.service.work.agents.scripted import Scripted
 
         return Scripted()
-    raise ValueError(
-        f"There is no agent for the model {model!r} in this version: set AGENTSVC_MODEL to offline or scripted."
-    )
+    raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")

@@ -16,11 +16,13 @@ from agentsvc_nb.service.work.agents.offline import search, tools
 from agentsvc_nb.service.work.agents.offline.compute import plan
 from agentsvc_nb.service.work.agents.offline.library import Library
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.mentions import mentions
 from agentsvc_nb.service.work.agents.offline.pictures import answer as pictures_answer
 from agentsvc_nb.service.work.agents.offline.pictures import with_brief
-from agentsvc_nb.service.work.agents.offline.questions import about_files, split
+from agentsvc_nb.service.work.agents.offline.questions import about_files, asks, chats, split
 from agentsvc_nb.service.work.agents.offline.ranking import Wanted
 from agentsvc_nb.service.work.agents.offline.results import carry_out
+from agentsvc_nb.service.work.agents.offline.unclear import Unclear
 from agentsvc_nb.service.work.agents.offline.voice import Voice
 
 FILES_SHOWN: Final = 50
@@ -29,7 +31,14 @@ SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
 )
-NO_FILES: Final = "This chat has no files yet: add some with `%files put brief.md`, or attach them to the question.\n\n"
+NO_FILES: Final = (
+    'This chat has no files yet: add some with `%files put brief.md` in a notebook, `files=["brief.md"]` in Python, or '
+    "`agentsvc ask --file brief.md` in a terminal.\n\n"
+)
+CAN_DO: Final = (
+    "I can quote what the files of this chat say, compute totals, averages and extremes of their CSV tables, and run "
+    "tools: ask about a word in a file, or for the highest value of a column.\n\n"
+)
 
 Part = Callable[[], Awaitable[None]]
 
@@ -93,13 +102,18 @@ class _Answer:
 
     async def _ask(self, question: str, open_questions: int) -> None:
         library = Library(self.turn.workspace, await self.turn.workspace.list())
+        if chats(question) and not library.named(question):
+            return await self.voice.say(CAN_DO + ("" if library.entries else NO_FILES))
         if not library.entries:
             wanted = Wanted.of(question)
             return await self.voice.say((search.nothing(wanted) if wanted.words else "") + NO_FILES)
         if about_files(question):
             return await self.voice.say(_listing(library))
-        if computed := await _compute(question, library):
-            return await self.voice.say(computed)
+        computed, enough = await _compute(question, library)
+        if computed:
+            await self.voice.say(computed)
+        if enough:
+            return
         await self._quote(question, library, open_questions)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
@@ -112,20 +126,25 @@ class _Answer:
         self.voice.heard(" ".join(passage.text for passage in found))
         await self.voice.say(search.answer(wanted, found))
         if not found:
-            await self.voice.say(_listing(library))
+            await self.voice.say(("" if asks(question) else CAN_DO) + _listing(library))
 
 
-async def _compute(question: str, library: Library) -> str:
-    """The results of the tables that suit the question best; empty when none does."""
-    loaded = await library.tables()
+async def _compute(question: str, library: Library) -> tuple[str, bool]:
+    """The results of the tables that suit the question best, or why there are none; and whether that is enough, or
+    passages are to follow. Empty when the question asks for no calculation."""
+    asked = mentions(question, [entry.path for entry in library.entries])
+    if asked.unknown:
+        return "".join(f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown), False
+    loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
     named = set(library.named(question))
 
-    def work() -> str:
-        plans = [made for table in loaded if (made := plan(question, table))]
-        fits = [(made.table.path in named, made.fit) for made in plans]
+    def work() -> tuple[str, bool]:
+        plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
+        fits = [(made.fit > 0, made.table.path in named, made.fit) for made in plans]
         best = max(fits, default=None)
         chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
-        return "".join(map(carry_out, chosen))
+        shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]
+        return "".join(shown), any(made.fit > 0 for made in chosen)
 
     return await asyncio.to_thread(work)
 

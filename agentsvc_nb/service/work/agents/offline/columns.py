@@ -35,6 +35,8 @@ class Filter:
     rows: frozenset[int]
     values: int = 1
     """How many values were named: `tents and bags` are compared."""
+    unknown: frozenset[int] = frozenset()
+    """Rows of which it can't be said, since they hold no number."""
 
 
 def parts(column: str) -> list[str]:
@@ -57,10 +59,48 @@ def _nearly(part: str, asked: Collection[str]) -> bool:
 
 
 def best(table: Table, asked: Collection[str], among: Iterable[int]) -> tuple[int, float] | None:
-    """The column most like the words and how much, when it is like enough; the shorter name wins a tie."""
-    scored = [(likeness(table.columns[index], asked), -len(table.columns[index]), -index) for index in among]
-    score, _, index = max(scored, default=(0.0, 0, 0))
+    """The column most like the words and how much, when it is like enough. In a tie the one of which more
+    words are named wins, then the shorter."""
+    named = [(index, table.columns[index]) for index in among]
+    scored = [(likeness(name, asked), _hits(parts(name), asked), -len(name), -index) for index, name in named]
+    score, _, _, index = max(scored, default=(0.0, 0, 0, 0))
     return (-index, score) if score >= 0.5 else None
+
+
+def likest(table: Table, asked: Collection[str], among: Iterable[int]) -> list[int]:
+    """The columns most like the words: more than one when the words do not tell them apart."""
+    columns = list(among)
+    found = best(table, asked, columns)
+    if found is None:
+        return []
+
+    def key(index: int) -> tuple[float, int, int]:
+        name = table.columns[index]
+        return likeness(name, asked), _hits(parts(name), asked), _hits(tokens(name.replace("_", " ")), asked)
+
+    most = max(map(key, columns))
+    return [index for index in columns if key(index) == most]
+
+
+def _hits(words: Iterable[str], asked: Collection[str]) -> int:
+    return sum(1 for word in words if stem(word) in asked)
+
+
+def rivals(table: Table, asked: Collection[str], chosen: int, among: Iterable[int]) -> list[int]:
+    """The other columns that the question names in full, with words that the chosen one leaves."""
+    taken = {stem(part) for part in parts(table.columns[chosen])}
+    left = {word for word in asked if word not in taken and not _nearly(word, taken)}
+    return [index for index in among if index != chosen and likeness(table.columns[index], left) == 1.0]
+
+
+def limited(table: Table, text: str) -> int | None:
+    """The column of numbers that a condition names: the one nearest before `over 50`."""
+    found = ABOVE_BELOW.search(text.casefold())
+    if found is None:
+        return None
+    before = stems(_COSTS.sub("price", text[: found.start()]))[-5:]
+    near = (best(table, set(before[-count:]), table.numbers) for count in range(1, len(before) + 1))
+    return next((column[0] for column in near if column), None)
 
 
 def named_values(table: Table, question: str, but: Collection[int]) -> list[Filter]:
@@ -97,9 +137,8 @@ def compared(table: Table, question: str, measure: int | None) -> Filter | None:
     found = ABOVE_BELOW.search(question.casefold())
     if found is None:
         return None
-    before = stems(_COSTS.sub("price", question[: found.start()]))
-    column = best(table, set(before[-5:]), table.numbers)
-    index = column[0] if column else measure
+    near = limited(table, question)
+    index = measure if near is None else near
     if index is None and len(table.numbers) == 1:
         index = next(iter(table.numbers))
     read = numbers.read([found["number"].rstrip(".,")])
@@ -108,4 +147,5 @@ def compared(table: Table, question: str, measure: int | None) -> Filter | None:
     sign, compare = next(_COMPARE[name] for name in _COMPARE if found[name])
     limit = read.known[0]
     rows = (row for row, value in enumerate(table.numbers[index].values) if value is not None and compare(value, limit))
-    return Filter(index, f"{table.columns[index]} {sign} {limit}", frozenset(rows))
+    unknown = frozenset(row for row, value in enumerate(table.numbers[index].values) if value is None)
+    return Filter(index, f"{table.columns[index]} {sign} {limit}", frozenset(rows), unknown=unknown)

@@ -22,6 +22,12 @@ OPERATIONS: Final[dict[str, Pattern]] = {
     }.items()
 }
 
+
+def is_operation(word: str) -> bool:
+    """Whether the (folded) word alone names an operation."""
+    return any(pattern.fullmatch(word) for pattern in OPERATIONS.values())
+
+
 DISTINCT: Final = re.compile(
     r"\b(?:distinct|different|unique|verschiedene\w*|unterschiedliche\w*|differents?|differentes|distint[oa]s)\b"
 )
@@ -29,8 +35,22 @@ COUNTED: Final = re.compile(
     r"\b(?:how many|number of|count(?: the| of)?|anzahl(?: der)?|wie ?viele|combien de|nombre de|cuant[oa]s|numero de)"
     r"((?: \w+){1,3})"
 )
-GROUP: Final = re.compile(r"\b(?:per|by|for each|each|pro|je|nach|par|por)((?: \w+){1,3})")
+GROUP: Final = re.compile(r"\b(?:per|by|for each|each|pro|je|nach|par|por)(?=((?: \w+){1,3}))")
+BY: Final = re.compile(r"\b(?:per|by|for each|pro)(?=((?: \w+){1,3}))")
+"""After these a column is meant; the other words of `GROUP` mean more (`je`, `par`, `nach`)."""
+NO_COLUMN: Final = frozenset("far default mistake chance hand way cent se row line item entry record".split())  # noqa: SIM905
+"""`By far`, `per item`: no column is meant."""
 WHICH: Final = re.compile(r"\b(?:which|what|welche\w*|quel(?:le)?s?|que|cual(?:es)?(?: \w+)?)((?: \w+){1,2})")
+NOT: Final = re.compile(
+    r"\b(?:without|except|excluding|exclude|not|ohne|ausser|nicht|sauf|sans|excepte|sin|excepto)(?: (\w+))?\b"
+)
+"""Rows are to be left out, which the rules do not understand."""
+LEADERS: Final = re.compile(r"\b(?:top|best|beste[rsn]?)(?: \d{1,3})?((?: \w+){1,2})")
+CONDITION: Final = re.compile(
+    r"\b(?:in|for|of|from|during|since|until|before|after|fur|im|von|bei|seit|vor|pour|dans|pendant|en|para|durante)"
+    r"(?: (?:the|all|der|die|das|dem|den|le|la|les|el|los|las))* (\w+)"
+)
+"""Words after these often name the rows that are meant."""
 _MOST = "best|highest|largest|lowest|cheapest|smallest"
 TOP: Final = re.compile(rf"\b(?:top|bottom|{_MOST}) (\d{{1,3}})\b|\b(\d{{1,3}}) (?:{_MOST})\b")
 

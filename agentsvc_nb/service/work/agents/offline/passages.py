@@ -11,6 +11,8 @@ from agentsvc_nb.service.work.agents.offline.tables import is_table, parse
 
 PASSAGE_CHARS: Final = 600
 PASSAGE_LINES: Final = 12
+_PROSE_WORDS: Final = 8
+_SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _MUCH = f".{{1,{PASSAGE_CHARS}}}"
@@ -25,6 +27,13 @@ class Passage:
     place: str
     text: str
     headings: tuple[str, ...] = ()
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it reads like sentences, and not like a title or a row of a table."""
+        if self.place.startswith("row "):
+            return False
+        return self.text.rstrip(" \"'”“»)*_").endswith(_SENTENCE_ENDS) or len(self.text.split()) >= _PROSE_WORDS
 
 
 def passages(path: str, media_type: str, text: str) -> list[Passage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline.words import telling
 
 QUESTIONS_MAX: Final = 4
@@ -24,6 +25,15 @@ _JOINED = re.compile(
 )
 _QUOTES = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»')
 
+_CHAT = re.compile(
+    r"(?:(?:hello|hi|hey|hallo|servus|moin|bonjour|salut|hola|thanks?|thank you|danke|merci|gracias|bye|ok|okay|"
+    r"test|there|all|"
+    r"good (?:morning|afternoon|evening|day)|guten (?:morgen|tag|abend)|"
+    r"buen(?:os|as) (?:dias|tardes|noches)|please|bitte|"
+    r"help(?: me)?|hilfe|aide|ayuda|what can you do(?: for me)?|"
+    r"who are you|how are you|was kannst du(?: tun)?|wer bist du|"
+    r"wie gehts|que peux tu faire|que puedes hacer)(?: |$))+"
+)
 _FILE_WORDS = re.compile(
     r"\b(?:files?|documents?|attachments?|dateien?|dokumente?|fichiers?|archivos?|ficheros?)\b", re.I
 )
@@ -58,6 +68,16 @@ def _sentences(message: str) -> list[str]:
 def asks(sentence: str) -> bool:
     """Whether it begins like a question and ends like one."""
     return _STARTS.match(sentence) is not None and sentence.rstrip().endswith(("?", "？"))
+
+
+def chats(message: str) -> bool:
+    """Whether it is no question about files: a greeting, thanks, a call for help, or no word at all.
+
+    >>> chats("Hello!"), chats("What can you do?"), chats("Summarise this"), chats("Who helps?")
+    (True, True, False, False)
+    """
+    found = " ".join(tokens(message))
+    return not found or _CHAT.fullmatch(found) is not None
 
 
 def about_files(question: str) -> bool:

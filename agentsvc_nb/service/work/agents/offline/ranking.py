@@ -16,9 +16,14 @@ STEMS_MAX: Final = 60
 """A whole page pasted as a question is looked for by its first words."""
 _HEADING_WEIGHT: Final = 0.6
 _PREFIX_WEIGHT: Final = 0.4
+_FRAGMENT_WEIGHT: Final = 0.6
+"""Titles and rows of tables hold few words and so weigh much for their length; an answer is more often a sentence."""
+_FAVOUR: Final = 5.0
 _SECOND_FILE_FLOOR: Final = 0.1
 _FLOOR: Final = 0.3
 """Passages below this part of the best one's score are left out."""
+_FRAGMENT_FLOOR: Final = 0.75
+"""The same for titles and rows where a sentence answers."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Scored:
 
 
 def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] = ()) -> list[Scored]:
-    """Passages that hold some of what is wanted, best first; those of `favoured` paths count threefold."""
+    """Passages that hold some of what is wanted, best first; those of `favoured` paths count fivefold."""
     weighed = [(passage, _weights(wanted, passage)) for passage in passages]
     holding = Counter(word for _, weights in weighed for word in weights)
     rarity = {word: math.log(1 + (len(weighed) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
@@ -54,7 +59,8 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
         if weights:
             covered = sum(rarity[word] for word in weights) / whole
             score = sum(rarity[word] * weight for word, weight in weights.items()) * (0.3 + 0.7 * covered)
-            score *= _phrase_factor(wanted, passage) * (3.0 if passage.path in favoured else 1.0)
+            score *= _phrase_factor(wanted, passage) * (_FAVOUR if passage.path in favoured else 1.0)
+            score *= 1.0 if passage.is_prose else _FRAGMENT_WEIGHT
             found.append(Scored(score, passage))
     return sorted(found, key=lambda one: -one.score)
 
@@ -101,7 +107,10 @@ def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) ->
     those that the answer has quoted already."""
     if not ranked:
         return []
-    good = _unlike([one for one in ranked if one.score >= _FLOOR * ranked[0].score])
+    best = ranked[0]
+    fragments = _FRAGMENT_FLOOR if best.passage.is_prose else _FLOOR
+    floors = ((one, _FLOOR if one.passage.is_prose else fragments) for one in ranked)
+    good = _unlike([one for one, floor in floors if one.score >= floor * best.score])
     chosen = good[:limit]
     paths = {one.passage.path for one in chosen} | set(cited)
     matching = [one for one in ranked if one.score >= _SECOND_FILE_FLOOR * ranked[0].score]

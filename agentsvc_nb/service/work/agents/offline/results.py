@@ -27,7 +27,12 @@ _CALLED: Final = {"sum": "Total", "mean": "Average", "median": "Median", "min": 
 
 
 def carry_out(plan: Plan) -> str:
-    """The answer as Markdown: a bold line, the expression with its result, and a table where one helps."""
+    """The answer as Markdown: a bold line, the expression with its result, a table where one helps, and what had no
+    part in it."""
+    return _result(plan) + _left_out(plan)
+
+
+def _result(plan: Plan) -> str:
     with localcontext(prec=PRECISION):
         if not plan.rows:
             return f"**No row of {code(plan.table.path)} fits.**\n\n{code(_expression(plan))}\n\n"
@@ -39,6 +44,27 @@ def carry_out(plan: Plan) -> str:
             return _extreme(plan, plan.measure)
         value = show(_reduce(plan.operation, plan.measure, plan.rows), plan.measure.numbers)
         return f"**{_CALLED[plan.operation]} {escape(plan.measure.name)}: {value}**\n\n{_shown(plan, value)}"
+
+
+def _left_out(plan: Plan) -> str:
+    """The rows without a number, by reason, and the words without a part: a result is not to look whole when it is
+    not."""
+    reasons = []
+    if plan.measure:
+        zeros = sum(1 for row in plan.dropped if row in plan.measure.zeros)
+        names = " or ".join(escape(plan.table.columns[index]) for index in plan.measure.columns)
+        reasons = [(len(plan.dropped) - zeros, f"without a number in {names}")]
+        reasons.append((zeros, f"where {escape(plan.measure.divisor)} is 0"))
+    measured = plan.measure.columns if plan.measure else ()
+    limits = [one for one in plan.filters if one.unknown and one.column not in measured]
+    reasons += [(len(one.unknown), f"without a number in {escape(plan.table.columns[one.column])}") for one in limits]
+    shown = ", ".join(f"{_count_rows(count)} {why}" for count, why in reasons if count)
+    rows = f"Left out: {shown}.\n\n" if shown else ""
+    return rows + (f"not used: {escape(', '.join(plan.unused))}\n\n" if plan.unused else "")
+
+
+def _count_rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
@@ -55,8 +81,7 @@ def _expression(plan: Plan) -> str:
         inner = f"distinct {plan.table.columns[plan.distinct]}"
     by = f" by {plan.table.columns[plan.group]}" if plan.group is not None else ""
     where = " where " + " and ".join(one.shown for one in plan.filters) if plan.filters else ""
-    rows = f"{len(plan.rows)} row{'' if len(plan.rows) == 1 else 's'}"
-    return f"{plan.operation}({inner}){by}{where} over {rows} of {plan.table.path}"
+    return f"{plan.operation}({inner}){by}{where} over {_count_rows(len(plan.rows))} of {plan.table.path}"
 
 
 def _shown(plan: Plan, value: str) -> str:
@@ -124,6 +149,10 @@ def _grouped(plan: Plan, group: int) -> str:
         head = (
             f"**{_CALLED[plan.extreme]} {name} by {title}: {', '.join(leaders[:ROWS_SHOWN])}, {shown(results[0][0])}**"
         )
+    elif plan.extreme:
+        leaders = [escape(label) for _, label in results[: plan.first]]
+        counted = f"{_CALLED[plan.extreme]} {len(leaders)} of {title} by {_CALLED.get(plan.operation, 'count').lower()} {name}"
+        head = f"**{counted}: {', '.join(leaders[:ROWS_SHOWN])}{', …' if len(leaders) > ROWS_SHOWN else ''}**"
     lines = [
         [label, shown(number), str(len(members[label]))] for number, label in results[: plan.first or GROUPS_SHOWN]
     ]

@@ -20,7 +20,7 @@ aber alle als am an auch auf aus bei bin bis bitte da dann das dass dein dem den
 dieses doch du durch ein eine einem einen einer eines er es etwas fur gib gibt haben hat hatte ich ihr im in ist ja
 jede jeder kann kein keine man mein mir mit nach nicht noch nun nur ob oder ohne sagt sagen sehr sein seine sich
 sie sind so soll steht uber um und uns unser unter vom von vor war was welche welchen welcher welches wenn wer wie
-wieso wir wird wo worum zeig zeige zu zum zur zusammen datei dateien
+wieso wir wird wo worum laut gemass zufolge zeig zeige zu zum zur zusammen datei dateien
 au aux avec ce ces cet cette comment dans de des dis dit donne du elle elles en est et etre fait il ils je la le
 les leur leurs lui ma mais me mes moi mon montre ne nos notre nous ou par parle pas plus pour pourquoi qu quand que
 quel quelle quelles quels qui quoi sa sans se ses si son sont sur ta te tes toi ton tous tout toute toutes tu un
@@ -60,7 +60,7 @@ def phrases(text: str) -> list[str]:
 
 
 def telling(text: str) -> list[str]:
-    """The words of a question that say what it is about, in order, each once; as written but for their case.
+    """The words of a question that say what it is about, in order, each once, as written.
 
     >>> telling("What does the brief say about the audience?")
     ['brief', 'audience']
@@ -69,5 +69,5 @@ def telling(text: str) -> list[str]:
     for word in re.findall(r"[\w][\w'’.-]*[\w]|\w", text):
         folded = tokens(word)
         if folded and any(token not in STOP for token in folded):
-            found.setdefault(" ".join(folded), word.casefold())
+            found.setdefault(" ".join(folded), word)
     return list(found.values())

@@ -1,0 +1,88 @@
+"""`agentsvc status`, `stop` and `restart`: the service of a data folder, seen and ended from a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb import embedded
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.settings import Settings, data_folder
+
+QUIET_SECONDS: Final = 1.0
+"""A user who waits for longer than this is told what for."""
+
+
+def status(data: Path | None) -> int:
+    """Print where everything of the running service is; 1 when none answers."""
+    folder = DataFolder(data_folder(os.environ, data))
+    ready = embedded.status(folder.path)
+    if ready is not None:
+        print(_described(folder, ready))
+        return 0
+    if embedded.is_held(folder):
+        print(
+            f"The service in {folder.path} does not answer: it is starting or ending, or hangs (log: {_log(folder)})."
+        )
+    else:
+        print(f"No service is running in {folder.path}.")
+    return 1
+
+
+def stop(data: Path | None) -> int:
+    """End the service. Raises `EmbeddedError` when it does not end."""
+    folder = data_folder(os.environ, data)
+    print("Stopped." if _ended(folder) else f"No service was running in {folder}.")
+    return 0
+
+
+def restart(data: Path | None, model: str | None) -> int:
+    """End the service and start it with the present settings, which are read first: with bad ones it goes on.
+
+    Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
+    """
+    settings = Settings.from_env(os.environ, data=data, model=model)
+    _ended(settings.data)
+    embedded.find_or_start(settings.data, model=settings.model)
+    return status(settings.data)
+
+
+def _ended(folder: Path) -> bool:
+    waiting = threading.Timer(QUIET_SECONDS, _say, ["Waiting for the service to end; it takes up to 10 s."])
+    waiting.start()
+    try:
+        return embedded.stop(folder)
+    finally:
+        waiting.cancel()
+
+
+def _described(folder: DataFolder, ready: Ready) -> str:
+    return "\n".join(
+        (
+            f"agentsvc {ready.version} at {ready.base_url}",
+            f"  model:  {ready.model or 'unknown'}",
+            f"  data:   {folder.path}",
+            f"  log:    {_log(folder)}",
+            f"  since:  {_since(folder)} (process {ready.pid})",
+        )
+    )
+
+
+def _log(folder: DataFolder) -> str:
+    return str(folder.log) if folder.log.exists() else "the terminal that it was started in"
+
+
+def _since(folder: DataFolder) -> str:
+    try:
+        written = folder.ready.stat().st_mtime  # once in a service's life: when it was ready
+    except OSError:
+        return "just now"
+    return datetime.fromtimestamp(written).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

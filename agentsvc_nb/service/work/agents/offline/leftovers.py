@@ -1,0 +1,65 @@
+"""Words of a question that had no part in a calculation: what was dropped is said, or nothing is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.work.agents.offline import operations as ops
+from agentsvc_nb.service.work.agents.offline.columns import likeness, named_values, parts
+from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems, telling
+
+_COSTING: Final = re.compile(r"\bcosts?\s+(?=more|less|over|under|above|below|at (?:least|most)|[<>≤≥])", re.I)
+_GENERIC: Final = frozenset(
+    map(stem, ("column", "columns", "value", "values", "spalte", "wert", "werte", "row", "rows"))
+)
+
+
+def unknown_words(table: Table, text: str) -> list[str]:
+    """The telling words that name neither an operation, nor the table, nor anything in it."""
+    values = {word for one in named_values(table, text, ()) for word in stems(one.shown)}
+    known = {*stems(table.path), *values, *_GENERIC}
+    return [word for word in telling(text) if not _known(word, known) and not _names(table, word)]
+
+
+def unused(table: Table, text: str, used: Collection[int]) -> list[str]:
+    """The words that name a column, or rows, which had no part in the result."""
+    taken = {stem(part) for index in used for part in tokens(table.columns[index].replace("_", " "))}
+    taken |= {word for one in named_values(table, text, ()) for word in stems(one.shown)}
+    taken |= set(stems(table.path)) | _GENERIC
+    words = [word for word in telling(_COSTING.sub(" ", text)) if not _known(word, taken)]
+    rows = _conditions(table, text)
+    return [word for word in words if _names(table, word, used) or word in rows]
+
+
+def _conditions(table: Table, text: str) -> list[str]:
+    """`in January`, where nothing in the table is called so: the result is not of January."""
+    after = set(ops.CONDITION.findall(" ".join(tokens(text))))
+    return [word for word in unknown_words(table, text) if after & set(tokens(word))]
+
+
+def no_group(table: Table, folded: str) -> str:
+    """The word after `per` or `by` that names nothing in the table; empty when there is none."""
+    for found in ops.BY.finditer(folded):
+        word = next((word for word in found[1].split() if word not in STOP), "")
+        known = not word or word in ops.NO_COLUMN or word.isdigit() or stem(word) in stems(table.path)
+        if not known and not _names(table, word) and not named_values(table, word, ()):
+            return word
+    return ""
+
+
+def _known(word: str, known: Collection[str]) -> bool:
+    return all(
+        token in STOP or token.isdigit() or ops.is_operation(token) or stem(token) in known for token in tokens(word)
+    )
+
+
+def _names(table: Table, word: str, but: Collection[int] = ()) -> bool:
+    """Whether the word is like a part of a column's name."""
+    asked = set(stems(word))
+    return any(
+        likeness(part, asked) for index, name in enumerate(table.columns) if index not in but for part in parts(name)
+    )
