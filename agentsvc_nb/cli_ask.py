@@ -13,6 +13,7 @@ from agentsvc_nb.client.core import KEY_VARIABLE
 from agentsvc_nb.client.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
+from agentsvc_nb.notebook.safe import plain
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 
@@ -75,11 +76,12 @@ def _service(data: Path | None) -> AbstractContextManager[AgentService]:
 
 def _follow(stream: EventStream) -> int:
     spoken = Spoken()
+    shown = plain if sys.stdout.isatty() else str  # what an agent says must not steer the terminal
     for event in stream:
-        sys.stdout.write(spoken.take(event))
+        sys.stdout.write(shown(spoken.take(event)))
         sys.stdout.flush()
     run = stream.final_status()
-    sys.stdout.write(spoken.end(run))
+    sys.stdout.write(shown(spoken.end(run)))
     sys.stdout.flush()
     _say_where(run)
     if run.status != "completed":
@@ -131,4 +133,4 @@ def _say_where(run: Run) -> None:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(plain(line), file=sys.stderr, flush=True)

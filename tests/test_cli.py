@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import socket
@@ -94,6 +95,21 @@ def test_ask_streams_the_answer(service: RunningService, tmp_path: Path, client:
     assert [entry.file_name for entry in client.files.list(chat)] == ["note.txt"]
     again = agentsvc("ask", "say three", "--chat", chat, "--data", service.data)
     assert chat in again.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
+def test_what_an_agent_says_does_not_steer_the_terminal(service: RunningService) -> None:
+    """To a terminal controls are taken out; a pipe gets the text as it is."""
+    script = "say \x1b]0;title\x07\x1b[31mred\u202e"
+    command = [sys.executable, "-m", "agentsvc_nb", "ask", script, "--data", str(service.data)]
+    terminal, end = pty.openpty()
+    subprocess.run(command, stdout=end, stderr=end, check=True)
+    os.close(end)
+    shown = os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    assert "\nred\r\n" in shown
+    assert "\x1b" not in shown
+    assert agentsvc("ask", script, "--data", service.data).stdout == "\x1b]0;title\x07\x1b[31mred\u202e\n"
 
 
 def test_ask_that_fails_says_why(service: RunningService) -> None:
