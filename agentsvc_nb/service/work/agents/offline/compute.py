@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import Filter, compared, likeness, likest, limited, named_values
-from agentsvc_nb.service.work.agents.offline.leftovers import no_group, unknown_words, unused
+from agentsvc_nb.service.work.agents.offline.leftovers import guessed, no_group, unknown_words, unused
 from agentsvc_nb.service.work.agents.offline.markdown import escape
 from agentsvc_nb.service.work.agents.offline.measures import Measure, measure, of_column
 from agentsvc_nb.service.work.agents.offline.mentions import without_title
@@ -42,6 +42,8 @@ class Plan:
     fit: float = 0.0
     dropped: Sequence[int] = ()
     unused: Sequence[str] = ()
+    guessed: Sequence[tuple[str, str]] = ()
+    """Words that were taken for slips of the pen, each with the column that was read."""
 
 
 def plan(question: str, table: Table, *, named: bool = False) -> Plan | Unclear | None:
@@ -61,7 +63,8 @@ def plan(question: str, table: Table, *, named: bool = False) -> Plan | Unclear 
         why = f"I can't leave out rows (“{escape(refused[0])}”): name those that are wanted."
         return Unclear(table, why, made.fit)
     idle = [] if made.group is not None or "count" in operations else _idle(folded, operations, made.operation)
-    return replace(made, unused=[*idle, *unused(table, text, _used(made))])
+    used = _used(made)
+    return replace(made, unused=[*idle, *unused(table, text, used)], guessed=guessed(table, text, used))
 
 
 def _idle(folded: str, operations: list[str], carried_out: str) -> list[str]:

@@ -35,6 +35,14 @@ def unused(table: Table, text: str, used: Collection[int]) -> list[str]:
     return [word for word in words if _names(table, word, used) or word in rows]
 
 
+def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, str]]:
+    """The words that only resemble the name of a column that had a part, each with that name."""
+    named = {stem(part) for name in table.columns for part in tokens(name.replace("_", " "))} | set(stems(table.path))
+    slips = [word for word in telling(text) if not _known(word, named)]
+    pairs = ((word, index) for word in slips for index in used if likeness(table.columns[index], stems(word)))
+    return [(word, table.columns[index]) for word, index in pairs]
+
+
 def _conditions(table: Table, text: str) -> list[str]:
     """`in January`, where nothing in the table is called so: the result is not of January."""
     after = set(ops.CONDITION.findall(" ".join(tokens(text))))

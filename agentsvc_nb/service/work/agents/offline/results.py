@@ -60,7 +60,8 @@ def _left_out(plan: Plan) -> str:
     reasons += [(len(one.unknown), f"without a number in {escape(plan.table.columns[one.column])}") for one in limits]
     shown = ", ".join(f"{_count_rows(count)} {why}" for count, why in reasons if count)
     rows = f"Left out: {shown}.\n\n" if shown else ""
-    return rows + (f"not used: {escape(', '.join(plan.unused))}\n\n" if plan.unused else "")
+    read = "".join(f"There is no column {escape(word)}: read as {escape(name)}.\n\n" for word, name in plan.guessed)
+    return rows + read + (f"not used: {escape(', '.join(plan.unused))}\n\n" if plan.unused else "")
 
 
 def _count_rows(count: int) -> str:
@@ -151,7 +152,8 @@ def _grouped(plan: Plan, group: int) -> str:
         )
     elif plan.extreme:
         leaders = [escape(label) for _, label in results[: plan.first]]
-        counted = f"{_CALLED[plan.extreme]} {len(leaders)} of {title} by {_CALLED.get(plan.operation, 'count').lower()} {name}"
+        by = f"{_CALLED.get(plan.operation, 'count').lower()} {name}"
+        counted = f"{_CALLED[plan.extreme]} {len(leaders)} of {title} by {by}"
         head = f"**{counted}: {', '.join(leaders[:ROWS_SHOWN])}{', …' if len(leaders) > ROWS_SHOWN else ''}**"
     lines = [
         [label, shown(number), str(len(members[label]))] for number, label in results[: plan.first or GROUPS_SHOWN]
