@@ -2,6 +2,7 @@
 
 magics      declare arguments, call a command          commands    plain functions, without IPython
 asking      one question, start to output              working     one job, start to output
+connecting  which service              storing     files: list, put, get
 reuse       ask, or show a known run again             session     connection, chat, journal, trail
 feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
 transcript  events to the state of a view              stream      live, static and terminal screens

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from IPython.core.error import UsageError
-from IPython.core.magic import no_var_expand
+from IPython.core.magic import cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from agentsvc_nb.notebook.failures import AskError
@@ -35,6 +35,8 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
         for declare in reversed(declared):
             magic = declare(magic)
         dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
+        if kind is cell_magic:  # IPython's help knows line magics only
+            dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
         return dressed
 
     return dress
@@ -43,7 +45,7 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
 def parse(magic: Any, line: str) -> argparse.Namespace:
     """The arguments of a line. Raises `AskError` for what the magic does not take."""
     try:
-        args: argparse.Namespace = magic.parser.parse_args(shlex.split(line))
+        args: argparse.Namespace = magic.parser.parse_intermixed_args(shlex.split(line))
     except (UsageError, ValueError) as error:
         raise AskError(f"{error}; nothing was sent.", f"`?{magic.__name__}` shows the options.") from None
     name = getattr(args, "out", None)

@@ -64,17 +64,15 @@ class Turn:
         return answer
 
     def _fail(self, failure: RunFailed | RunStopped, answer: Answer) -> None:
-        if isinstance(failure, RunStopped):
-            raise failure
         failure.answer = answer
-        if self.raise_error:
+        if self.raise_error or isinstance(failure, RunStopped):
             raise failure
 
     def _broken(self, view: Transcript, error: StefanBrainError) -> AskError:
         failure = told(error, self.session.base_url)
         if view.run_id:
             failure.hint = f"The run may go on: `%runs attach {view.run_id}` follows it."
-            self._leave(view, f"The connection was lost: {failure}")
+            failure.answer = self._leave(view, f"The connection was lost: {failure}")
         else:
             self.screen.clear()
         return failure
@@ -124,14 +122,16 @@ def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = T
 
 def _start(turn: Turn, question: Question, planned: Plan) -> Answer:
     session, client, address = turn.session, turn.client, planned.address
-    staged = [file.id for file in session.staged.values()] if question.chat is None else []
+    # What the cell brings itself would stand there twice.
+    along = session.staged.values() if question.chat is None else ()
+    staged = [file.id for file in along if (file.file_name, file.sha256) not in question.uploads]
     session.journal.start(_entry(session, question, planned))
     opened: list[Run] = []
 
     def on_open(run: Run) -> None:
         opened.append(run)
         session.journal.opened(planned.key, run)
-        if staged:
+        if question.chat is None:
             session.staged.clear()
         _arrived(session, question, planned, run)
 
@@ -152,6 +152,8 @@ def _start(turn: Turn, question: Question, planned: Plan) -> Answer:
     except AskError as error:
         if not opened and error.refused:
             session.journal.refused(planned.key)
+        if not opened and error.unsent:
+            session.journal.unsent(planned.key)
         raise
     except RunStopped:
         if not opened:
@@ -168,6 +170,7 @@ def _entry(session: Session, question: Question, planned: Plan) -> Entry:
         address=str(planned.address),
         prompt=question.title,
         attachments=" ".join(file.sha256 for file in question.files),
+        uploads=planned.uploads,
     )
 
 

@@ -14,7 +14,7 @@ def note(end: End, run_id: str, timeout: float | None) -> str:
         return f"Left: the run may still be running; `%runs attach {run_id}` follows it."
     if end == "late":
         return f"Not ended within {timeout:g} s; the run goes on."
-    return "Stopped with the cell." if end == "stopped" else ""
+    return ""
 
 
 def failure(end: End, run: Run, timeout: float | None) -> RunFailed | RunStopped | None:

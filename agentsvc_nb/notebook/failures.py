@@ -24,6 +24,8 @@ class _Short(BaseException):
     """An exception told in a few lines: what was wrong, then what to do."""
 
     hint: str
+    answer: object = None
+    """What there is of the answer, for `-o name`; None when nothing began."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(plain(message))
@@ -37,16 +39,14 @@ class _Short(BaseException):
 class AskError(_Short, Exception):
     """What was asked could not be done: nothing was sent, or the service refused it.
 
-    `refused`: the service answered no, so that nothing can have started.
+    `refused`: the service answered no, so that nothing can have started; `unsent`: it was not reached.
     """
 
-    refused: bool = False
+    refused = unsent = False
 
 
 class RunFailed(_Short, Exception):
-    """The run or job was started and failed. `answer` holds what it left."""
-
-    answer: object = None
+    """The run or job was started and failed."""
 
 
 class RunStopped(_Short, KeyboardInterrupt):
@@ -75,6 +75,7 @@ def told(error: StefanBrainError, service: str) -> AskError:
     """
     failure = _told(error, service)
     failure.refused = error.status is not None and error.status < 500
+    failure.unsent = getattr(error, "sent", True) is False
     return failure
 
 
@@ -86,6 +87,7 @@ def _told(error: StefanBrainError, service: str) -> AskError:
             f"Wait for it, `%runs attach {busy}`, `%runs cancel {busy}`, or ask with --new-chat.",
         )
     facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
-    lost = f"The service in use is {service}; `%agentsvc connect URL` names another." if error.status is None else ""
+    other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
+    lost = f"The service in use is {service}; {other}" if error.status is None else ""
     hint = error.hint or lost
     return AskError(f"{error.message} ({facts})" if facts else error.message, hint)

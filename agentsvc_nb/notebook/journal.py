@@ -7,6 +7,7 @@ checks when the run is attached. A journal that fails is one warning and never a
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -27,6 +28,7 @@ CREATE TABLE IF NOT EXISTS runs (
     address TEXT NOT NULL,
     prompt TEXT NOT NULL,
     attachments TEXT NOT NULL,
+    uploads TEXT NOT NULL DEFAULT '[]',
     chat TEXT,
     run_id TEXT,
     status TEXT NOT NULL DEFAULT 'starting',
@@ -35,18 +37,26 @@ CREATE TABLE IF NOT EXISTS runs (
 );
 CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
 CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+"""
+_FROM_1: Final = """
+ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';
 """
 _COLUMNS: Final = (
-    "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, chat, run_id, status"
+    "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
+    " status"
 )
+
+Upload = tuple[str, str]
+"""A file's name and its SHA-256."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One start. `address` says where it went (a chat, a session label or a new chat); `attachments` are SHA-256s.
+    """One start. `address` says where it went (a chat, a session label or a new chat).
 
-    `prompt` is the beginning of the cell as it was typed, for `%runs`.
+    `attachments` are SHA-256s of what came with it, `uploads` were there before it. `prompt` is the beginning of the
+    cell as it was typed, for `%runs`.
     """
 
     idempotency_key: str
@@ -56,6 +66,7 @@ class Entry:
     address: str
     prompt: str = ""
     attachments: str = ""
+    uploads: frozenset[Upload] = frozenset()
     chat: str | None = None
     run_id: str | None = None
     status: str = "starting"
@@ -81,9 +92,11 @@ class Journal:
     def start(self, entry: Entry) -> None:
         """Record a start before it is sent."""
         given = asdict(replace(entry, created_at=entry.created_at or now()))
+        given["uploads"] = json.dumps(sorted(entry.uploads))
         names = [name.strip() for name in _COLUMNS.split(",")]
         self._do(
-            f"INSERT OR IGNORE INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})",
+            f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
+            " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
             [given[name] for name in names],
         )
 
@@ -103,14 +116,18 @@ class Journal:
         """The service said no: there is no run behind this key."""
         self._do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
+    def unsent(self, key: str) -> None:
+        """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
+        self._do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
+
     def known(self, fingerprint: str) -> list[Entry]:
         """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
         rows = self._do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
-            " ORDER BY created_at DESC, rowid DESC LIMIT 5",
+            " ORDER BY created_at DESC, rowid DESC LIMIT 20",
             [fingerprint],
         )
-        return [Entry(**dict(row)) for row in rows]
+        return [Entry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
         """The chat that this address led to last."""
@@ -128,7 +145,9 @@ class Journal:
 
     def runs(self, notebook: str) -> list[dict[str, Any]]:
         """This notebook's runs, oldest first."""
-        rows = self._do("SELECT * FROM runs WHERE notebook = ? ORDER BY created_at, rowid", [notebook])
+        rows = self._do(
+            "SELECT * FROM runs WHERE notebook = ? AND status <> 'unsent' ORDER BY created_at, rowid", [notebook]
+        )
         return [dict(row) for row in rows]
 
     def close(self) -> None:
@@ -162,8 +181,14 @@ def _open(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path or ":memory:", timeout=2.0)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
+    if db.execute("PRAGMA user_version").fetchone()[0] == 1:
+        db.executescript(_FROM_1)
     db.executescript(_SCHEMA)
     return db
+
+
+def _pairs(stored: str) -> frozenset[Upload]:
+    return frozenset((name, digest) for name, digest in json.loads(stored))
 
 
 def now() -> str:

@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from traitlets import Bool
 
 from agentsvc_nb.notebook.arguments import arg, parse, takes
-from agentsvc_nb.notebook.failures import AskError, RunFailed, shortly
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, shortly
 
 if TYPE_CHECKING:
     import argparse
@@ -51,20 +51,26 @@ class Ask(Magics):
 
     @takes(
         line_magic,
-        arg("action", nargs="?", choices=["connect"], help="connect: use the service at URL"),
-        arg("url", nargs="?", help="such as https://agents.example.com; the key comes from SERVICE_API_KEY"),
+        arg("action", nargs="?", choices=["connect"], help="connect: use the service at URL, or your own"),
+        arg(
+            "url",
+            nargs="?",
+            help="such as https://agents.example.com (key: SERVICE_API_KEY); local: the embedded service",
+        ),
     )
     @shortly
     def agentsvc(self, line: str) -> None:
         """Say which service is used, or connect to another.
 
-        Example: `%agentsvc`, or `%agentsvc connect https://agents.example.com`
+        Example: `%agentsvc`, or `%agentsvc connect https://agents.example.com`, or `%agentsvc connect local`
         """
         from agentsvc_nb.notebook import commands
 
         args = parse(self.agentsvc, line)
         if args.action and not args.url:
-            raise AskError("The address is missing.", "For example: %agentsvc connect https://agents.example.com")
+            raise AskError(
+                "The address is missing.", "For example: %agentsvc connect https://agents.example.com, or local"
+            )
         print(commands.connect(self.session, args.url) if args.action else commands.status(self.session))
 
     @takes(
@@ -152,6 +158,7 @@ class Ask(Magics):
         arg("action", nargs="?", choices=["put", "get"], help="upload files, or download one"),
         arg("paths", nargs="*", metavar="PATH", help="put: paths or globs; get: a path of the table"),
         arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
+        arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
     @shortly
     def files(self, line: str) -> pd.DataFrame | str | None:
@@ -168,7 +175,10 @@ class Ask(Magics):
         if args.action == "get":
             if len(args.paths) != 1:
                 raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
-            return str(commands.files_get(self.session, args.paths[0], args.dir))
+            got = commands.files_get(self.session, args.paths[0], args.dir, force=args.force)
+            if got.same:
+                print(f"{got.path} is there already, with the same content.")
+            return str(got.path)
         return commands.files(self.session)
 
     def _question(self, args: argparse.Namespace, cell: str) -> Question:
@@ -193,11 +203,11 @@ class Ask(Magics):
 
     @contextmanager
     def _left_in(self, name: str | None) -> Iterator[None]:
-        """What a failed run left is kept in the variable all the same."""
+        """What a failed or stopped run left is kept in the variable all the same."""
         try:
             yield
-        except RunFailed as failed:
-            if name:
+        except (AskError, RunFailed, RunStopped) as failed:
+            if name and failed.answer is not None:
                 self.shell.user_ns[name] = failed.answer
             raise
 

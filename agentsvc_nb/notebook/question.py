@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.journal import Upload
 from agentsvc_nb.notebook.safe import label
 from agentsvc_nb.notebook.trail import Place
 from agentsvc_nb.wire import ids, limits
@@ -52,6 +53,10 @@ class Question:
             raise AskError(
                 f"{label(self.chat, 80)!r} is no chat id; nothing was sent.", "Use a `chat_...` id or a UUID."
             )
+
+    @property
+    def uploads(self) -> frozenset[Upload]:
+        return frozenset((file.path.name, file.sha256) for file in self.files)
 
     @property
     def title(self) -> str:

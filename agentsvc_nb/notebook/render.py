@@ -23,6 +23,7 @@ from agentsvc_nb.wire.tools import Job
 Bundle = dict[str, str]
 
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
+_SMALL: Final = f"{MUTED};font-size:90%"
 _WARN: Final = "color:var(--jp-warn-color0,#a86500)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
 LINE_CHARS: Final = 400
@@ -100,11 +101,11 @@ def status_bundle(view: Transcript) -> Bundle:
 
 
 def _status_html(pieces: list[str]) -> str:
-    return f'<div role="status" style="{MUTED};font-size:90%">{" · ".join(escape(piece) for piece in pieces)}</div>'
+    return f'<div role="status" style="{_SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
 
 
 def _line_html(line: str) -> str:
-    return f'<div style="{MUTED}">{escape(line, LINE_CHARS)}</div>'
+    return f'<div style="{_SMALL}">{escape(line, LINE_CHARS)}</div>'
 
 
 def text_bundle(text: str) -> Bundle:
@@ -141,8 +142,6 @@ def _remarks(view: Transcript) -> list[str]:
     remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
     if view.run is not None and view.run.last_error:
         remarks.append(why_failed(view.run))
-    if view.run is not None and view.run.status == "cancelled":
-        remarks.append("The run was cancelled; what it had said until then is shown.")
     return remarks
 
 

@@ -14,65 +14,76 @@ from dataclasses import dataclass
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.surface import AgentService
-from agentsvc_nb.notebook.journal import Entry, now
+from agentsvc_nb.notebook.journal import Entry, Upload, now
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.session import Address, Session
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a question is put: with this key, or (`shown`) by showing this run again."""
+    """How a question is put: with this key, or (`shown`) by showing this run again. `uploads` are there already."""
 
     address: Address
     fingerprint: str
     key: str
+    uploads: frozenset[Upload] = frozenset()
     shown: str | None = None
 
 
 def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> Plan:
     """Decide whether to ask or to show again. Reads the chat's uploads and the known run, starts nothing."""
     address = session.address(question.chat, question.new_chat)
-    print_ = fingerprint(session, client, question, address) if session.notebook else ""
-    known = session.journal.known(print_) if print_ and not question.fresh else []
-    shown = _showable(session, client, known) if reuse and print_ and session.trail.first(print_) else None
-    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), shown)
+    if not session.notebook:
+        return Plan(address, "", secrets.token_urlsafe(24))
+    print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
+    known = [] if question.fresh else _fitting(session, question, address, uploads)
+    shown = _showable(session, client, known) if reuse and session.trail.first(print_) else None
+    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads, shown)
 
 
-def fingerprint(session: Session, client: AgentService, question: Question, address: Address) -> str:
-    """A digest of all that the answer depends on.
+def fingerprint(session: Session, question: Question, address: Address) -> str:
+    """A digest of all that the answer depends on, but the chat's uploads (`_fitting`).
 
     The account is not part of it: nothing derived from the key is stored. The service answers for a run of another
     account as for one that does not exist, and then the question is asked.
     """
     whole = [
-        2,  # the version of this list
+        3,  # the version of this list
         session.notebook,
         session.base_url,
         str(address),
         session.project,
         question.message,
         question.output_config,
-        sorted((file.path.name, file.sha256) for file in question.files),
-        _uploads(session, client, address, own=question.chat is None),
+        sorted(question.uploads),
         session.trail.before(question.place, None if question.new_chat else str(address)),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _uploads(session: Session, client: AgentService, address: Address, own: bool) -> list[list[str]]:
-    """Names and hashes of the chat's uploads, and of those that will come along.
+def _uploads(session: Session, client: AgentService, question: Question, address: Address) -> frozenset[Upload]:
+    """The chat's uploads and those that will come along, less what the cell itself brings: that is asked with it."""
+    staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.chat is None else set()
+    chat = session.known_chat(address)
+    return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
 
-    Less what earlier runs attached: the run that attached it counts through the run before this one, and an
-    attachment of this very cell is not there the first time but is the second.
+
+def _fitting(session: Session, question: Question, address: Address, uploads: frozenset[Upload]) -> list[Entry]:
+    """Known starts of the question that had these uploads before them, newest first.
+
+    All that was there must still be there. What else is there must have been attached by a run that the journal knows:
+    it came later then, and its own cell tells it. Unless this kernel has put it: then it is there before this cell.
     """
-    found = {(file.file_name, file.sha256) for file in session.staged.values()} if own else set()
-    if chat := session.known_chat(address):
-        attached = session.journal.attachments(session.base_url, chat)
-        found |= {pair for pair in listed_uploads(client, chat) if pair[1] not in attached}
-    return sorted(list(pair) for pair in found)
+    chat = session.known_chat(address)
+    # By content: the service gives an attachment another name where another file has its own.
+    attached = session.journal.attachments(session.base_url, chat) if chat else set()
+    attached |= {file.sha256 for file in question.files}
+    later = {pair for pair in uploads if pair[1] in attached} - set(session.put.items())
+    known = session.journal.known(fingerprint(session, question, address))
+    return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
 
 
-def listed_uploads(client: AgentService, chat: str) -> set[tuple[str, str]]:
+def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
     """(file name, SHA-256) of a chat's uploads; none when the chat is not this account's."""
     try:
         return {(file.file_name, file.id) for file in client.files.list(chat) if file.kind == "upload"}

@@ -1,7 +1,7 @@
 """What the cells of a notebook share: the connection, the chat, the journal. Knows nothing of IPython.
 
-The key comes from SERVICE_API_KEY; the address from `%agentsvc connect URL` or AGENTSVC_BASE_URL. With neither, the
-embedded service is used and started when needed (contract.md §8).
+The key comes from SERVICE_API_KEY; the address from `%agentsvc connect URL` or AGENTSVC_BASE_URL. With neither, or
+after `%agentsvc connect local`, the embedded service is used and started when needed (contract.md §8).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.journal import Journal, default_path
@@ -64,6 +63,8 @@ class Session:
         self.trail = Trail()
         self.staged: dict[str, StagedFile] = {}
         """Put before there was a chat; they go along with the next ask."""
+        self.put: dict[str, str] = {}
+        """Names and SHA-256s of what this kernel has put, sent or there already."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -74,15 +75,10 @@ class Session:
     # -- the connection ------------------------------------------------------------------------------------------
 
     def connect(self, url: str) -> None:
-        """Use the service at `url` from now on, with the key in SERVICE_API_KEY. Sends nothing."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise AskError(f"{url!r} is no address of a service.", "Give one like https://agents.example.com")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise AskError("The address must not carry a password or a query.", "The key comes from SERVICE_API_KEY.")
-        self._url = url.rstrip("/")
-        self._chat, self._chats, self.staged, self.trail = None, {}, {}, Trail()
-        if not self.environ.get("SERVICE_API_KEY"):
+        """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
+        self._url = url
+        self._chat, self._chats, self.staged, self.put, self.trail = None, {}, {}, {}, Trail()
+        if url != EMBEDDED and not self.environ.get("SERVICE_API_KEY"):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
 
     @property
@@ -106,18 +102,30 @@ class Session:
         self._client = (url, key, AgentService(key, url, revive=revive))
         return self._client[2]
 
+    def undecided(self) -> AskError | None:
+        """What asking would say when there is a key and it is not known for which service."""
+        if self.base_url != EMBEDDED or self._url == EMBEDDED or not self._key:
+            return None
+        return AskError(
+            "SERVICE_API_KEY is set, but no service is named; nothing was sent.",
+            "Name it with AGENTSVC_BASE_URL or `%agentsvc connect URL`; for the embedded service say"
+            " `%agentsvc connect local`, or unset SERVICE_API_KEY.",
+        )
+
+    @property
+    def _key(self) -> str:
+        return self.environ.get("SERVICE_API_KEY", "").strip()
+
     def _connection(self) -> tuple[str, str]:
-        url, key = self.base_url, self.environ.get("SERVICE_API_KEY", "").strip()
-        if url == EMBEDDED and key:
-            raise AskError(
-                "SERVICE_API_KEY is set, but no service is named; nothing was sent.",
-                "Name it with AGENTSVC_BASE_URL or `%agentsvc connect URL`, or unset SERVICE_API_KEY to use the"
-                " embedded service.",
-            )
+        url, key = self.base_url, self._key
+        if undecided := self.undecided():
+            raise undecided
         if url == EMBEDDED:
             return self._embedded()
         if not key:
-            raise AskError(f"There is no key for {url}; nothing was sent.", "Set SERVICE_API_KEY to the service's key.")
+            raise AskError(
+                f"There is no key for {url}; nothing was sent.", "Set SERVICE_API_KEY, or `%agentsvc connect local`."
+            )
         return url, key
 
     def _embedded(self) -> tuple[str, str]:
@@ -133,7 +141,8 @@ class Session:
             self.note(found.notice)
         if not self._embedded_told:
             self._embedded_told = True
-            self.note(f"Using the embedded service at {found.base_url} (SERVICE_API_KEY is not set).")
+            why = "`%agentsvc connect local`" if self._key else "SERVICE_API_KEY is not set"
+            self.note(f"Using the embedded service at {found.base_url} ({why}).")
         return found.base_url, found.api_key
 
     def close(self) -> None:

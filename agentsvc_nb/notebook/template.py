@@ -15,7 +15,9 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook.failures import AskError
 
-_REFERENCE = re.compile(r"(?P<escape>\\?)\{\{\s*(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*)\s*\}\}")
+# On one line, and the innermost braces: `\textbf{{{name}}}` holds `{{name}}`.
+_REFERENCE = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*")
 _PART = re.compile(r"\.([A-Za-z_]\w*)|\[(\w+)\]")
 _SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, datetime.time, pathlib.PurePath)
 
@@ -31,7 +33,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
     dates and paths go in as they print, lists and dicts as JSON.
 
     Raises:
-        TemplateError: an unknown name, or a value that is no text (a DataFrame, say).
+        TemplateError: no name, an unknown one, or a value that is no text (a DataFrame, say).
 
     >>> expand("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -40,7 +42,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
     def fill(match: re.Match[str]) -> str:
         if match["escape"]:
             return match[0][1:]
-        return _text(match["path"], _look_up(match["path"], variables))
+        return _text(match["path"].strip(), _look_up(match["path"].strip(), variables))
 
     return _REFERENCE.sub(fill, prompt)
 
@@ -58,11 +60,16 @@ def insert(value: Any, variables: Mapping[str, Any]) -> Any:
     if not isinstance(value, str):
         return value
     alone = _REFERENCE.fullmatch(value.strip())
-    found = _look_up(alone["path"], variables) if alone and not alone["escape"] else None
+    found = _look_up(alone["path"].strip(), variables) if alone and not alone["escape"] else None
     return found if isinstance(found, bool | int | float | list | dict) else expand(value, variables)
 
 
 def _look_up(path: str, variables: Mapping[str, Any]) -> Any:
+    if not _PATH.fullmatch(path):
+        raise TemplateError(
+            f"{{{{{path}}}}}: only the name of a variable is inserted; nothing was sent.",
+            f"Write \\{{{{{path}}}}} to send it as it stands.",
+        )
     name = re.split(r"[.\[]", path, maxsplit=1)[0]
     if name not in variables:
         raise TemplateError(

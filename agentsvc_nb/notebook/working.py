@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import time
@@ -82,10 +83,19 @@ def work(
         job, stopped = _Watch(client, accepted, bar, sleep).follow(timeout)
         job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
     except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+        raise _refusal(client, error, session.base_url) from None
     result = _leave(session, client, job, bar)
     _judge(job, result, stopped, raise_error)
     return result
+
+
+def _refusal(client: AgentService, error: StefanBrainError, service: str) -> AskError:
+    failure = told(error, service)
+    if error.code == "tool_not_found":
+        with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
+            names = sorted(label(tool.name, 64) for tool in client.tools.list())
+            failure.hint = f"The tools are: {', '.join(names)}." if names else "The service has no tools."
+    return failure
 
 
 class _Watch:
@@ -100,8 +110,9 @@ class _Watch:
             self._until(timeout)
             return self.job, False
         except KeyboardInterrupt:
-            self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
-            self._until(CANCEL_SECONDS)
+            with contextlib.suppress(KeyboardInterrupt):  # a second one leaves the job
+                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
+                self._until(CANCEL_SECONDS)
             return self.job, True
 
     def _until(self, seconds: float | None) -> None:
@@ -123,13 +134,15 @@ def _leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobRes
 
 
 def _judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
-    name = f"Job {label(job.job_id, 64)} ({label(job.tool, 60)})"
+    name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
     if stopped:
-        raise RunStopped(f"The cell was stopped; {name} is {label(job.status, 30)}.")
+        halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")
+        halted.answer = result
+        raise halted
     if job.status == "succeeded" and not job.is_error:
         return
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"{name} is {label(job.status, 30)}{why}", "--no-raise-error keeps the cell going.")
+    failed = RunFailed(f"Job {name} is {label(job.status, 30)}{why}", "--no-raise-error keeps the cell going.")
     failed.answer = result
     if raise_error:
         raise failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import embedded
+from agentsvc_nb.testing import RunningService
 
 
 @pytest.fixture
@@ -33,6 +35,31 @@ def test_a_service_that_was_stopped_meanwhile_is_started_again(kernel: Any, data
     assert embedded.stop(data)
     assert list(kernel.cell("%files")["path"]) == ["a.txt"]
     assert first.chat == kernel.cell("%%ask\nsay again").chat
+
+
+def test_local_is_the_way_back_whatever_is_set(
+    kernel: Any,
+    data: Path,
+    service: RunningService,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    there = kernel.cell("%%ask\nsay there").chat
+    kernel.cell("%agentsvc connect local")
+    assert "the embedded service of this machine" in capsys.readouterr().out
+    assert kernel.cell("%%ask\nsay here").chat != there
+    assert "Using the embedded service at" in kernel.shown.outputs[0]["text/plain"]
+    kernel.cell(f"%agentsvc connect {service.base_url}")
+    assert there == kernel.cell(f"%%ask --chat {there}\nsay there").chat
+
+
+def test_a_note_looks_like_the_status_line(kernel: Any, data: Path) -> None:
+    kernel.cell("%%ask\nsay hello")
+    html = kernel.shown.outputs[0]["text/html"]
+    status, note = re.findall(r'style="([^"]*)">(?:✓ completed|Using the embedded)', html)
+    assert status == note
 
 
 def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:

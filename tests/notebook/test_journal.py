@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,13 @@ from agentsvc_nb.notebook.journal import Entry, Journal, default_path
 from agentsvc_nb.wire.runs import Run
 
 
-def _entry(key: str, **fields: str) -> Entry:
-    given = {"fingerprint": "f", "notebook": "/n.ipynb", "base_url": "http://a", "address": "session s"} | fields
+def _entry(key: str, **fields: Any) -> Entry:
+    given: dict[str, Any] = {
+        "fingerprint": "f",
+        "notebook": "/n.ipynb",
+        "base_url": "http://a",
+        "address": "session s",
+    } | fields
     return Entry(idempotency_key=key, **given)
 
 
@@ -55,6 +61,42 @@ def test_a_refused_start_is_forgotten_and_an_answered_one_is_not(journal: Journa
     journal.refused("a")
     journal.refused("b")
     assert [entry.idempotency_key for entry in journal.known("f")] == ["b"]
+
+
+def test_a_start_that_never_arrived_is_not_listed_but_keeps_its_key(journal: Journal) -> None:
+    for key in ("lost", "unsent"):
+        journal.start(_entry(key))
+    journal.unsent("unsent")
+    assert [row["idempotency_key"] for row in journal.runs("/n.ipynb")] == ["lost"]
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["unsent", "lost"]
+    journal.start(_entry("unsent"))
+    assert len(journal.runs("/n.ipynb")) == 2, "it is sent once more"
+
+
+def test_files_before_and_with_a_start_are_kept(journal: Journal) -> None:
+    before = frozenset({("my a.csv", "1" * 64)})
+    journal.start(_entry("k", uploads=before, attachments="2 3"))
+    journal.opened("k", Run(run_id="r", status="queued", chat="chat_1"))
+    (entry,) = journal.known("f")
+    assert before == entry.uploads
+    assert {"2", "3"} == journal.attachments("http://a", "chat_1")
+
+
+def test_a_journal_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    old = sqlite3.connect(tmp_path / "journal.sqlite")
+    columns = "created_at, fingerprint, notebook, base_url, address, prompt, attachments, chat, run_id, status"
+    old.execute(f"CREATE TABLE runs (idempotency_key PRIMARY KEY, {columns}, started_at, ended_at)")
+    old.execute(
+        "INSERT INTO runs VALUES ('k', '', 'f', '/n.ipynb', 'http://a', 's', '', 'abc', 'chat_1', 'r', '', '', '')"
+    )
+    old.execute("PRAGMA user_version = 1")
+    old.commit()
+    old.close()
+    journal = Journal(tmp_path / "journal.sqlite")
+    assert [row["run_id"] for row in journal.runs("/n.ipynb")] == ["r"]
+    assert journal.attachments("http://a", "chat_1") == {"abc"}
+    journal.start(_entry("new", uploads=frozenset({("a", "1")})))
+    assert journal.warning == ""
 
 
 def test_the_chat_of_an_address_is_its_last_one(journal: Journal) -> None:

@@ -59,13 +59,16 @@ def test_stop_cancels_the_run_the_cell_says_so_and_fails(kernel: Jupyter, client
             kernel.manager.interrupt_kernel()
 
     stopped: list[bool] = []
-    run = kernel.run("%%ask\nsay begun\nwait 60\nsay never", cell_id="c1", watch=stop)
+    run = kernel.run("%%ask -o begun\nsay begun\nwait 60\nsay never", cell_id="c1", watch=stop)
     assert run.error is not None
     assert run.error["ename"] == "RunStopped"
     assert len(run.error["traceback"]) <= 3
     (output,) = run.cell.outputs
     assert "■ cancelled" in output["text/plain"]
-    assert "begun" in output["text/plain"]
+    assert output["text/plain"].startswith("begun")
+    assert output["text/plain"].lower().count("cancelled") == 1, "the error below says the rest"
+    assert "topped" not in output["text/plain"]
+    assert kernel.run("print(begun.text, begun.status)").printed.split() == ["begun", "cancelled"]
     run_id = str((run.cell.metadata or {})["agentsvc_nb"]["run_id"])
     assert client.runs.get(run_id).status == "cancelled"
     assert kernel.run("print(1 + 2)").printed.strip() == "3"
@@ -90,11 +93,13 @@ def test_stop_cancels_a_job(kernel: Jupyter) -> None:
             kernel.manager.interrupt_kernel()
 
     stopped: list[bool] = []
-    run = kernel.run('%%job echo_job\n{"steps": 100, "seconds": 60}', cell_id="c1", watch=stop)
+    run = kernel.run('%%job echo_job -o left\n{"steps": 100, "seconds": 60}', cell_id="c1", watch=stop)
     assert run.error is not None
     assert run.error["ename"] == "RunStopped"
     (output,) = run.cell.outputs
     assert "■ cancelled" in output["text/plain"]
+    assert "The cell was stopped; job " in run.error["evalue"]
+    assert kernel.run("print(left.status, len(left.files))").printed.strip() == "cancelled 0"
 
 
 def test_restart_and_run_all_starts_no_run(environ: dict[str, str], tmp_path: Path) -> None:

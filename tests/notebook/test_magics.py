@@ -121,8 +121,9 @@ def test_a_busy_chat_names_the_run_that_holds_it(terminal: Any, client: AgentSer
 
 def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any, client: AgentService) -> None:
     with pytest.raises(RunFailed, match="it goes on") as caught:
-        terminal.cell("%%ask --timeout 1.5\nsay begun\nwait 60")
+        terminal.cell("%%ask -o late --timeout 1.5\nsay begun\nwait 60")
     answer: Any = caught.value.answer
+    assert answer is terminal.user_ns["late"]
     client.runs.cancel(answer.run_id)
     with pytest.raises(RunFailed, match="was cancelled"):
         terminal.cell(f"%runs attach {answer.run_id}")
@@ -152,6 +153,25 @@ def test_files_are_put_listed_and_got(terminal: Any, tmp_path: Path, capsys: pyt
     assert (got.name, got.read_text()) == ("made.txt", "made")
     with pytest.raises(AskError, match="file_not_found"):
         terminal.cell("%files get out/nothing.txt")
+    assert [path.name for path in (tmp_path / "got").iterdir()] == ["made.txt"]
+
+
+def test_a_file_of_ones_own_is_not_replaced_unasked(
+    terminal: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "made.txt"
+    terminal.cell("%%ask\nsay x\nwrite out/made.txt made")
+    assert terminal.cell("%files get out/made.txt") == "made.txt"
+    capsys.readouterr()
+    assert terminal.cell("%files get out/made.txt") == "made.txt"
+    assert "made.txt is there already, with the same content" in capsys.readouterr().out
+    made.write_text("my own, newer")
+    with pytest.raises(AskError, match="there already with other content; nothing was replaced") as caught:
+        terminal.cell("%files get out/made.txt")
+    assert all(option in caught.value.hint for option in ("--force", "-d DIR"))
+    assert made.read_text() == "my own, newer"
+    terminal.cell("%files get --force out/made.txt")
+    assert made.read_text() == "made"
 
 
 def test_a_file_goes_along_with_the_question(terminal: Any, tmp_path: Path) -> None:
@@ -189,8 +209,10 @@ def test_a_job_that_fails_fails_the_cell(terminal: Any) -> None:
     with pytest.raises(RunFailed, match="is failed"):
         terminal.cell("%%job echo_job -o done\nsteps: 1\nseconds: 0\nfail: it broke")
     assert terminal.user_ns["done"].status == "failed"
-    with pytest.raises(AskError, match="tool_not_found"):
+    with pytest.raises(AskError, match="tool_not_found") as caught:
         terminal.cell("%%job no_such_tool\nx: 1")
+    assert "create_images" in caught.value.hint
+    assert "echo_job" in caught.value.hint
 
 
 def test_pictures_of_a_job_are_shown_small(kernel: Any) -> None:

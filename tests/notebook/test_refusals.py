@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentsvc_nb.notebook.connecting import connect
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.journal import Journal
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.testing import RunningService
 
 KEY = "svc_sk_" + "secret" * 7
 NOWHERE = "http://127.0.0.1:9"
@@ -26,6 +32,7 @@ def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("%%ask\n{{client}}", "{{client}}: there is no variable `client`"),
         ("%%ask\n{{table}}", "{{table}} is a DataFrame, not text"),
+        ("%%ask\n{{1+1}}", "{{1+1}}: only the name of a variable is inserted"),
         ("%%ask\n   \n", "The message is empty"),
         ("%%ask --file missing.csv\nx", "There is no file missing.csv"),
         ("%%ask --file .\nx", ". is a folder"),
@@ -77,10 +84,60 @@ def test_a_key_without_an_address_names_both_choices(terminal: Any, monkeypatch:
     assert all(word in hint for word in ("AGENTSVC_BASE_URL", "%agentsvc connect URL", "unset SERVICE_API_KEY"))
 
 
-def test_an_address_without_a_key_says_so(terminal: Any) -> None:
-    terminal.cell("%agentsvc connect https://agents.example.com")
-    with pytest.raises(AskError, match="There is no key for https://agents"):
+def test_status_says_what_asking_would_say(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", KEY)
+    terminal.cell("%agentsvc")
+    said = capsys.readouterr().out
+    assert "no service is named" in said
+    assert all(word in said for word in ("%agentsvc connect URL", "%agentsvc connect local", "unset SERVICE_API_KEY"))
+    assert "embedded service of this machine" not in said
+
+
+def test_an_address_without_a_key_says_so(terminal: Any, service: RunningService) -> None:
+    terminal.cell(f"%agentsvc connect {service.base_url}")
+    with pytest.raises(AskError, match=f"There is no key for {service.base_url}"):
         terminal.cell("%%ask\nx")
+
+
+def test_an_address_where_nothing_answers_leaves_the_connection_as_it_was(
+    terminal: Any, service: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.cell(f"%agentsvc connect {service.base_url}")
+    with pytest.raises(AskError, match=f"Nothing answers at {NOWHERE}.*left as it was"):
+        terminal.cell(f"%agentsvc connect {NOWHERE}")
+    terminal.cell("%agentsvc")
+    assert capsys.readouterr().out.count(f"service  {service.base_url}") == 2
+
+
+def test_any_answer_will_do_and_no_key_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                heads.append(connection.recv(4096).decode())
+                connection.sendall(b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert url in connect(Session(environ={"SERVICE_API_KEY": KEY}, journal=Journal(None)), f"{url}/")
+        thread.join(30)
+    assert heads[0].startswith("GET /healthz ")
+    assert KEY not in heads[0]
+
+
+@pytest.mark.usefixtures("no_service")
+def test_a_start_that_reached_nothing_is_no_run(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AskError):
+        terminal.cell("%%ask\nx")
+    assert len(terminal.cell("%runs")) == 0
+    capsys.readouterr()
+    terminal.cell("%agentsvc")
+    assert "journal  0 runs of this notebook" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("no_service")
@@ -102,7 +159,7 @@ def test_help_has_an_example(terminal: Any, magic: str, capsys: pytest.CaptureFi
     terminal.cell(f"{magic}?")
     said = capsys.readouterr().out
     assert "Example:" in said
-    assert magic in said
+    assert f"\n  {magic} " in said.replace("\x1b[0m", ""), "the usage"
 
 
 def test_loading_twice_and_unloading(terminal: Any) -> None:

@@ -177,6 +177,94 @@ def test_a_changed_upload_is_never_answered_from_the_past(kernel: Kernel, tmp_pa
     kernel.close()
 
 
+def _put_then_ask(kernel: Kernel, data: Path) -> list[str]:
+    commands.files_put(kernel.session, [data])
+    return [kernel.ask("say with", files=(data,)).run_id, kernel.ask("say after").run_id]
+
+
+def test_a_file_that_is_put_and_then_attached_is_no_new_question(kernel: Kernel, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("a,b\n1,2\n")
+    first = _put_then_ask(kernel, data)
+    for _ in range(2):
+        kernel = kernel.restart()
+        assert first == _put_then_ask(kernel, data)
+    assert kernel.started == 2
+    assert list(commands.files(kernel.session)["path"]) == ["uploads/data.csv"], "not there twice"
+    kernel.close()
+
+
+def test_a_second_version_that_is_attached_later_is_no_news_to_cells_before_it(kernel: Kernel, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "data.csv").write_text(folder)
+
+    def run_all(kernel: Kernel) -> list[str]:
+        return [kernel.ask(f"say {folder}", files=(tmp_path / folder / "data.csv",)).run_id for folder in ("a", "b")]
+
+    first = run_all(kernel)
+    kernel = kernel.restart()
+    assert first == run_all(kernel)
+    kernel.close()
+
+
+def test_a_file_put_and_attached_that_changed_is_asked_about_anew(kernel: Kernel, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("a,b\n1,2\n")
+    first = _put_then_ask(kernel, data)
+    data.write_text("a,b\n1,3\n")
+    kernel = kernel.restart()
+    assert not set(first) & set(_put_then_ask(kernel, data))
+    kernel.close()
+
+
+@pytest.mark.parametrize("before", ["a run without files", "the same file, put and attached"])
+def test_another_file_put_later_is_asked_about_anew(kernel: Kernel, tmp_path: Path, before: str) -> None:
+    data, other = tmp_path / "data.csv", tmp_path / "other.csv"
+    data.write_text("a\n1\n")
+    other.write_text("b\n2\n")
+
+    def run_all(kernel: Kernel) -> list[str]:
+        return [kernel.ask("say x").run_id] if before.startswith("a run") else _put_then_ask(kernel, data)
+
+    first = run_all(kernel)
+    commands.files_put(kernel.session, [other])
+    kernel = kernel.restart()
+    assert not set(first) & set(run_all(kernel))
+    kernel.close()
+
+
+def test_a_file_is_new_to_a_cell_that_it_is_now_put_before(kernel: Kernel, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("a\n1\n")
+    first = kernel.ask("say before").run_id
+    kernel.ask("say with", files=(data,))
+    kernel = kernel.restart()
+    assert first == kernel.ask("say before").run_id, "a later cell attached the file: it is no news"
+    kernel = kernel.restart()
+    commands.files_put(kernel.session, [data])
+    assert first != kernel.ask("say before").run_id
+    kernel.close()
+
+
+def test_a_file_that_was_replaced_is_not_taken_for_one_that_was_attached_once(kernel: Kernel, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+
+    def put(kernel: Kernel, text: str) -> None:
+        data.write_text(text)
+        commands.files_put(kernel.session, [data])
+
+    put(kernel, "old")
+    first = kernel.ask("say first").run_id
+    kernel.ask("say old", files=(data,))
+    put(kernel, "new")
+    kernel.ask("say new", files=(data,))
+    kernel = kernel.restart()
+    put(kernel, "new")
+    assert first != kernel.ask("say first").run_id
+    kernel.close()
+
+
 def test_an_upload_by_somebody_else_counts_too(kernel: Kernel, client: AgentService) -> None:
     first = kernel.ask("say x")
     assert first.chat

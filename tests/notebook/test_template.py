@@ -39,7 +39,9 @@ NAMES: dict[str, Any] = {
         ("{{items[0][name]}} {{plan.title}}", "first Plan"),
         ("{{day}} {{path}}", "2026-11-21 a/b.csv"),
         (r"\{{n}} stays", "{{n}} stays"),
-        ("{n} {{}} {{ n + 1 }} ${n} {% x %} {{n", "{n} {{}} {{ n + 1 }} ${n} {% x %} {{n"),
+        (r"\{{}} \{{ n + 1 }}", "{{}} {{ n + 1 }}"),
+        ("{n} ${n} {% x %} {{n", "{n} ${n} {% x %} {{n"),
+        (r"\textbf{{{n}}}", r"\textbf{3}"),
     ],
 )
 def test_values_are_inserted_once(prompt: str, expected: str) -> None:
@@ -51,6 +53,16 @@ def test_what_is_no_text_is_refused_by_name(prompt: str) -> None:
     with pytest.raises(TemplateError, match="nothing was sent") as caught:
         expand(f"a {prompt} b", NAMES)
     assert prompt in str(caught.value)
+
+
+@pytest.mark.parametrize("prompt", ["{{1+1}}", "{{ n + 1 }}", "{{a b}}", "{{}}", "{{n!r}}", '{{ {"a": 1} }}'])
+def test_what_is_no_name_is_refused_with_the_way_to_write_it(prompt: str) -> None:
+    with pytest.raises(TemplateError, match="only the name of a variable is inserted; nothing was sent") as caught:
+        expand(f"a {prompt} b", NAMES)
+    assert caught.value.hint.startswith(r"Write \{{")
+    with pytest.raises(TemplateError, match="only the name"):
+        insert({"brief": prompt}, NAMES)
+    assert expand(f"a \\{prompt} b", NAMES) == f"a {prompt} b"
 
 
 @pytest.mark.parametrize("prompt", ["{{row[missing]}}", "{{items[9]}}", "{{plan.nothing}}", "{{n.real.x}}"])

@@ -1,0 +1,131 @@
+"""The files of the notebook's chat: list, put, get."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.failures import AskError, told
+from agentsvc_nb.notebook.question import Attachment, attachments
+from agentsvc_nb.notebook.reuse import listed_uploads
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.wire import limits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from agentsvc_nb.client.surface import AgentService
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What `files_put` did: names that went up, and names of files that were there already."""
+
+    sent: tuple[str, ...]
+    same: tuple[str, ...]
+    staged: bool
+
+    def __str__(self) -> str:
+        where = "they go along with the next %%ask" if self.staged and self.sent else ""
+        counts = f"{len(self.sent)} sent" + (f", {len(self.same)} unchanged" if self.same else "")
+        return f"{counts}: {', '.join((*self.sent, *self.same))}" + (f" ({where})" if where else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What `files_get` did: where the file is, and whether it was there already."""
+
+    path: Path
+    same: bool
+
+
+def files(session: Session) -> pd.DataFrame:
+    """The files of this notebook's chat, a row each, and those that go along with the next ask."""
+    chat = session.known_chat(session.address())
+    rows = [
+        {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
+        | file.model_dump(include={"file_name", "media_type", "size_bytes"})
+        for file in session.staged.values()
+    ]
+    if chat:
+        try:
+            listed = [file.model_dump(exclude={"object", "download_url"}) for file in session.client().files.list(chat)]
+        except StefanBrainError as error:
+            raise told(error, session.base_url) from None
+        rows = [*listed, *rows]
+    return frames.frame(rows, frames.FILES, chat=chat)
+
+
+def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
+    """Upload files (paths or globs) into this notebook's chat; one whose name and content are there is not sent again.
+
+    Before the chat's first ask they are staged and go along with it. Raises `AskError`.
+    """
+    wanted = attachments(patterns)
+    if not wanted:
+        raise AskError("Name the files to put.", "For example: %files put data/*.csv")
+    client = session.client()
+    chat = session.known_chat(session.address())
+    try:
+        there = listed_uploads(client, chat) if chat else set()
+        there |= {(file.file_name, file.sha256) for file in session.staged.values()}
+        fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
+        _send(session, client, chat, fresh)
+    except StefanBrainError as error:
+        raise told(error, session.base_url) from None
+    session.put.update({file.path.name: file.sha256 for file in wanted})
+    same = [file.path.name for file in wanted if file not in fresh]
+    return Put(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
+
+
+def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[Attachment]) -> None:
+    names = {*session.staged, *(file.path.name for file in wanted)}
+    if chat is None and len(names) > limits.ATTACHMENTS_MAX:
+        raise AskError("More than 10 files can't go along with one ask; nothing was sent.", "Ask once, then put more.")
+    for start in range(0, len(wanted), limits.ATTACHMENTS_MAX):
+        batch = [file.path for file in wanted[start : start + limits.ATTACHMENTS_MAX]]
+        staged = client.files.upload(*batch, chat=chat)
+        if chat is None:
+            session.staged.update({file.file_name: file for file in staged})
+
+
+def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> Got:
+    """Download a file of this notebook's chat into a folder, which is made when missing.
+
+    It takes the file's own name. Another file of that name is replaced with `force` only. Raises `AskError`.
+    """
+    chat = session.known_chat(session.address())
+    if not chat:
+        raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
+    folder = Path(directory).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # In the same folder, so that the whole file takes its place at once.
+        with TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+            come = session.client().files.download(path, chat=chat, to=aside)
+            assert isinstance(come, Path)
+            return _placed(come, folder / come.name, force)
+    except StefanBrainError as error:
+        raise told(error, session.base_url) from None
+    except OSError as error:
+        raise AskError(
+            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
+        ) from None
+
+
+def _placed(come: Path, target: Path, force: bool) -> Got:
+    if target.is_file() and filecmp.cmp(come, target, shallow=False):
+        return Got(target, same=True)
+    if target.exists() and not force:
+        raise AskError(
+            f"{target} is there already with other content; nothing was replaced.",
+            "--force replaces it, -d DIR names another folder.",
+        )
+    come.replace(target)
+    return Got(target, same=False)
