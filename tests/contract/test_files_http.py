@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb import AgentService, RequestTooLargeError
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
 
@@ -186,6 +187,10 @@ def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
             answer = http.post("/api/developers/v1/runs", data=payload, files=[("files", ("big.bin", big))])
             assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
             assert answer.headers["connection"] == "close"
+        with AgentService(small.api_key, small.base_url) as client:
+            for _ in range(20):
+                with pytest.raises(RequestTooLargeError):
+                    client.runs.start("say x", files=[("big.bin", big)])
         # One file at its byte, in a request that is small enough:
         over = [("files", ("over.bin", b"\0" * 1_000_001))]
         assert code(http.post("/api/developers/v1/runs", data=payload, files=over)) == "attachment_too_large"
