@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+STORE_AGAIN_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
@@ -47,6 +48,24 @@ class Crew:
             return await inner
         finally:
             del self._inner[name]
+
+    async def store(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Write an end, again and again while that fails: a full disk will have room some day, and a run or job that
+        is not ended keeps its chat busy. When the service stops first, it is left for recovery.
+
+        Raises `ValueError` and `OverflowError`: what can't be written at all.
+        """
+        while True:
+            try:
+                await write()
+                return
+            except (ValueError, OverflowError):
+                raise
+            except Exception:
+                log.exception("an end could not be stored; trying again")
+            if self.stopping:
+                return
+            await asyncio.sleep(STORE_AGAIN_SECONDS)
 
     async def stop(self) -> None:
         """Interrupt everything and wait until it has stopped."""

@@ -59,9 +59,12 @@ class JobRunner:
         self._storage.signals.notify(job_id)
         ending = await self._ending(job)
         if ending is not None:
-            now = self._storage.clock.now()
-            await self._storage.db.write(lambda tx: jobs.finish(tx, job_id, job.attempt, ending, now))
+            await self.crew.store(lambda: self._finish(job, ending))
             self._storage.signals.notify(job_id)
+
+    async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
+        now = self._storage.clock.now()
+        await self._storage.db.write(lambda tx: jobs.finish(tx, job.job_id, job.attempt, ending, now))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""

@@ -57,6 +57,9 @@ class RunRunner:
         except LostRun:
             log.warning("run %s was taken over", run_id)
             return
+        except Exception:  # the last words of the run could not be written
+            log.exception("run %s failed", run_id)
+            ending = _unexpected("The run failed unexpectedly; see the service's log.")
         if ending is not None:
             await self._finish(run_id, turn.log.attempt, ending)
 
@@ -106,13 +109,18 @@ class RunRunner:
         return answer, await answer_check.misfit(answer, run.output_config) if run.output_config else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
-        storage, now = self._storage, self._storage.clock.now()
-        try:
+        storage = self._storage
+
+        async def write() -> None:
+            now = storage.clock.now()
             await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
-        except Exception:  # an answer that cannot be stored must not leave its chat busy for ever
-            log.exception("run %s: its end could not be stored", run_id)
-            lost = Ending("failed", last_error="agent_error", last_error_message="The answer could not be stored.")
-            await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, lost, storage.origin, now))
+
+        try:
+            await self.crew.store(write)
+        except (ValueError, OverflowError):
+            log.exception("run %s: its answer could not be stored", run_id)
+            ending = _unexpected("The answer could not be stored.")
+            await self.crew.store(write)
         storage.signals.notify(run_id)
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
@@ -123,6 +131,10 @@ class RunRunner:
 async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:
     await turn.log.flush()
     return turn.ending("failed", output=output or _spoken(turn), last_error=code, last_error_message=message)
+
+
+def _unexpected(message: str) -> Ending:
+    return Ending("failed", last_error="agent_error", last_error_message=message)
 
 
 def _spoken(turn: RunTurn) -> str | None:

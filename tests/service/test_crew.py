@@ -1,0 +1,75 @@
+"""The workers: what they claimed they also end."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from agentsvc_nb.service.work import crew
+from agentsvc_nb.service.work.crew import Crew
+
+
+async def nothing(name: str) -> None:
+    """No work."""
+
+
+def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "STORE_AGAIN_SECONDS", 0)
+    tries: list[int] = []
+
+    async def write() -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    asyncio.run(Crew(nothing).store(write))
+    assert len(tries) == 3
+
+
+def test_what_cannot_be_stored_at_all_is_raised() -> None:
+    async def write() -> None:
+        raise OverflowError("int too large")
+
+    with pytest.raises(OverflowError):
+        asyncio.run(Crew(nothing).store(write))
+
+
+def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
+    async def write() -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async def stop() -> bool:
+        stopped = Crew(nothing)
+        stopped.stopping = True
+        await stopped.store(write)
+        return True
+
+    assert asyncio.run(stop())
+
+
+def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
+    ended: list[str] = []
+
+    async def scenario() -> None:
+        begun = asyncio.Event()
+
+        async def inner() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        async def work(name: str) -> None:
+            try:
+                await workers.interruptible(name, inner(), False)
+            except asyncio.CancelledError:
+                ended.append(name)
+
+        workers = Crew(work)
+        workers.start("one")
+        await begun.wait()
+        workers.interrupt("one")
+        await workers.stop()
+
+    asyncio.run(scenario())
+    assert ended == ["one"]
