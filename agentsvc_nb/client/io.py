@@ -1,4 +1,4 @@
-"""The only module that knows the HTTP library: two backends of the same verbs (design.md §2, row 1).
+"""The only module that knows the HTTP library: two backends of the same verbs (docs/decisions/0001).
 
 The core awaits nothing but these verbs. Under `SyncIO` they never suspend, so that `step` can run a core coroutine
 to its end with no event loop and no thread; under `AsyncIO` they are awaited as usual.

@@ -1,4 +1,4 @@
-"""Where Markdown may be cut: finished blocks freeze, only the open tail is rendered again (design.md §2).
+"""Where Markdown may be cut: finished blocks freeze, only the open tail is rendered again (docs/decisions/0006).
 
 A top-level block is finished when another one follows it on complete lines. Nothing that comes later changes it but a
 link reference definition, and the final output, which renders the whole text at once, puts even that right.

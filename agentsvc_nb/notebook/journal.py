@@ -2,7 +2,7 @@
 
 Written before each start, so that a start that was never answered can be asked for again by its idempotency key.
 Holds no secret: no key, no text of a prompt after its variables were filled in, no answer. Whose run it is, the service
-checks when the run is attached. A journal that fails is one warning and never a failed ask (design.md §2).
+checks when the run is attached. A journal that fails is one warning and never a failed ask (docs/decisions/0007).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Retry and reuse, kept apart (design.md §2).
+"""Retry and reuse, kept apart (docs/decisions/0007).
 
 Retry: every start carries a random idempotency key from the journal; a start that was never answered is sent again
 with its key, and the service gives back the original run. Reuse: the first time in a kernel that a cell with a known

@@ -1,4 +1,4 @@
-"""Where a run is watched: live in settled blocks, as one static output, or as text in a terminal (design.md §2).
+"""Where a run is watched: live in settled blocks, as one static output, or as text in a terminal (docs/decisions/0006).
 
 Live: finished Markdown blocks are left standing as outputs of their own and only the open tail is rendered again; at
 the end `clear_output(wait=True)` and ONE bundle replace them all. What is sent grows with the text, not with its

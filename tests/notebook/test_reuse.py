@@ -1,4 +1,4 @@
-"""When a cell asks and when it shows a known run again (design.md §2, "Two ideas kept apart")."""
+"""When a cell asks and when it shows a known run again (docs/decisions/0007)."""
 
 from __future__ import annotations
 
