@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentsvc_nb.wire import limits
-from agentsvc_nb.wire.codes import CODES, FAILURES
+from agentsvc_nb.wire.codes import CODES
+from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
 
 HERE = Path(__file__).parent
@@ -33,7 +34,7 @@ def errors() -> str:
         [
             "# Errors",
             "",
-            "Rendered from `agentsvc_nb/wire/codes.py` by `python -m docs.tables`; do not edit by hand.",
+            "Rendered from `wire/codes.py` and `wire/failures.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "*Transient* codes are sent again by the client where that is safe.",
             "",

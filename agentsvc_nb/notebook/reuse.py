@@ -36,7 +36,7 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
     if not session.notebook:
         return Plan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
-    known = [] if question.fresh else _fitting(session, question, address, uploads)
+    known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
     shown = _showable(session, client, known) if reuse and session.trail.first(print_) else None
     return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads, shown)
 
@@ -68,7 +68,9 @@ def _uploads(session: Session, client: AgentService, question: Question, address
     return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
 
 
-def _fitting(session: Session, question: Question, address: Address, uploads: frozenset[Upload]) -> list[Entry]:
+def _fitting(
+    session: Session, question: Question, address: Address, print_: str, uploads: frozenset[Upload]
+) -> list[Entry]:
     """Known starts of the question that had these uploads before them, newest first.
 
     All that was there must still be there. What else is there must have been attached by a run that the journal knows:
@@ -79,7 +81,7 @@ def _fitting(session: Session, question: Question, address: Address, uploads: fr
     attached = session.journal.attachments(session.base_url, chat) if chat else set()
     attached |= {file.sha256 for file in question.files}
     later = {pair for pair in uploads if pair[1] in attached} - set(session.put.items())
-    known = session.journal.known(fingerprint(session, question, address))
+    known = session.journal.known(print_)
     return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
 
 

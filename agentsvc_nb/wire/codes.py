@@ -250,30 +250,3 @@ _ROWS = (
 )
 
 CODES: dict[str, Code] = {row.code: row for row in _ROWS}
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a run or job ended in failure: the values of `last_error` and of a tool's `error.code` that we set."""
-
-    code: str
-    cause: str
-    hint: str
-    source: Source = "ours"
-
-
-FAILURES: dict[str, Failure] = {
-    row.code: row
-    for row in (
-        Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
-        Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
-        Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
-        Failure(
-            "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."
-        ),
-        Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
-        Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
-        Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
-        Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
-    )
-}

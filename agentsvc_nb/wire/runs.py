@@ -26,7 +26,7 @@ class Run(Model):
     """One agent turn inside a chat.
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
-    object; `last_error` a code of `wire.codes.FAILURES`, or the agent's own.
+    object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own.
     """
 
     object: str = "agent_run"

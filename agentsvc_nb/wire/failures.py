@@ -1,0 +1,37 @@
+"""Why work that had begun failed: the second half of the error tables, rendered into `docs/errors.md` with the first.
+
+These are never an HTTP status: they stand in a run's record and in a job's or tool's answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentsvc_nb.wire.codes import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run or job ended in failure: the values of `last_error` and of a tool's `error.code` that we set."""
+
+    code: str
+    cause: str
+    hint: str
+    source: Source = "ours"
+
+
+FAILURES: dict[str, Failure] = {
+    row.code: row
+    for row in (
+        Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
+        Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
+        Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
+        Failure(
+            "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."
+        ),
+        Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
+        Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
+        Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
+        Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
+    )
+}
