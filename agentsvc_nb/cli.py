@@ -51,7 +51,7 @@ def _exit_code(error: Exception) -> int | None:
 def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
-    from agentsvc_nb.service.engines.sqlite import SchemaTooNew
+    from agentsvc_nb.service.engines.migrations import SchemaTooNew
     from agentsvc_nb.service.fail import Fail
     from agentsvc_nb.service.serve import ServeError
 

@@ -102,7 +102,7 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
 
 
 def _make_key(folder: DataFolder) -> None:
-    from agentsvc_nb.service.engines.sqlite import SchemaTooNew
+    from agentsvc_nb.service.engines.migrations import SchemaTooNew
     from agentsvc_nb.service.keyring import ensure_own_key
 
     try:

@@ -14,7 +14,8 @@ from unicodedata import category, name, normalize
 
 import pytest
 
-from agentsvc_nb.service.engines.fts import FtsIndex, schema
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.ports import Row
 from agentsvc_nb.service.rules.search import has_terms, is_excluded, matches, parse, snippets
 
@@ -170,8 +171,8 @@ class MemoryTx:
 @pytest.fixture
 def tx() -> Iterator[MemoryTx]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(schema())
-    connection.executescript(schema())
+    migrate(connection)
+    migrate(connection)
     yield MemoryTx(connection)
     connection.close()
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.engines.sqlite import SchemaTooNew, SqliteDatabase
+from agentsvc_nb.service.engines import migrations
+from agentsvc_nb.service.engines.migrations import SchemaTooNew
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.ports import Tx
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
@@ -64,3 +67,31 @@ def test_a_newer_folder_is_refused(database: SqliteDatabase, tmp_path: Path) -> 
     database._connect().execute("PRAGMA user_version = 99")
     with pytest.raises(SchemaTooNew, match="schema 99"):
         SqliteDatabase(tmp_path / "db.sqlite3").open()
+
+
+def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_steps = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:1])
+    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    older.write_now(partial(insert, name="kept"))
+    older.close()
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, "CREATE TABLE later (id TEXT);"])
+    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        assert newer.read(names) == ["kept"]
+        assert newer.read(lambda tx: tx.all("SELECT * FROM later")) == []
+    finally:
+        newer.close()
+
+
+def test_a_step_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_steps = migrations.steps()
+    SqliteDatabase(tmp_path / "db.sqlite3").open().close()
+    broken = "CREATE TABLE half (id TEXT);\nCREATE TABLE half (id TEXT);"
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, broken])
+    with pytest.raises(sqlite3.OperationalError, match="half"):
+        SqliteDatabase(tmp_path / "db.sqlite3").open()
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, "CREATE TABLE half (id TEXT);"])
+    SqliteDatabase(tmp_path / "db.sqlite3").open().close()

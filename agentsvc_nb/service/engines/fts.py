@@ -7,7 +7,6 @@ play. They glue CJK runs together, or drop short words, and would answer otherwi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import resources
 
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.rules.search import Phrase, Query, tokens
@@ -27,11 +26,6 @@ _PATHS = """
     SELECT t.path AS path FROM file_words JOIN file_text AS t ON t.id = file_words.rowid
     WHERE file_words MATCH :match AND t.chat = :chat
 """
-
-
-def schema() -> str:
-    """The tables, to be executed once per database; safe to repeat. Needs an SQLite with FTS5."""
-    return resources.files(__package__).joinpath("fts.sql").read_text(encoding="utf-8")
 
 
 class FtsIndex:

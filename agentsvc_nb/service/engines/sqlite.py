@@ -12,20 +12,15 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from importlib import resources
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.ports import Row, Tx
 
 T = TypeVar("T")
-SCHEMA_VERSION = 1
 BUSY_TIMEOUT_MS = 10_000
 GROUP_MAX = 200
-
-
-class SchemaTooNew(Exception):
-    """The data folder was written by a newer version."""
 
 
 class SqliteTx:
@@ -58,10 +53,10 @@ class SqliteDatabase:
         self._writer: threading.Thread | None = None
 
     def open(self) -> SqliteDatabase:
-        """Create or check the schema and start writing. Raises `SchemaTooNew`."""
+        """Bring the schema up to date and start writing. Raises `migrations.SchemaTooNew`."""
         connection = self._connect()
         try:
-            _prepare(connection)
+            migrate(connection)
         except BaseException:
             self.close()
             raise
@@ -161,19 +156,6 @@ def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
     else:
         for job in batch:
             job.settle()
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    version: int = connection.execute("PRAGMA user_version").fetchone()["user_version"]
-    if version > SCHEMA_VERSION:
-        raise SchemaTooNew(
-            f"The data folder has schema {version}, and this version knows {SCHEMA_VERSION}: "
-            "upgrade agentsvc-nb, or use another folder (--data)."
-        )
-    here = resources.files("agentsvc_nb.service.engines")
-    for name in ("schema.sql", "fts.sql"):
-        connection.executescript(here.joinpath(name).read_text())
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 -- Times are integer milliseconds since 1970 (UTC), documents JSON text, money micro-cents. Portable to PostgreSQL.
 
-CREATE TABLE IF NOT EXISTS meta (
+CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS api_key (
+CREATE TABLE api_key (
     id           TEXT PRIMARY KEY,
     account      TEXT NOT NULL,
     name         TEXT NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS api_key (
     revoked_at   INTEGER
 );
 
-CREATE TABLE IF NOT EXISTS project (
+CREATE TABLE project (
     id         TEXT PRIMARY KEY,
     account    TEXT NOT NULL,
     name       TEXT NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS project (
 );
 
 -- `label` is the session that owns the chat, '' for the chat that tools share, NULL for a chat of its own.
-CREATE TABLE IF NOT EXISTS chat (
+CREATE TABLE chat (
     id         TEXT PRIMARY KEY,
     account    TEXT NOT NULL,
     project    TEXT,
@@ -35,9 +35,9 @@ CREATE TABLE IF NOT EXISTS chat (
     created_at INTEGER NOT NULL,
     retired_at INTEGER
 );
-CREATE UNIQUE INDEX IF NOT EXISTS chat_of_label ON chat (account, COALESCE(project, ''), label) WHERE label IS NOT NULL;
+CREATE UNIQUE INDEX chat_of_label ON chat (account, COALESCE(project, ''), label) WHERE label IS NOT NULL;
 
-CREATE TABLE IF NOT EXISTS run (
+CREATE TABLE run (
     run_id             TEXT PRIMARY KEY,
     account            TEXT NOT NULL,
     key_id             TEXT NOT NULL,
@@ -65,10 +65,10 @@ CREATE TABLE IF NOT EXISTS run (
     ended_at           INTEGER
 );
 -- A chat has at most one active turn (spec.md "Chat busy condition"): the database holds it, not a check beforehand.
-CREATE UNIQUE INDEX IF NOT EXISTS run_one_active ON run (chat) WHERE status IN ('queued', 'running', 'cancelling');
-CREATE INDEX IF NOT EXISTS run_active ON run (created_at) WHERE status IN ('queued', 'running', 'cancelling');
+CREATE UNIQUE INDEX run_one_active ON run (chat) WHERE status IN ('queued', 'running', 'cancelling');
+CREATE INDEX run_active ON run (created_at) WHERE status IN ('queued', 'running', 'cancelling');
 
-CREATE TABLE IF NOT EXISTS run_event (
+CREATE TABLE run_event (
     run_id     TEXT NOT NULL,
     id         INTEGER NOT NULL,
     type       TEXT NOT NULL,
@@ -77,7 +77,7 @@ CREATE TABLE IF NOT EXISTS run_event (
     PRIMARY KEY (run_id, id)
 );
 
-CREATE TABLE IF NOT EXISTS job (
+CREATE TABLE job (
     job_id     TEXT PRIMARY KEY,
     account    TEXT NOT NULL,
     key_id     TEXT NOT NULL,
@@ -99,9 +99,9 @@ CREATE TABLE IF NOT EXISTS job (
     started_at INTEGER,
     ended_at   INTEGER
 );
-CREATE INDEX IF NOT EXISTS job_active ON job (created_at) WHERE status IN ('queued', 'running', 'cancelling');
+CREATE INDEX job_active ON job (created_at) WHERE status IN ('queued', 'running', 'cancelling');
 
-CREATE TABLE IF NOT EXISTS idempotency (
+CREATE TABLE idempotency (
     account TEXT NOT NULL,
     kind    TEXT NOT NULL,
     address TEXT NOT NULL,
@@ -111,7 +111,7 @@ CREATE TABLE IF NOT EXISTS idempotency (
     PRIMARY KEY (account, kind, address, utc_day, key)
 );
 
-CREATE TABLE IF NOT EXISTS upload (
+CREATE TABLE upload (
     id         TEXT PRIMARY KEY,
     account    TEXT NOT NULL,
     file_name  TEXT NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE IF NOT EXISTS upload (
     expires_at INTEGER NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS file (
+CREATE TABLE file (
     chat        TEXT NOT NULL,
     path        TEXT NOT NULL,
     file_name   TEXT NOT NULL,
@@ -137,3 +137,18 @@ CREATE TABLE IF NOT EXISTS file (
     output_type TEXT,
     PRIMARY KEY (chat, path)
 );
+
+-- The full-text index of workspace files. Plain tables: an index without its own content would have to be told the
+-- old tokens at each change, and would be corrupted by an upgrade that folds words another way.
+
+CREATE TABLE file_text (
+    id   INTEGER PRIMARY KEY,
+    chat TEXT NOT NULL,
+    path TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (chat, path)
+);
+
+-- `words` are our own tokens (rules/folding.py), one blank apart: the ascii tokenizer keeps them whole. `scope` is the
+-- chat, as one token: a common word is then looked up among the files of one chat, not of all.
+CREATE VIRTUAL TABLE file_words USING fts5 (scope, words, tokenize = 'ascii', prefix = '2 3');

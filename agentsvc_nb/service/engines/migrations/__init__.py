@@ -1,0 +1,60 @@
+"""The database's schema, as the steps that made it: `0001-first.sql` and so on, each applied once, in order.
+
+A step that has landed is never edited; a change is a new file with the next number.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from importlib import resources
+
+
+class SchemaTooNew(Exception):
+    """The data folder was written by a newer version."""
+
+
+def steps() -> list[str]:
+    """The SQL of every step; the version of a database is how many were applied."""
+    found = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")]
+    return [file.read_text(encoding="utf-8") for file in sorted(found, key=lambda file: file.name)]
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database up to date: all missing steps or, when one fails, none. Raises `SchemaTooNew`."""
+    known = steps()
+    if _version(connection) == len(known):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)  # again: another process may have been first
+        if version > len(known):
+            raise SchemaTooNew(
+                f"The data folder has schema {version}, and this version knows {len(known)}: "
+                "upgrade agentsvc-nb, or use another folder (--data)."
+            )
+        for step in known[version:]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(known)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    version: int = cursor.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _statements(script: str) -> Iterator[str]:
+    """One by one: `executescript` would commit what is open."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
