@@ -80,7 +80,7 @@ def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Ag
             await live.close()
 
     def edge(app: ASGIApp) -> Edge:
-        live.edge = Edge(app)
+        live.edge = Edge(app, settings.gateway_seconds)
         return live.edge
 
     app = Starlette(

@@ -53,8 +53,8 @@ def _knows(secret: str) -> Callable[[Tx], bool]:
         try:
             keys.find(tx, secret)
         except Fail as failure:
-            # A suspended key was suspended on purpose: a new one would undo that.
-            return failure.row.code == "key_suspended"
+            # A key or account is barred on purpose: a new key would undo that, or change nothing.
+            return failure.row.code != "unauthorized"
         return True
 
     return look

@@ -31,9 +31,13 @@ class Tx(Protocol):
         ...
 
 
+class StoreBusy(Exception):
+    """Another process kept the database for itself for too long: nothing was written, and later it may be."""
+
+
 class Database(Protocol):
     async def write(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` in one write transaction: all of it is committed, or nothing."""
+        """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`."""
         ...
 
     def read(self, use: Callable[[Tx], T]) -> T:
@@ -98,6 +102,8 @@ class Outcome(BaseModel):
     """(code, message)"""
     inline: bool = True
     """False when the result is the files that were written."""
+    uses: dict[str, int] = {}
+    """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
 
 
 class Tool(Protocol):
@@ -163,6 +169,10 @@ class Turn(Protocol):
 
     def use(self, input_tokens: int, output_tokens: int) -> None:
         """Count tokens."""
+        ...
+
+    def use_uncounted(self) -> None:
+        """A model call was made that did not say how many tokens it took."""
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:

@@ -39,6 +39,8 @@ class Settings:
     data: Path
     model: str = "offline"
     rate_per_minute: int | None = None
+    """Of one key; `rate_per_minute_user` of all keys of an account, as is `rate_per_day`."""
+    rate_per_minute_user: int | None = None
     rate_per_day: int | None = None
     run_capacity: int | None = None
     wallet_cents: int | None = None
@@ -145,21 +147,13 @@ def _seconds(text: str) -> float:
     return value
 
 
-_NO_EFFECT_YET: Final = (
-    "rate_per_minute",
-    "rate_per_day",
-    "run_capacity",
-    "wallet_cents",
-    "plan_pool_cents",
-    "run_hold_cents",
-    "ask_handle_seconds",
-    "gateway_seconds",
-)
+_NO_EFFECT_YET: Final = ("ask_handle_seconds",)
 
 _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "data": _folder,
     "model": _model,
     "rate_per_minute": _count,
+    "rate_per_minute_user": _count,
     "rate_per_day": _count,
     "run_capacity": _count,
     "wallet_cents": _count,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def rfc3339(ms: int) -> str:
@@ -24,6 +24,25 @@ def utc_day(ms: int) -> str:
     '1970-01-01'
     """
     return _utc(ms).date().isoformat()
+
+
+def utc_month(ms: int) -> str:
+    """The UTC calendar month that usage is billed in (contract §7).
+
+    >>> utc_month(0)
+    '1970-01'
+    """
+    return utc_day(ms)[:7]
+
+
+def month_end(ms: int) -> int:
+    """When that month is over, in ms.
+
+    >>> rfc3339(month_end(0))
+    '1970-02-01T00:00:00.000Z'
+    """
+    begins = _utc(ms).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return round((begins + timedelta(days=31)).replace(day=1).timestamp() * 1000)
 
 
 def _utc(ms: int) -> datetime:

@@ -97,6 +97,7 @@ class MemoryTurn:
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
+        self.uncounted = False
         self.checkpoints: list[dict[str, Any]] = []
         self._said: list[str] = []
         self._safe: list[str] = []
@@ -140,6 +141,9 @@ class MemoryTurn:
 
     def use(self, input_tokens: int, output_tokens: int) -> None:
         self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)
+
+    def use_uncounted(self) -> None:
+        self.uncounted = True
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = dict(state)

@@ -25,10 +25,12 @@ from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.records import chats, runs
 from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.storage import SystemClock
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
 
 NOW = 1_700_000_000_000
+UNLIMITED = Settings(data=Path())
 
 
 class RunStates(RuleBasedStateMachine):
@@ -72,7 +74,7 @@ class RunStates(RuleBasedStateMachine):
         known = self.by_key.get((self.chats[chat], key)) if key else None
 
         def begin() -> Any:
-            return self.write(lambda tx: actions.start(tx, FtsIndex(), self.key, given, NOW))
+            return self.write(lambda tx: actions.start(tx, FtsIndex(), self.key, given, UNLIMITED, NOW))
 
         if busy is not None and known is None:  # a replay never meets its own 409
             with pytest.raises(Fail) as caught:

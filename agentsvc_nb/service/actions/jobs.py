@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agentsvc_nb.service.actions import chats
+from agentsvc_nb.service.actions import chats, money
 from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, jobs, replays
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.times import utc_day
@@ -31,10 +33,11 @@ class Submit:
     idempotency_key: str | None = None
 
 
-def submit(tx: Tx, key: KeyRecord, given: Submit, now: int) -> tuple[JobRecord, bool]:
+def submit(tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int) -> tuple[JobRecord, bool]:
     """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
-    is `idempotency_conflict`."""
+    is `idempotency_conflict`. Raises what `money.check` raises, too."""
     chats.check_known(tx, given.where, key.account)
+    bill = money.check(tx, key, settings, now)
     address = _address(key.account, given)
     original = jobs.get(tx, replays.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
@@ -44,19 +47,21 @@ def submit(tx: Tx, key: KeyRecord, given: Submit, now: int) -> tuple[JobRecord, 
         if original.chat != chat.id:
             raise Fail("idempotency_conflict")
         return original, False
-    record = insert(tx, key.account, key.id, chat.id, None, given, now)
+    record = insert(tx, bill, chat.id, None, given, now)
     if address:
         replays.remember(tx, address, record.job_id)
     return record, True
 
 
-def insert(tx: Tx, account: str, key_id: str, chat: str, run_id: str | None, given: Submit, now: int) -> JobRecord:
+def insert(tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int) -> JobRecord:
     """A queued job, of a run when `run_id` is given."""
     return jobs.insert(
         tx,
         job_id=ids.new("job"),
-        account=account,
-        key_id=key_id,
+        account=bill.account,
+        key_id=bill.key_id,
+        pool=bill.pool,
+        hold_microcents=bill.hold_microcents,
         chat=chat,
         run_id=run_id,
         tool=given.tool,
@@ -99,6 +104,14 @@ def stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
     if record.status == "queued":
         return jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
     return jobs.cancelling(tx, record.job_id) or record
+
+
+def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> JobRecord | None:
+    """End a job and bill what it used. None for a late attempt."""
+    record = jobs.finish(tx, job_id, attempt, ending, now)
+    if record is not None:
+        money.charge_uses(tx, record, ending.uses, now)
+    return record
 
 
 def recover(tx: Tx, now: int) -> list[JobRecord]:

@@ -8,7 +8,8 @@ import secrets
 
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Clock, Tx
-from agentsvc_nb.service.records import keys
+from agentsvc_nb.service.records import accounts, keys
+from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.routes import SCOPES
@@ -48,15 +49,21 @@ def create(
     return record, secret
 
 
-def find(tx: Tx, secret: str) -> KeyRecord:
-    """The key with this secret. Unknown, malformed and revoked are the same 401; suspended is 403."""
+def find(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
+    """The key with this secret, and its account.
+
+    Raises `unauthorized` for unknown, malformed and revoked ones alike, `key_suspended` and `plan_access_required`.
+    """
     pepper = keys.meta(tx, "pepper")
     record = keys.by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:
         raise Fail("unauthorized")
     if record.suspended_at is not None:
         raise Fail("key_suspended")
-    return record
+    account = accounts.get(tx, record.account)
+    if not account.plan:
+        raise Fail("plan_access_required")
+    return record, account
 
 
 def _pepper(tx: Tx) -> str:

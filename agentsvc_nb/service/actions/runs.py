@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentsvc_nb.service.actions import chats, files
+from agentsvc_nb.service.actions import chats, files, money
 from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import replays, runs
@@ -19,6 +20,7 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
 from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.events import EventPage
 from agentsvc_nb.wire.limits import RESTARTS_MAX
@@ -38,13 +40,15 @@ class Start:
     idempotency_key: str | None = None
 
 
-def start(tx: Tx, index: Index, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
+def start(tx: Tx, index: Index, key: KeyRecord, given: Start, settings: Settings, now: int) -> tuple[RunRecord, bool]:
     """The run, and whether it is new: an Idempotency-Key seen today gives the original, whatever else changed.
 
-    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, and
-    `agent_run_rejected` with the `activeRunId` when the chat has an active turn.
+    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check`
+    raises, `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and
+    `runtime_capacity_busy`.
     """
     chats.check_known(tx, given.where, key.account)
+    bill = money.check(tx, key, settings, now)
     address = _address(key.account, given)
     if address and (original := replays.recall(tx, address)):
         record = runs.get(tx, original)
@@ -53,7 +57,8 @@ def start(tx: Tx, index: Index, key: KeyRecord, given: Start, now: int) -> tuple
     chat = chats.resolve(tx, given.where, key.account, now, shared=False)
     if busy := runs.active_of_chat(tx, chat.id):
         raise Fail("agent_run_rejected", top={"activeRunId": busy.run_id})
-    record = _insert(tx, key, given, chat.id, chat.project, now)
+    _check_capacity(tx, key.account, settings.run_capacity)
+    record = _insert(tx, bill, given, chat.id, chat.project, now)
     files.attach(tx, index, chat.id, given.contents, now)
     if address:
         replays.remember(tx, address, record.run_id)
@@ -126,19 +131,41 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: 
     """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
     record = runs.finish(tx, run_id, attempt, ending, now)
     if record is not None:
+        _settle(tx, record, ending, now)
         _announce(tx, record, now, ending=True)
         payload = {"run": record.public(origin).model_dump()}
         runs.append(tx, run_id, attempt, "run.ended", payload, now, ending=True)
     return record
 
 
-def _insert(tx: Tx, key: KeyRecord, given: Start, chat: str, project: str | None, now: int) -> RunRecord:
+def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
+    """When the service is full, an account may still have its fair share (spec.md "runtime_capacity_busy")."""
+    if capacity is None:
+        return
+    active = runs.active_by_account(tx)
+    mine, accounts = active.get(account, 0), len(active.keys() | {account})
+    if sum(active.values()) >= capacity and mine >= capacity // accounts:
+        raise Fail("runtime_capacity_busy")
+
+
+def _settle(tx: Tx, record: RunRecord, ending: Ending, now: int) -> None:
+    """Bill what the run used. One that reached the limit of steps is not billed (spec.md "Agent Run")."""
+    if record.last_error == "budget_limited":
+        return
+    money.charge_tokens(tx, record, record.input_tokens + record.output_tokens, record.cost_microcents, now)
+    if ending.uncounted:
+        money.require_review(tx, record, now)
+
+
+def _insert(tx: Tx, bill: Bill, given: Start, chat: str, project: str | None, now: int) -> RunRecord:
     run_id = ids.new_run()
     runs.insert(
         tx,
         run_id=run_id,
-        account=key.account,
-        key_id=key.id,
+        account=bill.account,
+        key_id=bill.key_id,
+        pool=bill.pool,
+        hold_microcents=bill.hold_microcents,
         chat=chat,
         project=project,
         message=given.message,

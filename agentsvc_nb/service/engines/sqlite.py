@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
@@ -152,10 +152,16 @@ def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         for job in batch:
-            job.settle(error)
+            job.settle(_as_ports_know_it(error))
     else:
         for job in batch:
             job.settle()
+
+
+def _as_ports_know_it(error: BaseException) -> BaseException:
+    if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+        return StoreBusy(str(error))
+    return error
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -2,25 +2,33 @@
 
 After an early answer (a 401, a 413) the client may still be sending. Closing at once would reset the connection and
 lose the answer, so the rest is read and discarded for up to 2 s or 64 MB (contract §1).
+
+A request that is silent for 120 s, on both sides, is answered 504 as a gateway would (spec.md "Status codes"). What it
+started goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
+from collections.abc import Iterator
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
 
 
 class Edge:
     """ASGI middleware; knows how many requests are open and since when none is."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, gateway_seconds: float) -> None:
         self._app = app
+        self._gateway_seconds = gateway_seconds
         self.open = 0
         self.last_seen = time.monotonic()
 
@@ -30,8 +38,9 @@ class Edge:
             return
         self.open += 1
         try:
-            exchange = _Exchange(scope, receive, send)
-            await self._app(scope, exchange.receive, exchange.send)
+            exchange = _Exchange(scope, receive, send, self._gateway_seconds)
+            with exchange.watched():
+                await self._app(scope, exchange.receive, exchange.send)
         finally:
             self.open -= 1
             self.last_seen = time.monotonic()
@@ -40,7 +49,10 @@ class Edge:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, gateway_seconds: float) -> None:
+        self._gateway_seconds = gateway_seconds
+        self._last_sign = time.monotonic()
+        self._given_up: asyncio.Task[None] | None = None
         headers = Headers(scope=scope)
         self._receive = receive
         self._send = send
@@ -50,13 +62,40 @@ class _Exchange:
         # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
         self._sending = headers.get("expect", "").lower() != "100-continue"
 
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Give up on an answer that takes too long: by a timer, because a task a request would cost more."""
+        self._timer = asyncio.get_running_loop().call_later(self._gateway_seconds, self._look)
+        try:
+            yield
+        finally:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        left = self._last_sign + self._gateway_seconds - time.monotonic()
+        if left > 0:
+            self._timer = asyncio.get_running_loop().call_later(left, self._look)
+        else:
+            self._given_up = asyncio.create_task(self._give_up())
+
+    async def _give_up(self) -> None:
+        fail = Fail("gateway_timeout", f"No answer within {self._gateway_seconds:g} seconds.")
+        answer = refusal(fail)
+        answer.headers["X-Request-Id"] = self._request_id
+        answer.headers["Connection"] = "close"
+        await answer({"type": "http"}, self._receive, self._send)
+
     async def receive(self) -> Message:
         message = await self._receive()
+        self._last_sign = time.monotonic()
         if not message.get("more_body", False):
             self._unread = False
         return message
 
     async def send(self, message: Message) -> None:
+        if self._given_up is not None:
+            return
+        self._timer.cancel()
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id

@@ -9,10 +9,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.actions import keys, rates
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.backend import Backend, Call, Handler
+from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.wire.routes import Route
 
@@ -33,6 +35,8 @@ class GuardedPath:
             return
         except Fail as fail:
             response = refusal(fail)
+        except StoreBusy:
+            response = refusal(Fail("workspace_busy"))
         except Exception:
             log.exception("%s %s failed (%s)", request.method, request.url.path, request.state.request_id)
             response = refusal(Fail("internal_error"))
@@ -44,19 +48,31 @@ class GuardedPath:
         if found is None:
             raise Fail("method_not_allowed", headers={"Allow": ", ".join(sorted(self._methods))})
         route, handler = found
-        key = _authenticate(request, backend, route) if route.access == "key" else None
+        key = None
+        if route.access == "key":
+            key, account = _authenticate(request, backend, route)
+            if route.limited:
+                await _check_rates(backend, key, account, received_at)
         return await handler(Call(request, backend, received_at, key))
 
 
-def _authenticate(request: Request, backend: Backend, route: Route) -> KeyRecord:
+def _authenticate(request: Request, backend: Backend, route: Route) -> tuple[KeyRecord, AccountRecord]:
     secret = _secret(request)
     if not secret:
         raise Fail("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
-    key = backend.storage.db.read(lambda tx: keys.find(tx, secret))
+    key, account = backend.storage.db.read(lambda tx: keys.find(tx, secret))
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise Fail("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
-    return key
+    return key, account
+
+
+async def _check_rates(backend: Backend, key: KeyRecord, account: AccountRecord, now: int) -> None:
+    rates.check_account(account, now)
+    if rates.configured(backend.settings):
+        refusal = await backend.storage.db.write(lambda tx: rates.count(tx, key, backend.settings, now))
+        if refusal is not None:
+            raise refusal
 
 
 def _secret(request: Request) -> str:

@@ -34,8 +34,8 @@ async def start(call: Call) -> Response:
     except BaseException:
         form.discard()
         raise
-    key, index, now = call.key, call.backend.storage.index, call.now
-    record, new = await call.write(lambda tx: actions.start(tx, index, key, given, now))
+    key, index, settings, now = call.key, call.backend.storage.index, call.backend.settings, call.now
+    record, new = await call.write(lambda tx: actions.start(tx, index, key, given, settings, now))
     if new:
         call.backend.runs.wake(record.run_id)
     if bodies.sync(document):

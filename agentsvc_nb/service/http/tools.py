@@ -34,8 +34,8 @@ async def submit(call: Call) -> Response:
     where = bodies.where(document, new_allowed=True)
     header = parameters.idempotency_key(call)
     submit = Submit(tool.name, tool.family, given, where, call.received_at, header if tool.idempotent else None)
-    key, now = call.key, call.now
-    record, new = await call.write(lambda tx: actions.submit(tx, key, submit, now))
+    key, settings, now = call.key, call.backend.settings, call.now
+    record, new = await call.write(lambda tx: actions.submit(tx, key, submit, settings, now))
     if new:
         call.backend.jobs.wake(record.job_id)
     return answer(record.accepted(), 202)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.usage import Pool
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
 
@@ -38,6 +40,8 @@ class JobRecord:
     created_at: int
     started_at: int | None
     ended_at: int | None
+    pool: Pool
+    hold_microcents: int
 
     def accepted(self) -> JobAccepted:
         return JobAccepted(
@@ -77,6 +81,8 @@ class JobEnding:
     kind: str = "inline"
     files: tuple[str, ...] = ()
     """The paths written, in the job's chat."""
+    uses: Mapping[str, int] = field(default_factory=dict)
+    """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
 
 
 def insert(
@@ -85,6 +91,8 @@ def insert(
     job_id: str,
     account: str,
     key_id: str,
+    pool: Pool,
+    hold_microcents: int,
     chat: str,
     run_id: str | None,
     tool: str,
@@ -97,6 +105,8 @@ def insert(
         job_id=job_id,
         account=account,
         key_id=key_id,
+        pool=pool,
+        hold_microcents=hold_microcents,
         chat=chat,
         run_id=run_id,
         tool=tool,

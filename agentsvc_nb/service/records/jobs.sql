@@ -1,6 +1,6 @@
 -- name: insert
-INSERT INTO job (job_id, account, key_id, chat, run_id, tool, family, input, status, created_at)
-VALUES (:job_id, :account, :key_id, :chat, :run_id, :tool, :family, :input, 'queued', :now)
+INSERT INTO job (job_id, account, key_id, pool, hold_microcents, chat, run_id, tool, family, input, status, created_at)
+VALUES (:job_id, :account, :key_id, :pool, :hold_microcents, :chat, :run_id, :tool, :family, :input, 'queued', :now)
 RETURNING *
 
 -- name: get

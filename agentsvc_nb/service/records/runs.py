@@ -8,6 +8,7 @@ from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.usage import Pool
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run, Usage
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
@@ -44,6 +45,8 @@ class RunRecord:
     created_at: int
     started_at: int | None
     ended_at: int | None
+    pool: Pool
+    hold_microcents: int
 
     def public(self, origin: str) -> Run:
         return Run(
@@ -82,6 +85,8 @@ class Ending:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_microcents: int = 0
+    uncounted: bool = False
+    """A model call came without its token counts."""
 
 
 def insert(
@@ -90,6 +95,8 @@ def insert(
     run_id: str,
     account: str,
     key_id: str,
+    pool: Pool,
+    hold_microcents: int,
     chat: str,
     project: str | None,
     message: str,
@@ -102,6 +109,8 @@ def insert(
         run_id=run_id,
         account=account,
         key_id=key_id,
+        pool=pool,
+        hold_microcents=hold_microcents,
         chat=chat,
         project=project,
         message=message,
@@ -125,6 +134,11 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 def active(tx: Tx) -> list[RunRecord]:
     return [_read(row) for row in tx.all(_sql["active"])]
+
+
+def active_by_account(tx: Tx) -> dict[str, int]:
+    """How many active runs each account has that has any."""
+    return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
 def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:

@@ -1,6 +1,8 @@
 -- name: insert
-INSERT INTO run (run_id, account, key_id, chat, project, status, message, output_config, model, created_at)
-VALUES (:run_id, :account, :key_id, :chat, :project, 'queued', :message, :output_config, :model, :now)
+INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, message, output_config, model,
+    created_at)
+VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :message, :output_config, :model,
+    :now)
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
@@ -13,6 +15,9 @@ SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancel
 
 -- name: active
 SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, run_id
+
+-- name: active_by_account
+SELECT account, COUNT(*) AS runs FROM run WHERE status IN ('queued', 'running', 'cancelling') GROUP BY account
 
 -- name: claim
 UPDATE run SET status = 'running', attempt = 1, started_at = :now

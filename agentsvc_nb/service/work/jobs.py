@@ -64,7 +64,7 @@ class JobRunner:
 
     async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
         now = self._storage.clock.now()
-        await self._storage.db.write(lambda tx: jobs.finish(tx, job.job_id, job.attempt, ending, now))
+        await self._storage.db.write(lambda tx: actions.finish(tx, job.job_id, job.attempt, ending, now))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""
@@ -111,8 +111,9 @@ def _ended(outcome: Outcome) -> JobEnding:
     kind = "inline" if outcome.inline else "files"
     if outcome.error is not None:
         code, message = outcome.error
-        return JobEnding("failed", outcome.content, outcome.data, {"code": code, "message": message}, kind)
-    return JobEnding("succeeded", outcome.content, outcome.data, None, kind)
+        error = {"code": code, "message": message}
+        return JobEnding("failed", outcome.content, outcome.data, error, kind, uses=outcome.uses)
+    return JobEnding("succeeded", outcome.content, outcome.data, None, kind, uses=outcome.uses)
 
 
 def _failed(code: str, message: str) -> JobEnding:

@@ -9,9 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentsvc_nb.service.actions import jobs as job_actions
+from agentsvc_nb.service.actions import money
 from agentsvc_nb.service.actions import runs as run_actions
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.jobs import Submit
+from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.ports import AgentFailure, Outcome, StepsExceeded, Tool
 from agentsvc_nb.service.records import files, jobs, runs
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -39,6 +41,7 @@ class RunTurn:
     _steps: int
     _input_tokens: int
     _output_tokens: int
+    _uncounted: bool
 
     def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
         self.message = run.message
@@ -94,6 +97,9 @@ class RunTurn:
         self._input_tokens = min(self._input_tokens + input_tokens, TOKENS_MAX)
         self._output_tokens = min(self._output_tokens + output_tokens, TOKENS_MAX)
 
+    def use_uncounted(self) -> None:
+        self._uncounted = True
+
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
         await self.log.flush()
@@ -112,13 +118,14 @@ class RunTurn:
         self.log.attempt = record.attempt
         self._restore(record.checkpoint or {})
 
-    def counted(self) -> dict[str, int]:
+    def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as `records.runs.Ending` names them."""
         return {
             "steps": self._steps,
             "input_tokens": self._input_tokens,
             "output_tokens": self._output_tokens,
             "cost_microcents": cost_microcents(self._run.model, self._input_tokens, self._output_tokens),
+            "uncounted": self._uncounted,
         }
 
     def ending(self, status: str, **fields: Any) -> Ending:
@@ -131,6 +138,7 @@ class RunTurn:
         self._steps = counted.get("steps", 0)
         self._input_tokens = counted.get("input_tokens", 0)
         self._output_tokens = counted.get("output_tokens", 0)
+        self._uncounted = counted.get("uncounted", False)
 
     async def _call(self, name: str, given: dict[str, Any]) -> Outcome:
         tool = self._tools.get(name)
@@ -145,9 +153,13 @@ class RunTurn:
         author = Author("output", run_id=self._run.run_id)
         task = WorkspaceTask(self._storage, self._run.chat, author, self.progress, self._written)
         try:
-            return await tool.run(checked, task)
+            outcome = await tool.run(checked, task)
         except AgentFailure as failure:
             return _failed(failure.code, failure.message)
+        if outcome.uses:
+            now = self._storage.clock.now()
+            await self._storage.db.write(lambda tx: money.charge_uses(tx, self._run, outcome.uses, now))
+        return outcome
 
     async def _submit_and_follow(self, tool: Tool, given: dict[str, Any]) -> Outcome:
         job = await self._submit(tool, given)
@@ -170,9 +182,8 @@ class RunTurn:
     async def _submit(self, tool: Tool, given: dict[str, Any]) -> JobRecord:
         run, now = self._run, self._storage.clock.now()
         submit = Submit(tool.name, tool.family, given, Where(chat=run.chat), now)
-        return await self._storage.db.write(
-            lambda tx: job_actions.insert(tx, run.account, run.key_id, run.chat, run.run_id, submit, now)
-        )
+        bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
+        return await self._storage.db.write(lambda tx: job_actions.insert(tx, bill, run.chat, run.run_id, submit, now))
 
     async def _follow(self, job: JobRecord) -> JobRecord:
         """Wait for the job's end; its progress is the run's."""

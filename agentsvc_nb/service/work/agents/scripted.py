@@ -158,6 +158,7 @@ class _Performance:
 
     def usage(self, rest: str) -> Coroutine[Any, Any, None]:
         if rest.strip() == "none":
+            self.turn.use_uncounted()
             return _nothing()
         given, made = rest.split()
         if not (rest.isascii() and given.isdigit() and made.isdigit()):

@@ -133,7 +133,8 @@ def _outcome(made: list[dict[str, Any]], missing: list[str]) -> Outcome:
     if missing:
         lacking = f"No font here draws these characters, so they were left out: {' '.join(missing)}"
         content.append({"type": "text", "text": lacking})
-    return Outcome(content=content, data={"images": made, "missing_glyphs": missing}, inline=False)
+    data = {"images": made, "missing_glyphs": missing}
+    return Outcome(content=content, data=data, inline=False, uses={"picture": len(made)})
 
 
 def _png(image: Image.Image) -> bytes:

@@ -1,0 +1,60 @@
+"""Accounts as rows, and how often each subject asked in its present window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records.queries import load
+
+_sql = load("accounts")
+
+State = Literal["active", "throttled", "suspended"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRecord:
+    """What the operator decided; `state` holds until `state_until` (ms), or until it is taken back."""
+
+    id: str
+    state: State = "active"
+    state_until: int | None = None
+    plan: bool = True
+    review_since: int | None = None
+
+    def state_at(self, now: int) -> State:
+        over = self.state_until is not None and self.state_until <= now
+        return "active" if over else self.state
+
+
+def get(tx: Tx, account: str) -> AccountRecord:
+    row = tx.one(_sql["get"], id=account)
+    return AccountRecord(account) if row is None else AccountRecord(**{**row, "plan": bool(row["plan"])})
+
+
+def set_state(tx: Tx, account: str, state: State, until: int | None) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_state"], id=account, state=state, state_until=until)
+
+
+def set_plan(tx: Tx, account: str, plan: bool) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_plan"], id=account, plan=int(plan))
+
+
+def set_review(tx: Tx, account: str, since: int | None) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_review"], id=account, since=since)
+
+
+def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
+    """Count one request of `subject` (a key's or an account's id); how many there were since `begins` (ms)."""
+    row = tx.one(_sql["count"], subject=subject, span=span, begins=begins)
+    assert row is not None
+    requests: int = row["requests"]
+    return requests
+
+
+def _ensure(tx: Tx, account: str) -> None:
+    tx.run(_sql["ensure"], id=account)

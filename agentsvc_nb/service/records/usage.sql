@@ -1,0 +1,26 @@
+-- name: add
+INSERT INTO usage (account, key_id, month, pool, kind, quantity, microcents)
+VALUES (:account, :key_id, :month, :pool, :kind, :quantity, :microcents)
+ON CONFLICT (account, key_id, month, pool, kind) DO UPDATE SET
+    quantity = quantity + excluded.quantity, microcents = microcents + excluded.microcents
+
+-- name: of_pool
+SELECT COALESCE(SUM(microcents), 0) AS microcents FROM usage
+WHERE account = :account AND pool = :pool AND (:month IS NULL OR month = :month)
+
+-- name: tokens_of_key
+SELECT COALESCE(SUM(microcents), 0) AS microcents FROM usage
+WHERE account = :account AND key_id = :key_id AND month = :month AND pool = 'wallet' AND kind = 'tokens'
+
+-- name: held
+SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM (
+    SELECT hold_microcents FROM run WHERE account = :account AND pool = :pool
+        AND (:key_id IS NULL OR key_id = :key_id) AND status IN ('queued', 'running', 'cancelling')
+    UNION ALL
+    SELECT hold_microcents FROM job WHERE account = :account AND pool = :pool
+        AND (:key_id IS NULL OR key_id = :key_id) AND status IN ('queued', 'running', 'cancelling')
+) AS active
+
+-- name: by_key_and_month
+SELECT key_id, month, pool, kind, quantity, microcents FROM usage WHERE account = :account
+ORDER BY month DESC, key_id, pool, kind
