@@ -35,13 +35,13 @@ def create_key(
         given = keys.create(tx, _Now(), name=name, scopes=scopes, budget_cents=budget_cents, member=member)
         return given[1]
 
-    with _database(folder) as database:
+    with open_beside(folder) as database:
         return database.write_now(create)
 
 
 def ensure_own_key(folder: DataFolder) -> None:
     """Make `folder.key` a valid full-access key, unless it is one. Only for the holder of the lock."""
-    with contextlib.suppress(OSError), _database(folder) as database:
+    with contextlib.suppress(OSError), open_beside(folder) as database:
         secret = folder.key.read_text().strip()
         if database.read(_knows(secret)):
             return
@@ -61,7 +61,8 @@ def _knows(secret: str) -> Callable[[Tx], bool]:
 
 
 @contextlib.contextmanager
-def _database(folder: DataFolder) -> Iterator[SqliteDatabase]:
+def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
+    """The database, beside a running server or without one: what is written counts at once (contract §7)."""
     folder.make()
     database = SqliteDatabase(folder.database).open()
     try:

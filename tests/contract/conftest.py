@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import pytest
@@ -48,6 +48,26 @@ def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
     with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
         yield Wire(http)
+
+
+class Opened(Protocol):
+    """A wire to any service, with any of its keys (the first, when none is given)."""
+
+    def __call__(self, service: RunningService, key: str = "") -> Wire: ...
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    clients: list[httpx.Client] = []
+
+    def open_(service: RunningService, key: str = "") -> Wire:
+        headers = {"Authorization": f"Bearer {key or service.api_key}"}
+        clients.append(httpx.Client(base_url=service.base_url, headers=headers, timeout=60))
+        return Wire(clients[-1])
+
+    yield open_
+    for client in clients:
+        client.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 
 T = TypeVar("T")
-BUSY_TIMEOUT_MS = 10_000
+BUSY_TIMEOUT_MS = 5_000
 GROUP_MAX = 200
 
 

@@ -62,6 +62,25 @@ def by_digest(tx: Tx, digest: str) -> KeyRecord | None:
     return None if row is None else _read(row)
 
 
+def all(tx: Tx, account: str) -> list[KeyRecord]:
+    """Every key, revoked ones included, oldest first."""
+    return [_read(row) for row in tx.all(_sql["all"], account=account)]
+
+
+def find(tx: Tx, account: str, text: str) -> list[KeyRecord]:
+    """Keys that are not revoked, with this id, name or displayed prefix."""
+    return [_read(row) for row in tx.all(_sql["find"], account=account, text=text)]
+
+
+def suspend(tx: Tx, id: str, at: int | None) -> None:
+    """Suspend from `at` (ms); None takes it back."""
+    tx.run(_sql["suspend"], id=id, at=at)
+
+
+def revoke(tx: Tx, id: str, at: int) -> None:
+    tx.run(_sql["revoke"], id=id, at=at)
+
+
 def meta(tx: Tx, name: str) -> str | None:
     row = tx.one(_sql["meta"], name=name)
     return None if row is None else row["value"]

@@ -10,3 +10,15 @@ SELECT value FROM meta WHERE name = :name
 
 -- name: set_meta
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
+
+-- name: all
+SELECT * FROM api_key WHERE account = :account ORDER BY created_at, id
+
+-- name: find
+SELECT * FROM api_key WHERE account = :account AND (id = :text OR name = :text OR prefix = :text) AND revoked_at IS NULL
+
+-- name: suspend
+UPDATE api_key SET suspended_at = :at WHERE id = :id
+
+-- name: revoke
+UPDATE api_key SET revoked_at = COALESCE(revoked_at, :at) WHERE id = :id

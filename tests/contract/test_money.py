@@ -1,0 +1,158 @@
+"""Wallet, budgets, the plan's pool (spec.md "Per-key budget", "429 codes"; contract §7). A cent is 10,000 tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from agentsvc_nb.service.actions import accounts
+from agentsvc_nb.service.actions.keys import ACCOUNT
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.testing import RunningService, running_service
+from tests.contract.conftest import Opened, Wire, code
+from tests.waiting import until
+
+
+def refused(wire: Wire, message: str = "say hello", **fields: object) -> httpx.Response:
+    headers = fields.pop("headers", None)
+    answer = wire("POST", "/runs", json={"message": message, **fields}, headers=headers)
+    assert answer.status_code in (429, 503), answer.text
+    return answer
+
+
+def billed(service: RunningService, kind: str) -> int:
+    """Micro-cents of that kind, over all keys and months."""
+    lines = in_database(service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+    return sum(line.microcents for line in lines if line.kind == kind)
+
+
+def in_database(service: RunningService, use: Callable[[Tx], list[UsageRecord]]) -> list[UsageRecord]:
+    with open_beside(DataFolder(service.data)) as database:
+        return database.read(use)
+
+
+def test_a_run_holds_a_cent_and_settles_for_what_it_used(opened: Opened) -> None:
+    with running_service(wallet_cents=3) as service:
+        wire = opened(service)
+        held = [wire.start("wait 60") for _ in range(3)]
+        assert code(refused(wire)) == "api_wallet_exhausted"
+        for run in held:
+            wire("POST", f"/runs/{run['run_id']}/cancel")
+        until(lambda: all(wire("GET", f"/runs/{run['run_id']}").json()["ended_at"] for run in held))
+        wire.finish("usage 20000 5000")
+        assert billed(service, "tokens") == 2_500_000
+        answer = refused(wire)  # half a cent is left, and a start holds one
+        assert code(answer) == "api_wallet_exhausted"
+        assert "retry-after" not in answer.headers
+
+
+def test_a_spent_budget_is_named_with_its_reset(opened: Opened) -> None:
+    with running_service(run_hold_cents=0) as service:
+        wire = opened(service, service.create_key(budget_cents=2))
+        wire.finish("usage 15000 0")
+        wire.finish("usage 90000 0")  # the one that crosses it
+        answer = refused(wire)
+        assert code(answer) == "api_key_budget_exhausted"
+        facts = answer.json()["error"]["key_budget"]
+        assert (facts["budget_cents"], facts["billed_cents"]) == (2, 10)
+        assert facts["resets_at"].endswith("-01T00:00:00.000Z")
+        opened(service).finish("say the other key goes on")
+
+
+def test_many_starts_at_one_moment_do_not_pass_a_budget(opened: Opened) -> None:
+    with running_service() as service:
+        wire = opened(service, service.create_key(budget_cents=2))
+        answers = [wire("POST", "/runs", json={"message": "wait 5\nusage 10000 0"}) for _ in range(5)]
+        assert [answer.status_code for answer in answers] == [202, 202, 429, 429, 429]
+
+
+def test_pictures_are_billed_to_the_wallet_and_never_to_the_budget(opened: Opened) -> None:
+    with running_service(wallet_cents=4) as service:
+        wire = opened(service, service.create_key(budget_cents=1, scopes=("tools", "runs")))
+        given = {"request": {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": 3}}}
+        job = wire("POST", "/jobs", json={"tool": "create_images", "input": given}).json()
+        look = {"chat": job["chat"]}
+        until(lambda: wire("GET", f"/jobs/{job['job_id']}", params=look).json()["status"] == "succeeded")
+        assert billed(service, "picture") == 3_000_000
+        run = wire.start("usage 100 0\nwait 60")  # no token was billed so far; a cent is left
+        assert code(refused(opened(service))) == "api_wallet_exhausted"
+        wire("POST", f"/runs/{run['run_id']}/cancel")
+
+
+def test_a_member_token_uses_the_plan_and_not_the_wallet(opened: Opened) -> None:
+    with running_service(wallet_cents=0, plan_pool_cents=2, run_hold_cents=0) as service:
+        key, member = (opened(service, secret) for secret in (service.api_key, service.create_key(member=True)))
+        assert code(refused(key)) == "api_wallet_exhausted"
+        member.finish("usage 30000 0")
+        answer = refused(member)
+        assert code(answer) == "monthly_usage_limit_reached"
+        assert answer.json()["error"]["plan_usage"]["used_cents"] == 3
+
+
+def test_a_run_at_its_limit_of_steps_is_not_billed(opened: Opened) -> None:
+    with running_service() as service:
+        run = opened(service).finish("usage 50000 0\nstep 1501")
+        assert run["last_error"] == "budget_limited"
+        assert billed(service, "tokens") == 0
+
+
+def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(
+    opened: Opened,
+) -> None:
+    with running_service(wallet_cents=100) as service:
+        key, member = (opened(service, secret) for secret in (service.api_key, service.create_key(member=True)))
+        key.finish("usage none")
+        answer = refused(key)
+        assert (answer.status_code, code(answer)) == (503, "api_wallet_reconciliation_required")
+        assert key("GET", "/tools").status_code == 200
+        member.finish("say members go on")
+        with open_beside(DataFolder(service.data)) as database:
+            database.write_now(lambda tx: accounts.reconcile(tx, ACCOUNT))
+        key.finish("say resolved")
+
+
+def test_without_a_wallet_a_call_without_counts_stops_nothing(opened: Opened) -> None:
+    with running_service() as service:
+        wire = opened(service)
+        wire.finish("usage none")
+        assert wire.finish("say on")["status"] == "completed"
+
+
+def test_a_replay_passes_the_wallet_again_and_a_refused_key_stays_free(
+    opened: Opened,
+) -> None:
+    with running_service(wallet_cents=2, run_hold_cents=2) as service:
+        wire = opened(service)
+        headers = {"Idempotency-Key": "once"}
+        run = wire.start("usage 10000 0\nwait 60", headers=headers)
+        assert code(refused(wire, headers=headers)) == "api_wallet_exhausted"
+        assert code(refused(wire, headers={"Idempotency-Key": "other"})) == "api_wallet_exhausted"
+        wire("POST", f"/runs/{run['run_id']}/cancel")
+        until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"] == "cancelled")
+        assert code(refused(wire, headers={"Idempotency-Key": "other"})) == "api_wallet_exhausted"
+
+
+@pytest.mark.parametrize("path", ["/tools", "/runs/{run_id}", "/runs/{run_id}/events", "/files?chat_id={chat}"])
+def test_money_is_not_asked_for_by_reads(path: str, opened: Opened) -> None:
+    with running_service(wallet_cents=1, run_hold_cents=1) as service:
+        wire = opened(service)
+        run = wire.finish("usage 10000 0")
+        assert code(refused(wire)) == "api_wallet_exhausted"
+        assert wire("GET", path.format(**run)).status_code == 200
+
+
+def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
+    with running_service() as service:
+        wire = opened(service)
+        for _ in range(2):
+            wire.finish("usage 100 20")
+        lines = in_database(service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        assert [(line.kind, line.quantity, line.microcents, line.pool) for line in lines] == [
+            ("tokens", 240, 24_000, "wallet")
+        ]
