@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from agentsvc_nb import __version__, cli_lab, embedded
+from agentsvc_nb import __version__, embedded
 from agentsvc_nb.cli import main
-from agentsvc_nb.cli_ask import FileRefused, Spoken, ask
 from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.commands import lab as lab_command
+from agentsvc_nb.commands.ask import FileRefused, Spoken, ask
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.events import Event
@@ -83,6 +84,19 @@ def test_impossible_keys_are_refused(service: RunningService) -> None:
     assert "'walk'" in unknown.stderr
     member = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--member", "--scope", "runs")
     assert (member.returncode, member.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["keys", "create", "--name", "x"], ["restart"], ["runs", "attach", "0"], ["status"], ["stop"]]
+)
+def test_a_mistyped_folder_does_not_become_a_service(arguments: list[str], tmp_path: Path) -> None:
+    """Only `serve`, `lab`, `ask` and `restore` make one."""
+    done = agentsvc(*arguments, "--data", tmp_path / "typo")
+    assert done.returncode == (0 if arguments == ["stop"] else 1), "nothing to stop is stopped"
+    said = done.stdout + done.stderr
+    assert "o service" in said
+    assert str(tmp_path / "typo") in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ask_streams_the_answer(service: RunningService, tmp_path: Path, client: AgentService) -> None:
@@ -276,11 +290,11 @@ def test_notebooks_are_never_overwritten(tmp_path: Path) -> None:
         (source / name).write_text("ours")
     target.mkdir()
     (target / "quickstart.ipynb").write_text("theirs")
-    assert cli_lab.copy_notebooks(source, target) == [target / "data/prices.csv"]
+    assert lab_command.copy_notebooks(source, target) == [target / "data/prices.csv"]
     assert (target / "quickstart.ipynb").read_text() == "theirs"
     assert (target / "data/prices.csv").read_text() == "ours"
     assert not (target / ".ipynb_checkpoints").exists()
-    assert cli_lab.copy_notebooks(source, target) == []
+    assert lab_command.copy_notebooks(source, target) == []
 
 
 def test_without_jupyterlab_lab_says_what_to_install(
@@ -352,7 +366,7 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
     assert "The service goes on" in last
     assert f"agentsvc stop --data {data}" in last
     assert not answers(f"{origin}/api/contents", token)
-    assert (tmp_path / cli_lab.FOLDER).is_dir()
+    assert (tmp_path / lab_command.FOLDER).is_dir()
     assert embedded.stop(data), "the service was still there"
 
 

@@ -16,6 +16,10 @@ class FolderHeld(Exception):
     """Another server holds the folder."""
 
 
+class NoService(Exception):
+    """No service ever ran in the folder."""
+
+
 @dataclass(frozen=True)
 class Ready:
     """What a server says of itself in `ready.json` once it answers requests (contract §8)."""
@@ -80,6 +84,12 @@ class DataFolder:
         """Create the folder if need be, for this user alone. Raises `OSError`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
+
+    def existing(self) -> DataFolder:
+        """This folder. Raises `NoService` when no service ever ran in it."""
+        if not self.database.is_file():
+            raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
+        return self
 
     def last_port(self) -> int:
         """The port of the last server, or 0 when there was none."""

@@ -14,6 +14,8 @@ from agentsvc_nb.client.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
 from agentsvc_nb.notebook.safe import plain
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.settings import data_folder
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 
@@ -42,8 +44,9 @@ def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: 
 
 
 def attach(run_id: str, *, data: Path | None = None) -> int:
-    """Print a run from its beginning, to its end; Ctrl-C leaves it running. Exit codes and errors as of `ask`."""
-    with _service(data) as client, client.runs.attach(run_id) as stream:
+    """Print a run from its beginning, to its end; Ctrl-C leaves it running. Exit codes and errors as of `ask`, and
+    `NoService` for a folder where none ran."""
+    with _service(data, new=False) as client, client.runs.attach(run_id) as stream:
         try:
             return _follow(stream)
         except KeyboardInterrupt:
@@ -60,9 +63,9 @@ def _check(file: Path) -> None:
         raise FileRefused(f"{file} can't be read; nothing was sent. Check its permissions.")
 
 
-def _service(data: Path | None) -> AbstractContextManager[AgentService]:
-    """The service that `AGENTSVC_BASE_URL` names, else the embedded one. A key alone does not say where it may be
-    sent (contract §8)."""
+def _service(data: Path | None, *, new: bool = True) -> AbstractContextManager[AgentService]:
+    """The service that `AGENTSVC_BASE_URL` names, else the embedded one, which may be a `new` one. A key alone does
+    not say where it may be sent (contract §8). Raises `NoService`."""
     url = os.environ.get(URL_VARIABLE)
     if data is None and url:
         return AgentService(base_url=url)
@@ -71,6 +74,8 @@ def _service(data: Path | None) -> AbstractContextManager[AgentService]:
             f"{KEY_VARIABLE} is set, but not the service it is for: set {URL_VARIABLE}, "
             f"or unset {KEY_VARIABLE} to use the service on this machine."
         )
+    if not new:
+        DataFolder(data_folder(os.environ, data)).existing()
     return local(data)
 
 

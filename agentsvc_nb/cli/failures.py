@@ -1,0 +1,33 @@
+"""Exit codes, and which errors are a sentence for the user rather than a traceback."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXIT_ERROR: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_HELD: Final = 75
+EXIT_INTERRUPTED: Final = 130
+
+
+def exit_code(error: Exception) -> int | None:
+    """The exit code of an expected failure; None for a fault of ours."""
+    from agentsvc_nb.service.folder import FolderHeld
+    from agentsvc_nb.service.settings import SettingsError
+
+    if isinstance(error, SettingsError):
+        return EXIT_USAGE
+    if isinstance(error, FolderHeld):  # told first and quickly: an embedded starter is waiting for it
+        return EXIT_HELD
+    return EXIT_ERROR if isinstance(error, _expected()) else None
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    from agentsvc_nb.client.errors import StefanBrainError
+    from agentsvc_nb.embedded import EmbeddedError
+    from agentsvc_nb.service.engines.migrations import SchemaTooNew
+    from agentsvc_nb.service.fail import Fail
+    from agentsvc_nb.service.folder import NoService
+    from agentsvc_nb.service.serve import ServeError
+
+    return EmbeddedError, Fail, NoService, OSError, SchemaTooNew, ServeError, StefanBrainError

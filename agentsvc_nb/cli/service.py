@@ -1,0 +1,64 @@
+"""`agentsvc serve`, `status`, `stop` and `restart`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Commands, Parser
+
+
+def add(commands: Commands, folder: Parser) -> None:
+    serve = commands.add_parser("serve", parents=[folder], help="run the service here until Ctrl-C")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default 8787; 0 is any free one")
+    _add_model(serve)
+    serve.add_argument(
+        "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
+    )
+    serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
+    serve.set_defaults(run=_serve)
+    commands.add_parser("status", parents=[folder], help="show the service of a data folder").set_defaults(run=_status)
+    stop = commands.add_parser("stop", parents=[folder], help="end it; runs go on when it starts again")
+    stop.set_defaults(run=_stop)
+    restart = commands.add_parser("restart", parents=[folder], help="end it, and start it with the present settings")
+    _add_model(restart)
+    restart.set_defaults(run=_restart)
+
+
+def _add_model(command: Parser) -> None:
+    command.add_argument("--model", type=arguments.model, metavar="NAME", help="offline or scripted (AGENTSVC_MODEL)")
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from agentsvc_nb.service.logs import log_to_stderr
+    from agentsvc_nb.service.serve import Address, serve
+    from agentsvc_nb.service.settings import Settings, warnings_for
+
+    settings = Settings.from_env(os.environ, data=given.data, model=given.model)
+    log_to_stderr()
+    for warning in warnings_for(os.environ):
+        print(f"agentsvc: {warning}", file=sys.stderr)
+    serve(settings, Address(given.host, given.port, given.ready_file, given.idle_stop))
+    return 0
+
+
+def _status(given: argparse.Namespace) -> int:
+    from agentsvc_nb.commands.service import status
+
+    return status(given.data)
+
+
+def _stop(given: argparse.Namespace) -> int:
+    from agentsvc_nb.commands.service import stop
+
+    return stop(given.data)
+
+
+def _restart(given: argparse.Namespace) -> int:
+    from agentsvc_nb.commands.service import restart
+
+    arguments.existing_folder(given.data)
+    return restart(given.data, given.model)
