@@ -87,7 +87,16 @@ def test_impossible_keys_are_refused(service: RunningService) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["keys", "create", "--name", "x"], ["restart"], ["runs", "attach", "0"], ["status"], ["stop"]]
+    "arguments",
+    [
+        ["account", "show"],
+        ["keys", "list"],
+        ["keys", "revoke", "x"],
+        ["restart"],
+        ["runs", "attach", "0"],
+        ["status"],
+        ["stop"],
+    ],
 )
 def test_a_mistyped_folder_does_not_become_a_service(arguments: list[str], tmp_path: Path) -> None:
     """Only `serve`, `lab`, `ask` and `restore` make one."""

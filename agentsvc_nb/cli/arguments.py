@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,6 +33,11 @@ def existing_folder(data: Path | None) -> DataFolder:
     return DataFolder(data_folder(os.environ, data)).existing()
 
 
+def now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
 def model(text: str) -> str:
     from agentsvc_nb.service.settings import MODEL_ADVICE, MODELS
 
@@ -51,6 +57,12 @@ def serve_port(text: str) -> int:
 def port(text: str) -> int:
     if not (text.isdigit() and int(text) <= 65_535):
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to 65535")
+    return int(text)
+
+
+def minutes(text: str) -> int:
+    if not (text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of minutes from 1")
     return int(text)
 
 

@@ -173,6 +173,7 @@ _ROWS = (
     Code("feedback_not_found", 404, "No such feedback report.", "List the reports.", "ours"),
     Code("media_not_found", 404, "No such media.", "Check the media id.", "ours"),
     Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
+    Code("key_not_found", 404, "No such key.", "List the keys.", "ours"),
     Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
     # -- 409, 413, 416: it cannot be done now, or not at this size ----------------------------------------------------
     Code(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from dataclasses import replace
 
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Clock, Tx
@@ -64,6 +65,41 @@ def find(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
     if not account.plan:
         raise Fail("plan_access_required")
     return record, account
+
+
+def suspend(tx: Tx, text: str, now: int) -> KeyRecord:
+    """Refuse the key with this id, name or prefix as `key_suspended`. Raises `key_not_found`."""
+    return _set_suspended(tx, text, now)
+
+
+def resume(tx: Tx, text: str, now: int) -> KeyRecord:
+    return _set_suspended(tx, text, None)
+
+
+def revoke(tx: Tx, text: str, now: int) -> KeyRecord:
+    """End the key for good: it is answered as if there had never been one."""
+    key = _named(tx, text)
+    keys.revoke(tx, key.id, now)
+    return replace(key, revoked_at=now)
+
+
+def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
+    key = _named(tx, text)
+    keys.suspend(tx, key.id, at)
+    return replace(key, suspended_at=at)
+
+
+def _named(tx: Tx, text: str) -> KeyRecord:
+    found = keys.find(tx, ACCOUNT, text.removesuffix("..."))
+    if not found:
+        raise Fail("key_not_found", f"No key has the id, name or prefix {text!r}.")
+    if len(found) > 1:
+        raise Fail("key_not_found", f"{len(found)} keys are called {text!r}: give one of {_ids(found)}.")
+    return found[0]
+
+
+def _ids(found: list[KeyRecord]) -> str:
+    return ", ".join(key.id for key in found)
 
 
 def _pepper(tx: Tx) -> str:
