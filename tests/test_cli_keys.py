@@ -92,7 +92,7 @@ def test_the_account_is_shown_with_its_money(own_service: RunningService, capsys
     shown = capsys.readouterr().out
     assert "state:  throttled until 20" in shown
     assert "state:  active\n" in shown
-    assert "wallet: 0.00 cents billed of no limit" in shown
+    assert "wallet: 0.00 cents billed (no limit" in shown
 
 
 def test_a_key_may_be_made_before_the_service_first_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

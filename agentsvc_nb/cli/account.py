@@ -88,11 +88,12 @@ def _show(given: argparse.Namespace) -> int:
     if found.account.review_since is not None:
         since = rfc3339(found.account.review_since)
         print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
-    print(f"wallet: {found.wallet / CENT:.2f} cents billed of {_of(settings.wallet_cents)}")
-    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed of {_of(settings.plan_pool_cents)}")
+    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_of(settings.wallet_cents)})")
+    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_of(settings.plan_pool_cents)})")
     print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
 
 
 def _of(limit_cents: int | None) -> str:
-    return "no limit (here)" if limit_cents is None else f"{limit_cents} (in this terminal's settings)"
+    """The limit as this terminal's settings have it, which a running service need not share."""
+    return "no limit set here" if limit_cents is None else f"of {limit_cents} as set here"
