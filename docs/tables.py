@@ -1,4 +1,4 @@
-"""Write docs/errors.md, docs/routes.md and docs/limits.md from the tables in `agentsvc_nb.wire`.
+"""Write docs/errors.md, routes.md, limits.md and settings.md from the tables in the code.
 
     python -m docs.tables
 
@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from pathlib import Path
 
+from agentsvc_nb.service.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.failures import FAILURES
@@ -21,7 +23,7 @@ STATED = "Rows marked *stated* come from the specification of the service; *ours
 
 def pages() -> dict[str, str]:
     """The rendered pages, by file name."""
-    return {"errors.md": errors(), "routes.md": routes(), "limits.md": limits_page()}
+    return {"errors.md": errors(), "routes.md": routes(), "limits.md": limits_page(), "settings.md": settings()}
 
 
 def errors() -> str:
@@ -88,6 +90,30 @@ def limits_page() -> str:
             "",
         ]
     )
+
+
+def settings() -> str:
+    defaults = {each.name: each.default for each in fields(Settings)}
+    rows = ((f"`{variable(name)}`", _default(defaults[name]), setting.about) for name, setting in SETTINGS.items())
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "Rendered from `agentsvc_nb/service/settings.py` by `python -m docs.tables`; do not edit by hand.",
+            "`agentsvc serve` reads them once, at its start. A limit that is not set does not exist.",
+            "",
+            *table(("variable", "default", "what it does"), rows),
+            "",
+        ]
+    )
+
+
+def _default(value: object) -> str:
+    if value is MISSING:
+        return "this user's folder"
+    if value is None:
+        return "none"
+    return f"{value:,.15g}" if isinstance(value, int | float) else f"`{value}`"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> list[str]:

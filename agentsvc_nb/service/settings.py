@@ -58,11 +58,11 @@ class Settings:
 
         Raises `SettingsError` for a value that can't be read and `TypeError` for an override that is no setting.
         """
-        if strangers := overrides.keys() - _READERS.keys():
+        if strangers := overrides.keys() - SETTINGS.keys():
             raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
         given = {name: str(value) for name, value in overrides.items() if value is not None}
         values = {name: _read(name, text, source=name) for name, text in given.items()}
-        for name in _READERS.keys() - given.keys():
+        for name in SETTINGS.keys() - given.keys():
             if text := env.get(variable(name)):
                 values[name] = _read(name, text, source=variable(name))
         return cls(**{"data": default_data(), **values})
@@ -97,20 +97,20 @@ def default_data() -> Path:
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
     """One sentence for each `AGENTSVC_*` variable that nothing reads, or that has no effect yet."""
-    known = {variable(name) for name in _READERS} | ELSEWHERE
+    known = {variable(name) for name in SETTINGS} | ELSEWHERE
     unknown = [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
     idle = [variable(name) for name in _NO_EFFECT_YET if env.get(variable(name))]
     return unknown + [f"{name} has no effect in this version: the limit is not enforced." for name in idle]
 
 
 def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), _READERS, n=1)
+    close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), SETTINGS, n=1)
     return f"{name} is not a setting and is ignored" + (f": did you mean {variable(close[0])}?" if close else ".")
 
 
 def _read(name: str, text: str, *, source: str) -> Any:
     try:
-        return _READERS[name](text.strip())
+        return SETTINGS[name].read(text.strip())
     except ValueError as error:
         raise SettingsError(f"{source} is {text!r}: give {error}.") from None
 
@@ -149,19 +149,29 @@ def _seconds(text: str) -> float:
 
 _NO_EFFECT_YET: Final = ("ask_handle_seconds",)
 
-_READERS: Final[dict[str, Callable[[str], Any]]] = {
-    "data": _folder,
-    "model": _model,
-    "rate_per_minute": _count,
-    "rate_per_minute_user": _count,
-    "rate_per_day": _count,
-    "run_capacity": _count,
-    "wallet_cents": _count,
-    "plan_pool_cents": _count,
-    "run_hold_cents": _count,
-    "max_file_bytes": _bytes,
-    "sync_hold_seconds": _seconds,
-    "ask_handle_seconds": _seconds,
-    "gateway_seconds": _seconds,
-    "upload_ttl_seconds": _seconds,
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a setting is read, and what it does: a row of `docs/settings.md`."""
+
+    read: Callable[[str], Any]
+    about: str
+
+
+SETTINGS: Final = {
+    "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log."),
+    "model": Setting(_model, "The agent that answers: see models.md."),
+    "rate_per_minute": Setting(_count, "Requests a UTC minute of one key (`request_per_minute`)."),
+    "rate_per_minute_user": Setting(_count, "The same of all keys of an account (`request_per_minute_user`)."),
+    "rate_per_day": Setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`)."),
+    "run_capacity": Setting(_count, "Active runs that make the service full (`runtime_capacity_busy`)."),
+    "wallet_cents": Setting(_count, "All the credit that was ever put into the wallet (`api_wallet_exhausted`)."),
+    "plan_pool_cents": Setting(_count, "What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."),
+    "run_hold_cents": Setting(_count, "What a run or job holds until it ends and is billed for what it used."),
+    "max_file_bytes": Setting(_bytes, "The largest file of an upload; a request may hold ten of them and 1 MiB."),
+    "sync_hold_seconds": Setting(_seconds, "How long a `sync` start is held, from its receipt."),
+    "ask_handle_seconds": Setting(_seconds, "How long an ask is held before it is answered by a job to follow."),
+    "gateway_seconds": Setting(_seconds, "A request that is silent for so long is answered `gateway_timeout`."),
+    "upload_ttl_seconds": Setting(_seconds, "How long the id of a staged upload counts."),
 }
+"""Every setting, by its field of `Settings`."""

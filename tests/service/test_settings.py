@@ -34,7 +34,7 @@ def test_every_field_can_be_set_by_its_variable() -> None:
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}
         assert str(getattr(Settings.from_env(env), field.name)).removesuffix(".0") == text.get(field.name, "7")
-    assert [field.name for field in fields(Settings)] == list(settings._READERS)
+    assert [field.name for field in fields(Settings)] == list(settings.SETTINGS)
 
 
 def test_overrides_win_and_none_is_absent() -> None:
