@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,48 @@ def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]
 def test_version() -> None:
     """`agentsvc --version` says it."""
     assert agentsvc("--version").stdout == f"agentsvc {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["serve", "--port", "70000"],
+        ["serve", "--idle-stop", "0"],
+        ["serve", "--ready-file", "/no/such/folder/ready"],
+        ["lab", "--port", "99999"],
+        ["lab", "--port", "-1"],
+        ["lab", "--port", "last"],
+    ],
+)
+def test_bad_flag_is_refused(arguments: Sequence[str]) -> None:
+    """A flag that can't be used is exit 2 before anything starts."""
+    assert agentsvc(*arguments).returncode == 2
+
+
+def test_key_counts_at_once(service: RunningService) -> None:
+    """A key made beside the running server opens it with the next request; `--json` is for programs."""
+    done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--scope", "runs", "--json")
+    assert done.returncode == 0, done.stderr
+    secret = json.loads(done.stdout)["key"]
+    with AgentService(secret, base_url=service.base_url) as client:
+        assert client.runs.start("say hi", sync=True).output == "hi"
+
+
+def test_key_without_json_is_printed_once(service: RunningService) -> None:
+    """The secret alone on stdout, so that a shell can take it; the sentence beside it on stderr."""
+    done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--member")
+    assert done.stdout.startswith("svc_oat_")
+    assert len(done.stdout.split()) == 1
+    assert "only now" in done.stderr
+
+
+def test_impossible_keys_are_refused(service: RunningService) -> None:
+    """An unknown scope is named, and a member token takes no scopes (spec.md "Authentication")."""
+    unknown = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--scope", "walk")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "'walk'" in unknown.stderr
+    member = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--member", "--scope", "runs")
+    assert (member.returncode, member.stdout) == (2, "")
 
 
 @pytest.mark.parametrize(
