@@ -1,0 +1,49 @@
+"""Bare Starlette with the same listener, the peer of the reads: one route that answers bytes it has."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agentsvc_nb.service.listener import Listener, bind, origin
+
+
+@contextlib.contextmanager
+def bare_starlette(path: str, body: bytes) -> Iterator[str]:
+    """The base URL of a process that answers GET `path` with `body`, as JSON."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(path, body, theirs))
+    process.start()
+    try:
+        yield str(ours.recv())
+    finally:
+        process.terminate()
+        process.join()
+
+
+class _Nothing:
+    """What the listener asks of an application's state."""
+
+    def stop(self) -> None: ...
+
+    def idle_seconds(self) -> float:
+        return 0.0
+
+
+def _serve(path: str, body: bytes, starter: Connection) -> None:
+    async def answer(request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    app = Starlette(routes=[Route(path, answer)])
+    app.state.service = _Nothing()
+    with bind("127.0.0.1", 0) as listening:
+        address = origin("127.0.0.1", listening.getsockname()[1])
+        Listener(app, lambda: starter.send(address)).run(sockets=[listening])
