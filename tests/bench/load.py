@@ -21,7 +21,6 @@ class Load:
     """`requests` times the same `request` over `connections`; a right answer begins `HTTP/1.1 {status}` and its body
     with `body`, or is `body` when `whole`."""
 
-    base_url: str
     request: bytes
     status: int
     body: bytes
@@ -61,19 +60,19 @@ def request(method: str, path: str, api_key: str = "", body: bytes = b"") -> byt
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def measure(load: Load) -> Measured:
+def measure(base_url: str, load: Load) -> Measured:
     """Run `load` in another process. Raises `WrongAnswer`."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_run, load).result()
+        return pool.submit(_run, base_url, load).result()
 
 
-def _run(load: Load) -> Measured:
-    return asyncio.run(_generate(load))
+def _run(base_url: str, load: Load) -> Measured:
+    return asyncio.run(_generate(base_url, load))
 
 
-async def _generate(load: Load) -> Measured:
+async def _generate(base_url: str, load: Load) -> Measured:
     loop = asyncio.get_running_loop()
-    address = urlsplit(load.base_url)
+    address = urlsplit(base_url)
     generator = _Generator(load, loop.create_future())
     for _ in range(load.connections):
         await loop.create_connection(lambda: _Connection(generator), address.hostname, address.port)

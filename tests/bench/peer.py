@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,15 +16,23 @@ from starlette.routing import Route
 from agentsvc_nb.service.listener import Listener, bind, origin
 
 
+class Server(NamedTuple):
+    """A process that answers."""
+
+    base_url: str
+    pid: int
+
+
 @contextlib.contextmanager
-def bare_starlette(path: str, body: bytes) -> Iterator[str]:
-    """The base URL of a process that answers GET `path` with `body`, as JSON."""
+def bare_starlette(path: str, body: bytes) -> Iterator[Server]:
+    """A process that answers GET `path` with `body`, as JSON."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(path, body, theirs))
     process.start()
     try:
-        yield str(ours.recv())
+        assert process.pid is not None
+        yield Server(ours.recv(), process.pid)
     finally:
         process.terminate()
         process.join()

@@ -7,33 +7,55 @@ from __future__ import annotations
 
 import statistics
 import sys
+from typing import NamedTuple
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench.load import Load, Measured, measure, request
-from tests.bench.peer import bare_starlette
+from tests.bench.peer import Server, bare_starlette
+from tests.bench.process import cpu_seconds
 from tests.bench.raw import fetch
+
+
+class Round(NamedTuple):
+    """One load on one server; `cpu` are the server's own seconds."""
+
+    measured: Measured
+    cpu: float
+
+    @property
+    def cpu_us(self) -> float:
+        return self.cpu / len(self.measured.latencies) * 1e6
 
 
 def main(quick: bool) -> None:
     rounds, requests = (3, 2000) if quick else (7, 20000)
-    print(f"{'GET /runs/{id}, 32 connections':34} {'requests/s':>10} {'p50 ms':>8} {'p99 ms':>8}")
+    print(f"{'GET /runs/{id}, 32 connections':34} {'requests/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU us each':>12}")
     with running_service() as service:
         path = f"/api/developers/v1/runs/{_ended_run(service)}"
         ask = request("GET", path, service.api_key)
         body = fetch(service.base_url, ask)
         with bare_starlette(path, body) as bare:
-            loads = [Load(url, ask, 200, body, requests=requests) for url in (service.base_url, bare)]
-            both = [[measure(load) for load in loads] for _ in range(rounds)]  # by turns: the machine is shared
+            servers = (Server(service.base_url, service.pid), bare)
+            load = Load(ask, 200, body, requests=requests)
+            both = [[_round(server, load) for server in servers] for _ in range(rounds)]  # by turns
     for name, column in zip(("the service", "bare Starlette"), zip(*both, strict=True), strict=True):
         _show(name, column)
-    print(f"ratio, median of {rounds}: {statistics.median(ours.rate / peer.rate for ours, peer in both):.2f}")
+    rates = statistics.median(ours.measured.rate / peer.measured.rate for ours, peer in both)
+    cpu = statistics.median(peer.cpu_us / ours.cpu_us for ours, peer in both)
+    print(f"ratio, median of {rounds}: {rates:.2f} by the clock, {cpu:.2f} by the servers' CPU time")
 
 
-def _show(name: str, column: tuple[Measured, ...]) -> None:
-    rate = statistics.median(one.rate for one in column)
-    p50, p99 = (statistics.median(one.quantile(share) for one in column) * 1000 for share in (0.5, 0.99))
-    print(f"{name:34} {rate:10.0f} {p50:8.2f} {p99:8.2f}")
+def _round(server: Server, load: Load) -> Round:
+    before = cpu_seconds(server.pid)
+    measured = measure(server.base_url, load)
+    return Round(measured, cpu_seconds(server.pid) - before)
+
+
+def _show(name: str, column: tuple[Round, ...]) -> None:
+    rate, cpu = (statistics.median(values) for values in zip(*((one.measured.rate, one.cpu_us) for one in column)))
+    p50, p99 = (statistics.median(one.measured.quantile(share) for one in column) * 1000 for share in (0.5, 0.99))
+    print(f"{name:34} {rate:10.0f} {p50:8.2f} {p99:8.2f} {cpu:12.0f}")
 
 
 def _ended_run(service: RunningService) -> str:
