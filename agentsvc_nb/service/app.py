@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
@@ -22,6 +23,7 @@ from agentsvc_nb.service.ports import Agent
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.jobs import JobRunner
+from agentsvc_nb.service.work.retention import Retention
 from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
@@ -31,10 +33,12 @@ from agentsvc_nb.service.work.tools.catalog import tools
 class Live:
     """The running service, as `app.state.service`: what `serve` asks of it."""
 
-    def __init__(self, backend: Backend, database: SqliteDatabase) -> None:
+    def __init__(self, backend: Backend, database: SqliteDatabase, retention: Retention) -> None:
         self.backend = backend
         self.edge: Edge | None = None
         self._database = database
+        self._retention = retention
+        self._sweeping: asyncio.Task[None] | None = None
 
     @property
     def busy(self) -> bool:
@@ -57,10 +61,14 @@ class Live:
         self.backend.blobs.sweep_incoming()
         await self.backend.jobs.recover()
         await self.backend.runs.recover()
+        self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
 
     async def close(self) -> None:
         """Stop the work, leaving it for recovery."""
         self.stop()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
         await self.backend.runs.crew.stop()
         await self.backend.jobs.crew.stop()
         self._database.close()
@@ -92,10 +100,12 @@ def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Ag
 
 
 def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> Live:
-    database = SqliteDatabase(DataFolder(settings.data).database)
+    folder = DataFolder(settings.data)
+    database = SqliteDatabase(folder.database)
     blobs = LocalBlobs(settings.data / "blobs")
     storage = Storage(database, blobs, FtsIndex(), SystemClock(), Signals(), origin)
     catalog = tools(settings.model, settings.data)
     job_runner = JobRunner(storage, catalog)
     run_runner = RunRunner(storage, agent, catalog, job_runner)
-    return Live(Backend(instance, settings, storage, blobs, catalog, run_runner, job_runner), database)
+    retention = Retention(storage, folder.hold_blobs)
+    return Live(Backend(instance, settings, storage, blobs, catalog, run_runner, job_runner), database, retention)

@@ -110,6 +110,20 @@ class DataFolder:
         with lock:
             yield
 
+    @contextlib.contextmanager
+    def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
+        """Keep others from removing or reading the contents as a whole: one backup or one clean-up at a time.
+        False when another process has them and does not give way within `seconds`."""
+        from filelock import FileLock, Timeout
+
+        try:
+            lock = FileLock(self.path / "blobs.lock").acquire(timeout=seconds)
+        except Timeout:
+            yield False
+            return
+        with lock:
+            yield True
+
     def _held(self) -> str:
         ready = Ready.read(self.ready)
         use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"

@@ -7,8 +7,12 @@ one is never found; the row that names it is committed afterwards.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import re
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +26,7 @@ class LocalBlobs:
         self._root = root
         self._incoming = root / "incoming"
         self._incoming.mkdir(parents=True, exist_ok=True)
+        self._placing = threading.Lock()
 
     def create(self) -> NewBlob:
         return NewBlob(self, self._incoming)
@@ -35,6 +40,29 @@ class LocalBlobs:
 
     def path(self, sha256: str) -> Path:
         return self._root / sha256[:2] / sha256[2:4] / sha256
+
+    def place(self, written: Path, sha256: str) -> None:
+        """Make a written file the blob of that hash, new again when it was there before."""
+        target = self.path(sha256)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with self._placing:
+            os.replace(written, target)
+
+    def stored_before(self, ms: int) -> Iterator[str]:
+        """The hashes of blobs last stored before `ms` since 1970."""
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
+                    yield name
+
+    def remove(self, sha256: str, before: int) -> bool:
+        """Remove a blob, unless it was stored again since `before`; whether it is gone."""
+        path = self.path(sha256)
+        with self._placing:
+            if _stored_at(path) >= before:
+                return False
+            path.unlink(missing_ok=True)
+        return True
 
     def sweep_incoming(self) -> None:
         """Remove what a killed server left half-written. Only under the data folder's lock."""
@@ -70,10 +98,20 @@ class NewBlob:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        target = self._blobs.path(self.sha256)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self._path, target)
+        self._blobs.place(self._path, self.sha256)
 
     def discard(self) -> None:
         self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def _is_hash(name: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{64}", name) is not None
+
+
+def _stored_at(path: Path) -> float:
+    """In ms since 1970; for one that is gone, never."""
+    try:
+        return path.stat().st_mtime_ns / 1_000_000
+    except FileNotFoundError:
+        return math.inf

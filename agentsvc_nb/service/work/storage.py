@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -37,6 +38,8 @@ class Blobs(Protocol):
 
     def put(self, data: bytes) -> Blob: ...
     def path(self, sha256: str) -> Path: ...
+    def stored_before(self, ms: int) -> Iterator[str]: ...
+    def remove(self, sha256: str, before: int) -> bool: ...
 
 
 @dataclass(frozen=True)

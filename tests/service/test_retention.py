@@ -1,0 +1,168 @@
+"""What nobody can ask for any more is removed, and nothing else (docs/operations.md "What is removed")."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files, leftovers, replays
+from agentsvc_nb.service.records.files import Author, Content
+from agentsvc_nb.service.records.replays import Address
+from agentsvc_nb.service.work.retention import BATCH, DAY_MS, HOUR_MS, Retention
+from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.testing import running_service
+from agentsvc_nb.wire.times import utc_day
+from tests.waiting import until
+
+
+class SetClock:
+    """A clock that a test moves."""
+
+    def __init__(self, now: int) -> None:
+        self.ms = now
+
+    def now(self) -> int:
+        return self.ms
+
+
+@dataclass
+class Store:
+    """A service's storage without the service."""
+
+    database: SqliteDatabase
+    blobs: LocalBlobs
+    folder: DataFolder
+    clock: SetClock
+
+    def sweep(self) -> None:
+        storage = Storage(self.database, self.blobs, FtsIndex(), self.clock, Signals(), "")
+        asyncio.run(Retention(storage, self.folder.hold_blobs).sweep())
+
+    def put(self, text: str) -> Content:
+        blob = self.blobs.put(text.encode())
+        return Content(f"{text}.txt", "text/plain", blob.size_bytes, blob.sha256)
+
+    def has(self, content: Content) -> bool:
+        return self.blobs.path(content.sha256).exists()
+
+    def uploads(self) -> list[str]:
+        return [row["id"] for row in self.database.read(lambda tx: tx.all("SELECT id FROM upload ORDER BY id"))]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    folder = DataFolder(tmp_path)
+    database = SqliteDatabase(folder.database).open()
+    yield Store(database, LocalBlobs(tmp_path / "blobs"), folder, SetClock(SystemClock().now()))
+    database.close()
+
+
+def test_expired_uploads_go_with_their_contents(store: Store) -> None:
+    """An hour after they expired, for a start may be reading one; in a chat the same content stays."""
+    attached, staged, later = store.put("attached"), store.put("staged"), store.put("later")
+    now = store.clock.ms
+
+    def stage(tx: Tx) -> None:
+        files.put(tx, "chat_a", "uploads/attached.txt", attached, Author("upload"), now)
+        files.stage(tx, "upload_attached", "acct", attached, now, now + DAY_MS)
+        files.stage(tx, "upload_later", "acct", later, now, now + 3 * DAY_MS)
+        files.stage(tx, "upload_staged", "acct", staged, now, now + DAY_MS)
+
+    store.database.write_now(stage)
+    store.clock.ms += DAY_MS + HOUR_MS
+    store.sweep()
+    assert store.uploads() == ["upload_attached", "upload_later", "upload_staged"]
+    store.clock.ms += 1000
+    store.sweep()
+    assert store.uploads() == ["upload_later"]
+    assert [store.has(content) for content in (attached, later, staged)] == [True, True, False]
+
+
+def test_a_new_content_without_a_row_stays(store: Store) -> None:
+    """It is on its way to having one; the same content stored again is new again."""
+    content = store.put("on its way")
+    store.clock.ms += DAY_MS - HOUR_MS
+    store.sweep()
+    assert store.has(content)
+    store.clock.ms += 2 * HOUR_MS
+    os.utime(store.blobs.path(content.sha256), ns=(0, (store.clock.ms - HOUR_MS) * 1_000_000))
+    store.sweep()
+    assert store.has(content)
+    assert not store.blobs.remove(content.sha256, store.clock.ms - DAY_MS), "stored since then"
+    store.clock.ms += DAY_MS
+    store.sweep()
+    assert not store.has(content)
+
+
+def test_nothing_is_removed_while_a_backup_reads(store: Store) -> None:
+    content = store.put("unused")
+    store.clock.ms += 2 * DAY_MS
+    with store.folder.hold_blobs() as held:
+        assert held
+        store.sweep()
+        assert store.has(content)
+    store.sweep()
+    assert not store.has(content)
+
+
+def test_a_file_that_is_no_content_stays(store: Store) -> None:
+    stranger = store.blobs.path("0" * 64).parent.parent / "readme"
+    stranger.parent.mkdir(parents=True)
+    stranger.write_text("mine")
+    store.clock.ms += 2 * DAY_MS
+    store.sweep()
+    assert stranger.exists()
+
+
+def test_keys_of_starts_before_yesterday_go(store: Store) -> None:
+    """More of them than one batch; those of today and yesterday still name their work."""
+    today = store.clock.ms
+
+    def remember(tx: Tx) -> None:
+        for number in range(BATCH + 10):
+            replays.remember(tx, Address("acct", "run", "", utc_day(today - 2 * DAY_MS), f"old{number}"), "run")
+        for back in (0, 1):
+            replays.remember(tx, Address("acct", "run", "", utc_day(today - back * DAY_MS), f"back{back}"), "run")
+
+    store.database.write_now(remember)
+    store.sweep()
+    left = store.database.read(lambda tx: tx.all("SELECT key FROM idempotency ORDER BY key"))
+    assert [row["key"] for row in left] == ["back0", "back1"]
+
+
+def test_every_table_that_names_contents_is_asked(store: Store) -> None:
+    """A new table with a `sha256` must be named in the one list, or its contents would be removed."""
+
+    def with_contents(tx: Tx) -> list[str]:
+        tables = [row["name"] for row in tx.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        columns = "SELECT 1 FROM pragma_table_info(:table) WHERE name LIKE '%sha256%'"
+        return [table for table in tables if tx.one(columns, table=table)]
+
+    assert store.database.read(with_contents) == sorted(leftovers.WITH_CONTENTS)
+
+
+def test_a_start_sweeps() -> None:
+    """The real service: an old content without a row is gone after a restart, one of a chat is not."""
+    with running_service() as running, AgentService(running.api_key, running.base_url) as client:
+        chat = client.runs.start("write kept.txt kept", sync=True).chat
+        blobs = LocalBlobs(running.data / "blobs")
+        unused, kept = blobs.put(b"unused"), hashlib.sha256(b"kept").hexdigest()
+        for sha256 in (unused.sha256, kept):
+            os.utime(blobs.path(sha256), (0, 0))
+        running.stop()
+        running.start()
+        until(lambda: not blobs.path(unused.sha256).exists())
+        assert client.files.download("kept.txt", chat=chat) == b"kept"
