@@ -71,6 +71,8 @@ class Live:
             await asyncio.wait([self._sweeping])
         await self.backend.runs.crew.stop()
         await self.backend.jobs.crew.stop()
+        if self.edge is not None:
+            await self.edge.emptied()
         self._database.close()
 
 

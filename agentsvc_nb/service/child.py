@@ -12,7 +12,7 @@ from typing import Any, Final
 from agentsvc_nb.service.folder import DataFolder
 
 EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (contract §8)
-LOG_MAX_BYTES: Final = 1_000_000
+LOG_MAX_BYTES: Final = 10_000_000
 TAIL_LINES: Final = 5
 
 

@@ -12,6 +12,9 @@ from typing import Final
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from agentsvc_nb.service.http.malformed import enveloping
 
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
@@ -57,6 +60,7 @@ class Listener(uvicorn.Server):
     def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
         config = uvicorn.Config(
             app,
+            http=enveloping(AutoHTTPProtocol),
             loop="asyncio",
             ws="none",
             lifespan="on",

@@ -4,7 +4,7 @@ After an early answer (a 401, a 413) the client may still be sending. Closing at
 lose the answer, so the rest is read and discarded for up to 2 s or 64 MB (contract §1).
 
 A request that is silent for 120 s, on both sides, is answered 504 as a gateway would (spec.md "Status codes"). What it
-started goes on.
+started goes on. One that the end of the service interrupts is answered 503. How it ended is logged.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import request_log
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
 
@@ -30,6 +31,8 @@ class Edge:
         self._app = app
         self._gateway_seconds = gateway_seconds
         self.open = 0
+        self._empty = asyncio.Event()
+        self._empty.set()
         self.last_seen = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,13 +40,20 @@ class Edge:
             await self._app(scope, receive, send)
             return
         self.open += 1
+        self._empty.clear()
         try:
-            exchange = _Exchange(scope, receive, send, self._gateway_seconds)
-            with exchange.watched():
-                await self._app(scope, exchange.receive, exchange.send)
+            await _Exchange(scope, receive, send, self._gateway_seconds).go(self._app)
         finally:
             self.open -= 1
+            if not self.open:
+                self._empty.set()
             self.last_seen = time.monotonic()
+
+    async def emptied(self) -> None:
+        """Wait until no request is open, for as long as a refused upload may be read on."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DISCARD_SECONDS):
+                await self._empty.wait()
 
 
 class _Exchange:
@@ -54,6 +64,8 @@ class _Exchange:
         self._last_sign = time.monotonic()
         self._given_up: asyncio.Task[None] | None = None
         headers = Headers(scope=scope)
+        self._scope = scope
+        self._status: int | None = None
         self._receive = receive
         self._send = send
         self._request_id = f"req_{secrets.token_hex(12)}"
@@ -62,8 +74,27 @@ class _Exchange:
         # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
         self._sending = headers.get("expect", "").lower() != "100-continue"
 
+    async def go(self, app: ASGIApp) -> None:
+        """Have the application answer it."""
+        received = time.monotonic()
+        try:
+            with self._watched():
+                await app(self._scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            if self._status is not None:
+                raise
+            await self._interrupted()
+        finally:
+            request_log.tell(self._scope, self._status, time.monotonic() - received)
+
+    async def _interrupted(self) -> None:
+        """The service ends and waits no longer for this request."""
+        answer = refusal(Fail("brain_unavailable", "The service was stopped during the request."))
+        answer.headers["Connection"] = "close"
+        await answer({"type": "http"}, self.receive, self.send)
+
     @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
+    def _watched(self) -> Iterator[None]:
         """Give up on an answer that takes too long: by a timer, because a task a request would cost more."""
         self._timer = asyncio.get_running_loop().call_later(self._gateway_seconds, self._look)
         try:
@@ -81,6 +112,7 @@ class _Exchange:
     async def _give_up(self) -> None:
         fail = Fail("gateway_timeout", f"No answer within {self._gateway_seconds:g} seconds.")
         answer = refusal(fail)
+        self._status = answer.status_code
         answer.headers["X-Request-Id"] = self._request_id
         answer.headers["Connection"] = "close"
         await answer({"type": "http"}, self._receive, self._send)
@@ -97,6 +129,7 @@ class _Exchange:
             return
         self._timer.cancel()
         if message["type"] == "http.response.start":
+            self._status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
             if self._unread:

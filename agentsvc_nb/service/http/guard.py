@@ -11,8 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.actions import keys, rates
 from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import request_log
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.backend import Backend, Call, Handler
+from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
@@ -38,7 +40,9 @@ class GuardedPath:
         except StoreBusy:
             response = refusal(Fail("workspace_busy"))
         except Exception:
-            log.exception("%s %s failed (%s)", request.method, request.url.path, request.state.request_id)
+            log.exception(
+                "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
+            )
             response = refusal(Fail("internal_error"))
         await response(scope, receive, send)
 
@@ -51,6 +55,7 @@ class GuardedPath:
         key = None
         if route.access == "key":
             key, account = _authenticate(request, backend, route)
+            request_log.note_key(request.scope, key.id)
             if route.limited:
                 await _check_rates(backend, key, account, received_at)
         return await handler(Call(request, backend, received_at, key))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from agentsvc_nb.service.actions import jobs as actions
+from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -61,6 +62,9 @@ class JobRunner:
         if ending is not None:
             await self.crew.store(lambda: self._finish(job, ending))
             self._storage.signals.notify(job_id)
+            if ending.status == "failed":
+                code = (ending.error or {}).get("code")
+                log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
         now = self._storage.clock.now()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
@@ -122,6 +123,8 @@ class RunRunner:
             ending = _unexpected("The answer could not be stored.")
             await self.crew.store(write)
         storage.signals.notify(run_id)
+        if ending.status == "failed":
+            log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
         found = self._storage.db.read(lambda tx: runs.get(tx, run.run_id))

@@ -1,0 +1,37 @@
+"""What is no HTTP at all is answered with the error envelope, too (contract §1, "every non-2xx answer")."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from typing import Any
+
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.logs import fields
+
+log = logging.getLogger(__name__)
+
+
+def enveloping(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """uvicorn's `protocol`, on whichever parser, with another answer to what that can't parse."""
+    return type(f"Enveloping{protocol.__name__}", (protocol,), {"send_400_response": _refuse})
+
+
+def _refuse(connection: Any, reason: str) -> None:
+    """Straight to the socket: there is no request that the application could answer."""
+    cycle = connection.cycle
+    if cycle is None or cycle.response_complete or not cycle.response_started:  # never into the middle of an answer
+        request_id = f"req_{secrets.token_hex(12)}"
+        connection.transport.write(_answer(reason, request_id))
+        log.info("request", extra=fields(status=400, reason=reason, request=request_id))
+    connection.transport.close()
+
+
+def _answer(reason: str, request_id: str) -> bytes:
+    # `invalid_query`: of the codes for a wrong request the only one that is not about its body or one field of it.
+    answer = refusal(Fail("invalid_query", f"{reason} Send a well-formed HTTP/1.1 request."))
+    headers = [*answer.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
+    lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in headers), b"", bytes(answer.body)]
+    return b"\r\n".join(lines)
