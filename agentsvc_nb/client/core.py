@@ -38,6 +38,7 @@ Revive = Callable[[], tuple[str, str]]
 BASE_URL: Final = "http://127.0.0.1:8787"
 KEY_VARIABLE: Final = "SERVICE_API_KEY"
 TIMEOUT_SECONDS: Final = 60.0
+ACCEPTED: Final = 202
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,13 @@ class Core:
 
     async def ask(self, model: type[M], call: Call) -> M:
         """Send, and read the answer as `model`. Raises `StefanBrainError` and its kin."""
-        answer = await self.repeat(call, lambda: self.once(call))
+        return self.read(model, call, await self.send(call))
+
+    async def send(self, call: Call) -> Answer:
+        """Send, and give the answer as it came. Raises as `ask`."""
+        return await self.repeat(call, lambda: self.once(call))
+
+    def read(self, model: type[M], call: Call, answer: Answer) -> M:
         try:
             return model.read(answer.body)
         except (ValueError, TypeError):

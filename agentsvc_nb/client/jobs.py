@@ -31,7 +31,7 @@ async def submit(
 
     With `idempotency_key` (of all tools but `research_shortform`) a submit without an answer is sent again.
 
-    >>> client.jobs.submit("create_images", {"request": {"kind": "ad", "brief": "Autumn sale"}})  # doctest: +SKIP
+    >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     """
     body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None

@@ -1,6 +1,6 @@
 """The two faces of the client: `AgentService` for scripts and notebooks, `AsyncAgentService` for asyncio.
 
-Every operation is written once, in `runs`, `files`, `jobs` and `tools`; a face is one line per operation.
+What can be done with them is in `groups`.
 """
 
 from __future__ import annotations
@@ -8,98 +8,29 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from agentsvc_nb.client import files, jobs, runs, tools
 from agentsvc_nb.client.core import BASE_URL, TIMEOUT_SECONDS, Core, Revive
-from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
+from agentsvc_nb.client.groups import (
+    AsyncChats,
+    AsyncFeedback,
+    AsyncFiles,
+    AsyncJobs,
+    AsyncLabels,
+    AsyncMedia,
+    AsyncProjects,
+    AsyncRuns,
+    AsyncTools,
+    Chats,
+    Feedback,
+    Files,
+    Jobs,
+    Labels,
+    Media,
+    Projects,
+    Runs,
+    Tools,
+)
 from agentsvc_nb.client.io import AsyncIO, AsyncTransport, SyncIO, SyncTransport, step
 from agentsvc_nb.wire.limits import MAX_RETRIES
-
-
-class _Group:
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-
-class Runs(_Group):
-    """Agent Runs: one agent turn inside a chat."""
-
-    start = sync(runs.start)
-    get = sync(runs.get)
-    wait = sync(runs.wait)
-    cancel = sync(runs.cancel)
-    events = sync(runs.events)
-    iterate_events = sync_pages(runs.iterate_events)
-    attach = sync_stream(runs.attach)
-    start_and_stream = sync_stream(runs.start_and_stream)
-
-
-class Files(_Group):
-    """Uploads and the files of a chat."""
-
-    upload = sync(files.upload)
-    list = sync_pages(files.list_)
-    search = sync(files.search)
-    download = sync(files.download)
-    rename = sync(files.rename)
-
-
-class Jobs(_Group):
-    """Long-running tool jobs."""
-
-    submit = sync(jobs.submit)
-    status = sync(jobs.status)
-    wait = sync(jobs.wait)
-    result = sync(jobs.result)
-    cancel = sync(jobs.cancel)
-    submit_and_wait = sync(jobs.submit_and_wait)
-
-
-class Tools(_Group):
-    """The tool catalog."""
-
-    list = sync(tools.list_)
-    describe = sync(tools.describe)
-
-
-class AsyncRuns(_Group):
-    """Agent Runs: one agent turn inside a chat."""
-
-    start = aio(runs.start)
-    get = aio(runs.get)
-    wait = aio(runs.wait)
-    cancel = aio(runs.cancel)
-    events = aio(runs.events)
-    iterate_events = aio_pages(runs.iterate_events)
-    attach = aio_stream(runs.attach)
-    start_and_stream = aio_stream(runs.start_and_stream)
-
-
-class AsyncFiles(_Group):
-    """Uploads and the files of a chat."""
-
-    upload = aio(files.upload)
-    list = aio_pages(files.list_)
-    search = aio(files.search)
-    download = aio(files.download)
-    rename = aio(files.rename)
-
-
-class AsyncJobs(_Group):
-    """Long-running tool jobs."""
-
-    submit = aio(jobs.submit)
-    status = aio(jobs.status)
-    wait = aio(jobs.wait)
-    result = aio(jobs.result)
-    cancel = aio(jobs.cancel)
-    submit_and_wait = aio(jobs.submit_and_wait)
-
-
-class AsyncTools(_Group):
-    """The tool catalog."""
-
-    list = aio(tools.list_)
-    describe = aio(tools.describe)
 
 
 class _Client:
@@ -146,6 +77,8 @@ class AgentService(_Client):
     ) -> None:
         core = self._core = Core(api_key, base_url, SyncIO(transport), max_retries, timeout, revive)
         self.runs, self.files, self.jobs, self.tools = Runs(core), Files(core), Jobs(core), Tools(core)
+        self.projects, self.chats = Projects(core), Chats(core)
+        self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
 
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
@@ -178,12 +111,10 @@ class AsyncAgentService(_Client):
         revive: Revive | None = None,
     ) -> None:
         core = self._core = Core(api_key, base_url, AsyncIO(transport), max_retries, timeout, revive)
-        self.runs, self.files, self.jobs, self.tools = (
-            AsyncRuns(core),
-            AsyncFiles(core),
-            AsyncJobs(core),
-            AsyncTools(core),
-        )
+        self.runs, self.files = AsyncRuns(core), AsyncFiles(core)
+        self.jobs, self.tools = AsyncJobs(core), AsyncTools(core)
+        self.projects, self.chats = AsyncProjects(core), AsyncChats(core)
+        self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the client opens new ones when it is used again."""

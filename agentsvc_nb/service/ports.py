@@ -106,8 +106,8 @@ class Outcome(BaseModel):
     """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
 
 
-class Tool(Protocol):
-    """A tool of the catalog. `Input` is its typed input; the schema in the catalog is made from it."""
+class Described(Protocol):
+    """An entry of the catalog. `Input` is its typed input; the schema in the catalog is made from it."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -118,6 +118,10 @@ class Tool(Protocol):
     Input: ClassVar[type[BaseModel]]
 
     def available(self) -> bool: ...
+
+
+class Tool(Described, Protocol):
+    """A tool of the catalog that does its work itself."""
 
     async def run(self, given: Any, task: Task) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""

@@ -135,7 +135,7 @@ _ROWS = (
     Code(
         "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
     ),
-    Code("invalid_label", 400, "The label or its value is unknown.", "See the label list.", "ours"),
+    Code("invalid_label", 400, "A label, its value or the version is not valid.", "See the label list.", "ours"),
     Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
     Code(
         "developer_terms_not_accepted",

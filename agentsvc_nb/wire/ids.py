@@ -16,6 +16,7 @@ _RUN = re.compile(_UUID)
 _CHAT = re.compile(rf"chat_{_TAIL}|{_UUID}")
 _PROJECT = re.compile(rf"proj_{_TAIL}|{_UUID}")
 _UPLOAD = re.compile(rf"upload_{_TAIL}")
+_FEEDBACK = re.compile(rf"fb_{_TAIL}")
 _IDEMPOTENCY_KEY = re.compile(rf"[A-Za-z0-9_.:-]{{1,{IDEMPOTENCY_KEY_CHARS}}}")
 
 KEY_PREFIX: Final = "svc_sk_"
@@ -36,6 +37,10 @@ def is_project(text: object) -> bool:
 
 def is_upload(text: object) -> bool:
     return isinstance(text, str) and _UPLOAD.fullmatch(text) is not None
+
+
+def is_feedback(text: object) -> bool:
+    return isinstance(text, str) and _FEEDBACK.fullmatch(text) is not None
 
 
 def is_idempotency_key(text: object) -> bool:

@@ -31,6 +31,12 @@ OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # contract §2
 IDEMPOTENCY_KEY_CHARS: Final = 128
 RESTARTS_MAX: Final = 3  # ours: work that kills its service again and again must not loop
 
+# Names and media (ours)
+PROJECT_NAME_CHARS: Final = 200
+URL_CHARS: Final = 2_000
+CAPTIONS_BYTES: Final = 2 * MB
+CAPTIONS_SEGMENTS: Final = 20_000
+
 # Paging (contract §3, §4)
 EVENTS_PAGE_DEFAULT: Final = 500
 PAGE_MAX: Final = 1_000
@@ -48,6 +54,9 @@ DISCARD_SECONDS: Final = 2
 # Rates and prices
 FEEDBACK_PER_HOUR: Final = 60
 FEEDBACK_SUMMARY_CHARS: Final = 2_000  # contract §6
+FEEDBACK_FIELD_CHARS: Final = 300  # ours
+FEEDBACK_PAGE_DEFAULT: Final = 20  # ours
+FEEDBACK_PAGE_MAX: Final = 100  # ours
 BUSY_RETRY_AFTER_SECONDS: Final = 5
 
 # The client (spec.md "Behaviour of the official TypeScript client")

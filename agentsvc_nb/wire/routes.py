@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agentsvc_nb.wire import files, runs, tools
+from agentsvc_nb.wire import chats, feedback, files, landing_pages, media, runs, tools
 from agentsvc_nb.wire.codes import Source
 from agentsvc_nb.wire.envelope import Model
 from agentsvc_nb.wire.events import EventPage
@@ -133,7 +133,15 @@ _ROWS = (
         source="stated",
     ),
     Route("tools.describe", "GET", f"{V1}/tools/{{name}}", "One tool.", JOBS, answer=tools.ToolDescription),
-    Route("tools.invoke", "POST", f"{V1}/tools/{{name}}/invoke", "Calls a tool.", TOOLS, "keyed"),
+    Route(
+        "tools.invoke",
+        "POST",
+        f"{V1}/tools/{{name}}/invoke",
+        "Calls a tool; an asynchronous one is answered as `jobs.submit`.",
+        TOOLS,
+        "keyed",
+        answer=tools.ToolResult,
+    ),
     Route("jobs.submit", "POST", f"{V1}/jobs", "Submits a tool job.", JOBS, "keyed", answer=tools.JobAccepted),
     Route("jobs.status", "GET", f"{V1}/jobs/{{job_id}}", "Reads a job.", JOBS, limited=False, answer=tools.Job),
     Route(
@@ -149,20 +157,71 @@ _ROWS = (
         "jobs.cancel", "POST", f"{V1}/jobs/{{job_id}}/cancel", "Cancels a job; safe to repeat.", JOBS, answer=tools.Job
     ),
     # -- feedback, media, landing pages --------------------------------------------------------------------------
-    Route("feedback.send", "POST", f"{V1}/feedback", "Sends a feedback report.", ANY, "never", source="stated"),
-    Route("feedback.list", "GET", f"{V1}/feedback", "Lists feedback reports, newest first.", ANY),
-    Route("feedback.get", "GET", f"{V1}/feedback/{{id}}", "Reads a feedback report.", ANY),
-    Route("media.get", "GET", f"{V1}/media/{{media_id}}", "Reads stored ad media.", FILES),
     Route(
-        "media.transcribe", "POST", f"{V1}/media/{{media_id}}/transcript", "The transcript, on demand.", FILES, "never"
+        "feedback.send",
+        "POST",
+        f"{V1}/feedback",
+        "Sends a feedback report.",
+        ANY,
+        "never",
+        answer=feedback.FeedbackReceipt,
+        source="stated",
     ),
-    Route("labels.list", "GET", f"{V1}/landing-pages/labels", "Lists the landing-page labels.", FILES),
-    Route("labels.get", "GET", f"{V1}/landing-pages/{{page_id}}", "Reads a landing page.", FILES),
-    Route("labels.write", "PUT", f"{V1}/landing-pages/{{page_id}}/labels", "Writes labels, checked.", FILES, "never"),
+    Route(
+        "feedback.list",
+        "GET",
+        f"{V1}/feedback",
+        "Lists feedback reports, newest first.",
+        ANY,
+        answer=feedback.FeedbackList,
+    ),
+    Route(
+        "feedback.get",
+        "GET",
+        f"{V1}/feedback/{{id}}",
+        "Reads a feedback report.",
+        ANY,
+        answer=feedback.FeedbackReport,
+    ),
+    Route("media.get", "GET", f"{V1}/media/{{media_id}}", "Reads stored ad media.", FILES, answer=media.AdMedia),
+    Route(
+        "media.transcribe",
+        "POST",
+        f"{V1}/media/{{media_id}}/transcript",
+        "The transcript; one that is not stored is made by a job.",
+        FILES,
+        "never",
+        answer=media.Transcript,
+    ),
+    Route(
+        "labels.list",
+        "GET",
+        f"{V1}/landing-pages/labels",
+        "Lists the landing-page labels.",
+        FILES,
+        answer=landing_pages.LabelList,
+    ),
+    Route(
+        "labels.get",
+        "GET",
+        f"{V1}/landing-pages/{{page_id}}",
+        "Reads a landing page.",
+        FILES,
+        answer=landing_pages.LandingPage,
+    ),
+    Route(
+        "labels.write",
+        "PUT",
+        f"{V1}/landing-pages/{{page_id}}/labels",
+        "Writes labels, checked.",
+        FILES,
+        "never",
+        answer=landing_pages.LandingPage,
+    ),
     # -- projects, chats -----------------------------------------------------------------------------------------
-    Route("projects.create", "POST", f"{V1}/projects", "Creates a project.", RUNS, "never"),
-    Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS),
-    Route("chats.retire", "DELETE", f"{V1}/chats/{{chat}}", "Retires a chat.", RUNS),
+    Route("projects.create", "POST", f"{V1}/projects", "Creates a project.", RUNS, "never", answer=chats.Project),
+    Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS, answer=chats.ProjectList),
+    Route("chats.retire", "DELETE", f"{V1}/chats/{{chat}}", "Retires a chat.", RUNS, answer=chats.RetiredChat),
     # -- keys ----------------------------------------------------------------------------------------------------
     Route("terms.get", "GET", f"{DEVELOPERS}/terms", "The current developer terms.", access="open"),
     Route(

@@ -58,6 +58,18 @@ class JobAccepted(Model):
     recommended_poll_after_ms: int | None = None
 
 
+class ToolResult(Model):
+    """The 200 of a tool that was called. `is_error`: it failed, and `error` says why."""
+
+    object: str = "tool_result"
+    tool: str
+    is_error: bool = False
+    error: ToolError | None = None
+    content: list[dict[str, Any]] = Field(default_factory=list)
+    data: dict[str, Any] | None = None
+    chat: str = ""
+
+
 class Job(Model):
     """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`)."""
 

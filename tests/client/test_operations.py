@@ -17,10 +17,11 @@ import pytest
 
 from agentsvc_nb.client import files, jobs, runs, tools
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.groups import AsyncRuns, Runs
 from agentsvc_nb.client.io import step
 from agentsvc_nb.client.pages import Pages
 from agentsvc_nb.client.parts import FileInput
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService, AsyncRuns, Runs
+from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import events

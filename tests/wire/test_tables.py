@@ -16,18 +16,6 @@ from agentsvc_nb.wire.routes import ROUTES, Route
 
 PACKAGE = Path(agentsvc_nb.__file__).parent
 NOT_BUILT_YET = {
-    "tools.invoke",
-    "feedback.send",
-    "feedback.list",
-    "feedback.get",
-    "media.get",
-    "media.transcribe",
-    "labels.list",
-    "labels.get",
-    "labels.write",
-    "projects.create",
-    "projects.list",
-    "chats.retire",
     "terms.get",
     "keys.create",
     "keys.list",

@@ -53,6 +53,14 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
     return record
 
 
+def retire(tx: Tx, chat: str, account: str, now: int) -> None:
+    """Take no more starts in this chat; safe to repeat. What runs in it goes on, and what is in it stays readable.
+
+    Raises `invalid_chat` or `chat_not_found`.
+    """
+    chats.retire(tx, of_account(tx, chat, account).id, account, now)
+
+
 def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> ChatRecord:
     """The chat to work in, after `check_known`. `shared`: without chat and session it is the one that tools share,
     else a new one."""

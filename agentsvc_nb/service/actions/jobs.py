@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agentsvc_nb.service.actions import chats, money
+from agentsvc_nb.service.actions import chats, money, runs
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, jobs, replays
+from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
@@ -33,9 +35,15 @@ class Submit:
     idempotency_key: str | None = None
 
 
-def submit(tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int) -> tuple[JobRecord, bool]:
+Make = Callable[[Bill, ChatRecord], JobRecord]
+"""Makes the job once everything is checked: who pays, and the chat to work in."""
+
+
+def submit(
+    tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int, make: Make | None = None
+) -> tuple[JobRecord, bool]:
     """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
-    is `idempotency_conflict`. Raises what `money.check` raises, too."""
+    is `idempotency_conflict`. Raises what `money.check` raises, too. `make`: in place of a queued job."""
     chats.check_known(tx, given.where, key.account)
     bill = money.check(tx, key, settings, now)
     address = _address(key.account, given)
@@ -47,14 +55,16 @@ def submit(tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int) 
         if original.chat != chat.id:
             raise Fail("idempotency_conflict")
         return original, False
-    record = insert(tx, bill, chat.id, None, given, now)
+    record = make(bill, chat) if make else insert(tx, bill, chat.id, None, given, now)
     if address:
         replays.remember(tx, address, record.job_id)
     return record, True
 
 
-def insert(tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int) -> JobRecord:
-    """A queued job, of a run when `run_id` is given."""
+def insert(
+    tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int, *, follows: str | None = None
+) -> JobRecord:
+    """A queued job, of a run when `run_id` is given; the handle of a run when it `follows` one."""
     return jobs.insert(
         tx,
         job_id=ids.new("job"),
@@ -64,6 +74,7 @@ def insert(tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now
         hold_microcents=bill.hold_microcents,
         chat=chat,
         run_id=run_id,
+        follows=follows,
         tool=given.tool,
         family=given.family,
         input=given.input,
@@ -93,9 +104,12 @@ def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
     return answer
 
 
-def cancel(tx: Tx, account: str, job_id: str, where: Where, now: int) -> JobRecord:
-    """Ask a job to stop; safe to repeat."""
+def cancel(tx: Tx, account: str, job_id: str, where: Where, origin: str, now: int) -> JobRecord:
+    """Ask a job to stop, and with it the run that it follows; safe to repeat."""
     record = get(tx, account, job_id, where)
+    if record.follows is not None:
+        runs.cancel(tx, account, record.follows, origin, now)
+        return jobs.get(tx, job_id) or record
     return stop(tx, record, now)
 
 
@@ -117,10 +131,12 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 def recover(tx: Tx, now: int) -> list[JobRecord]:
     """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
 
-    A job that belonged to a run is ended too: the run, resumed, submits its own.
+    A job that belonged to a run is ended too: the run, resumed, submits its own. One that follows a run ends with it.
     """
     waiting = []
     for record in jobs.active(tx):
+        if record.follows is not None:
+            continue
         if record.status == "cancelling" or record.run_id is not None:
             jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
         elif record.restarts >= RESTARTS_MAX:

@@ -26,7 +26,7 @@ def check_account(account: AccountRecord, now: int) -> None:
         code = f"user_{state}"
         if account.state_until is None:
             raise Fail(code)
-        raise Fail(code, headers=_retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
+        raise Fail(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
 
 
 def configured(settings: Settings) -> bool:
@@ -52,9 +52,9 @@ def count(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Fail | None:
 
 
 def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> Fail:
-    return Fail(code, headers=_retry_after(reset, now), limit=limit, observed=observed, reset_at=rfc3339(reset))
+    return Fail(code, headers=retry_after(reset, now), limit=limit, observed=observed, reset_at=rfc3339(reset))
 
 
-def _retry_after(reset: int, now: int) -> dict[str, str]:
+def retry_after(reset: int, now: int) -> dict[str, str]:
     """Whole seconds, rounded up: a client that waits so long is not refused again."""
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}

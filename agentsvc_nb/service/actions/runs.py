@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentsvc_nb.service.actions import chats, files, money
+from agentsvc_nb.service.actions import chats, files, handles, money
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import replays, runs
+from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
@@ -55,14 +56,20 @@ def start(tx: Tx, index: Index, key: KeyRecord, given: Start, settings: Settings
         assert record is not None
         return record, False
     chat = chats.resolve(tx, given.where, key.account, now, shared=False)
-    if busy := runs.active_of_chat(tx, chat.id):
-        raise Fail("agent_run_rejected", top={"activeRunId": busy.run_id})
-    _check_capacity(tx, key.account, settings.run_capacity)
-    record = _insert(tx, bill, given, chat.id, chat.project, now)
-    files.attach(tx, index, chat.id, given.contents, now)
+    record = begin(tx, index, bill, given, chat, settings, now)
     if address:
         replays.remember(tx, address, record.run_id)
     return record, True
+
+
+def begin(tx: Tx, index: Index, bill: Bill, given: Start, chat: ChatRecord, settings: Settings, now: int) -> RunRecord:
+    """A new run in this chat, with its attachments. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
+    if busy := runs.active_of_chat(tx, chat.id):
+        raise Fail("agent_run_rejected", top={"activeRunId": busy.run_id})
+    _check_capacity(tx, bill.account, settings.run_capacity)
+    record = _insert(tx, bill, given, chat.id, chat.project, now)
+    files.attach(tx, index, chat.id, given.contents, now)
+    return record
 
 
 def get(tx: Tx, account: str, run_id: str) -> RunRecord:
@@ -89,6 +96,7 @@ def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecor
         return finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
         _announce(tx, changed, now)
+        handles.show(tx, changed)
         return changed
     return record
 
@@ -99,6 +107,7 @@ def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
     if record is None:
         return None
     _announce(tx, record, now)
+    handles.show(tx, record)
     runs.checkpoint(tx, run_id, record.attempt, {})
     return runs.get(tx, run_id)
 
@@ -135,6 +144,7 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: 
         _announce(tx, record, now, ending=True)
         payload = {"run": record.public(origin).model_dump()}
         runs.append(tx, run_id, attempt, "run.ended", payload, now, ending=True)
+        handles.end(tx, record, origin, now)
     return record
 
 

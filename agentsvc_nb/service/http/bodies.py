@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.chats import check as check_where
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.rules import documents, schemas
+from agentsvc_nb.service.rules import documents, inputs, schemas
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES
 
 Document = dict[str, Any]
+B = TypeVar("B", bound=BaseModel)
 
 
 async def read_object(request: Request) -> Document:
@@ -35,6 +38,26 @@ def parse_object(data: bytes) -> Document:
     if not isinstance(document, dict):
         raise Fail("invalid_json", "The body is JSON, but not an object.")
     return {name: value for name, value in document.items() if value is not None}
+
+
+def checked(model: type[B], document: Document, code: str) -> B:
+    """The document as `model`, strictly: "5" is no integer. What does not fit is answered `code`, with the field."""
+    try:
+        return model.model_validate_json(json.dumps(without_nulls(document)), strict=True)
+    except ValidationError as error:
+        field, fault = inputs.fault(error)
+        raise Fail(code, fault, field=field) from None
+
+
+def without_nulls(value: Any) -> Any:
+    """null counts as absent (contract §1), at any depth; in a list it stands for itself.
+
+    >>> without_nulls({"a": {"b": None}, "c": [None]})
+    {'a': {}, 'c': [None]}
+    """
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def message(document: Document) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
-from agentsvc_nb.service.http import files, runs, service, tools
+from agentsvc_nb.service.http import (
+    chats,
+    feedback,
+    files,
+    invoke,
+    landing_pages,
+    media,
+    runs,
+    service,
+    tools,
+)
 from agentsvc_nb.service.http.backend import Handler
 from agentsvc_nb.service.http.guard import GuardedPath
 from agentsvc_nb.wire.routes import ROUTES, Route
@@ -22,10 +32,22 @@ HANDLERS: dict[str, Handler] = {
     "files.rename": files.rename,
     "tools.list": tools.list_,
     "tools.describe": tools.describe,
+    "tools.invoke": invoke.invoke,
     "jobs.submit": tools.submit,
     "jobs.status": tools.status,
     "jobs.result": tools.result,
     "jobs.cancel": tools.cancel,
+    "feedback.send": feedback.send,
+    "feedback.list": feedback.list_,
+    "feedback.get": feedback.get,
+    "media.get": media.get,
+    "media.transcribe": media.transcribe,
+    "labels.list": landing_pages.labels,  # before the pages: `labels` is no page's id
+    "labels.get": landing_pages.get,
+    "labels.write": landing_pages.write,
+    "projects.create": chats.create_project,
+    "projects.list": chats.list_projects,
+    "chats.retire": chats.retire,
     "service.health": service.health,
 }
 

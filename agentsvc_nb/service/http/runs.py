@@ -39,7 +39,7 @@ async def start(call: Call) -> Response:
     if new:
         call.backend.runs.wake(record.run_id)
     if bodies.sync(document):
-        record = await _hold(call, record)
+        record = await hold(call, record, settings.sync_hold_seconds)
     return _started(call, record)
 
 
@@ -79,11 +79,16 @@ async def _given(call: Call, document: bodies.Document, form: Form) -> Start:
     upload_ids = bodies.file_ids(document, len(form.files))
     key = parameters.idempotency_key(call)
     model = call.backend.settings.model
-    refused = scripted.refusal(message) if model == "scripted" else None
+    check_script(call, message)
+    contents = [*await staged(call, upload_ids), *await _attached(call, form)]
+    return Start(message, where, model, call.received_at, config, contents, key)
+
+
+def check_script(call: Call, message: str) -> None:
+    """A script may say that its start is refused, and how (contract §9, `fail-http`)."""
+    refused = scripted.refusal(message) if call.backend.settings.model == "scripted" else None
     if refused:
         raise Fail(refused)
-    contents = [*await _staged(call, upload_ids), *await _attached(call, form)]
-    return Start(message, where, model, call.received_at, config, contents, key)
 
 
 async def _attached(call: Call, form: Form) -> list[Content]:
@@ -91,19 +96,19 @@ async def _attached(call: Call, form: Form) -> list[Content]:
     return [await call.backend.storage.describe(name, blob) for name, blob in form.files]
 
 
-async def _staged(call: Call, upload_ids: list[str]) -> list[Content]:
+async def staged(call: Call, upload_ids: list[str]) -> list[Content]:
+    """The staged files with these ids, read again. Raises `upload_not_found`."""
     account, now, storage = call.key.account, call.received_at, call.backend.storage
     records = call.read(lambda tx: file_actions.staged_contents(tx, account, upload_ids, now))
     return [await storage.describe_stored(record) for record in records]
 
 
-async def _hold(call: Call, record: RunRecord) -> RunRecord:
-    """Wait for the run's end, for about 90 s from the request's receipt (spec.md "sync")."""
-    hold = call.backend.settings.sync_hold_seconds
+async def hold(call: Call, record: RunRecord, seconds: float) -> RunRecord:
+    """Wait for the run's end, for so many seconds from the request's receipt (spec.md "sync", "ask")."""
     with call.backend.storage.signals.watch(record.run_id) as watch:
         while True:
             found = call.read(lambda tx: runs.get(tx, record.run_id))
-            left = hold - (call.now - call.received_at) / 1000
+            left = seconds - (call.now - call.received_at) / 1000
             if found is None or found.status in TERMINAL or left <= 0 or call.backend.storage.signals.stopping:
                 return found or record
             await watch.wait(left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from agentsvc_nb.service.actions import jobs as actions
@@ -11,29 +10,39 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports import Tool
-from agentsvc_nb.service.rules import inputs
+from agentsvc_nb.service.ports import Described
 from agentsvc_nb.service.work.tools.catalog import describe as describe_tool
+from agentsvc_nb.service.work.tools.catalog import offered
 from agentsvc_nb.wire.tools import ToolList
 
 
 async def list_(call: Call) -> Response:
-    return answer(ToolList(data=[describe_tool(tool) for tool in call.backend.tools.values()]))
+    return answer(ToolList(data=[describe_tool(tool) for tool in offered(call.backend.tools).values()]))
 
 
 async def describe(call: Call) -> Response:
-    return answer(describe_tool(_tool(call, call.path("name"))))
+    return answer(describe_tool(find(call, call.path("name"))))
 
 
 async def submit(call: Call) -> Response:
     document = await bodies.read_object(call.request)
-    tool = _tool(call, document.get("tool"))
+    tool = find(call, document.get("tool"))
     if not tool.asynchronous:
         raise Fail("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
-    given = _input(tool, document.get("input", {}))
+    return await accept(call, submission(call, tool, document))
+
+
+def submission(call: Call, tool: Described, document: bodies.Document) -> Submit:
+    """The checked body of a submit or invoke, of a tool that deduplicates with its Idempotency-Key."""
+    given = given_input(document)
+    bodies.checked(tool.Input, given, "invalid_tool_input")
     where = bodies.where(document, new_allowed=True)
     header = parameters.idempotency_key(call)
-    submit = Submit(tool.name, tool.family, given, where, call.received_at, header if tool.idempotent else None)
+    return Submit(tool.name, tool.family, given, where, call.received_at, header if tool.idempotent else None)
+
+
+async def accept(call: Call, submit: Submit) -> Response:
+    """Submit a job: the 202 acceptance."""
     key, settings, now = call.key, call.backend.settings, call.now
     record, new = await call.write(lambda tx: actions.submit(tx, key, submit, settings, now))
     if new:
@@ -53,27 +62,27 @@ async def result(call: Call) -> Response:
 
 async def cancel(call: Call) -> Response:
     account, job_id, where, now = call.key.account, call.path("job_id"), parameters.where(call), call.now
-    record = await call.write(lambda tx: actions.cancel(tx, account, job_id, where, now))
+    origin = call.backend.storage.origin
+    record = await call.write(lambda tx: actions.cancel(tx, account, job_id, where, origin, now))
+    if record.follows is not None:
+        call.backend.runs.interrupt(record.follows)
     call.backend.jobs.interrupt(record.job_id)
     return answer(record.public(call.now))
 
 
-def _tool(call: Call, name: object) -> Tool:
+def find(call: Call, name: object) -> Described:
+    """The entry of the catalog. Raises `unsupported_tool_request` for what is no name, `tool_not_found`."""
     if not isinstance(name, str):
         raise Fail("unsupported_tool_request", "`tool` must be the name of a tool.")
-    tool = call.backend.tools.get(name)
+    tool = offered(call.backend.tools).get(name)
     if tool is None:
-        raise Fail("tool_not_found", f"There is no tool {name!r}.")
+        raise Fail("tool_not_found", f"There is no tool {name[:80]!r}.")
     return tool
 
 
-def _input(tool: Tool, given: object) -> bodies.Document:
-    """The input as it came, once it fits the tool's schema."""
+def given_input(document: bodies.Document) -> bodies.Document:
+    """The `input` of a body, without nulls."""
+    given = bodies.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
         raise Fail("invalid_tool_input", "`input` must be an object.", field="input")
-    try:
-        tool.Input.model_validate(given)
-    except ValidationError as error:
-        field, fault = inputs.fault(error)
-        raise Fail("invalid_tool_input", fault, field=field) from None
     return given

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.chats import Project
 
 _sql = load("chats")
 
@@ -23,6 +24,17 @@ class ChatRecord:
     retired_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectRecord:
+    id: str
+    account: str
+    name: str
+    created_at: int
+
+    def public(self) -> Project:
+        return Project(id=self.id, name=self.name)
+
+
 def create(tx: Tx, account: str, project: str | None, label: str | None, now: int) -> ChatRecord:
     chat = ids.new("chat")
     tx.run(_sql["insert"], id=chat, account=account, project=project, label=label, now=now)
@@ -33,12 +45,28 @@ def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
     return _record(tx.one(_sql["get"], id=chat, account=account))
 
 
+def retire(tx: Tx, chat: str, account: str, now: int) -> None:
+    tx.run(_sql["retire"], id=chat, account=account, now=now)
+
+
 def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
+    """The chat that has the label now: a retired one has given it back."""
     return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
 def project_exists(tx: Tx, project: str, account: str) -> bool:
     return tx.one(_sql["project"], id=project, account=account) is not None
+
+
+def create_project(tx: Tx, account: str, name: str, now: int) -> ProjectRecord:
+    row = tx.one(_sql["insert_project"], id=ids.new("proj"), account=account, name=name, now=now)
+    assert row is not None
+    return ProjectRecord(**row)
+
+
+def projects(tx: Tx, account: str) -> list[ProjectRecord]:
+    """All of the account, the oldest first."""
+    return [ProjectRecord(**row) for row in tx.all(_sql["projects"], account=account)]
 
 
 def _record(row: Row | None) -> ChatRecord | None:

@@ -5,7 +5,17 @@ INSERT INTO chat (id, account, project, label, created_at) VALUES (:id, :account
 SELECT * FROM chat WHERE id = :id AND account = :account
 
 -- name: of_label
-SELECT * FROM chat WHERE account = :account AND COALESCE(project, '') = COALESCE(:project, '') AND label = :label
+SELECT * FROM chat
+WHERE account = :account AND COALESCE(project, '') = COALESCE(:project, '') AND label = :label AND retired_at IS NULL
+
+-- name: retire
+UPDATE chat SET retired_at = COALESCE(retired_at, :now) WHERE id = :id AND account = :account
 
 -- name: project
 SELECT * FROM project WHERE id = :id AND account = :account
+
+-- name: insert_project
+INSERT INTO project (id, account, name, created_at) VALUES (:id, :account, :name, :now) RETURNING *
+
+-- name: projects
+SELECT * FROM project WHERE account = :account ORDER BY created_at, id

@@ -25,6 +25,9 @@ class JobRecord:
     key_id: str
     chat: str
     run_id: str | None
+    """The run that submitted the job."""
+    follows: str | None
+    """The run that the job is the handle of: it has that run's state and end."""
     tool: str
     family: str
     input: dict[str, Any]
@@ -95,6 +98,7 @@ def insert(
     hold_microcents: int,
     chat: str,
     run_id: str | None,
+    follows: str | None,
     tool: str,
     family: str,
     input: dict[str, Any],
@@ -109,6 +113,7 @@ def insert(
         hold_microcents=hold_microcents,
         chat=chat,
         run_id=run_id,
+        follows=follows,
         tool=tool,
         family=family,
         input=json.dumps(input, ensure_ascii=False),
@@ -120,6 +125,16 @@ def insert(
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
     return _record(tx.one(_sql["get"], job_id=job_id))
+
+
+def following(tx: Tx, run_id: str) -> JobRecord | None:
+    """The job that is the run's handle."""
+    return _record(tx.one(_sql["following"], run_id=run_id))
+
+
+def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
+    """The run has this status now, and so has its handle."""
+    tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 
 def active(tx: Tx) -> list[JobRecord]:

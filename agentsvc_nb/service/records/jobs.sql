@@ -1,10 +1,18 @@
 -- name: insert
-INSERT INTO job (job_id, account, key_id, pool, hold_microcents, chat, run_id, tool, family, input, status, created_at)
-VALUES (:job_id, :account, :key_id, :pool, :hold_microcents, :chat, :run_id, :tool, :family, :input, 'queued', :now)
+INSERT INTO job (job_id, account, key_id, pool, hold_microcents, chat, run_id, follows, tool, family, input, status,
+    created_at)
+VALUES (:job_id, :account, :key_id, :pool, :hold_microcents, :chat, :run_id, :follows, :tool, :family, :input, 'queued',
+    :now)
 RETURNING *
 
 -- name: get
 SELECT * FROM job WHERE job_id = :job_id
+
+-- name: following
+SELECT * FROM job WHERE follows = :run_id
+
+-- name: follow
+UPDATE job SET status = :status, started_at = :started_at WHERE follows = :run_id AND ended_at IS NULL
 
 -- name: active
 SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, job_id

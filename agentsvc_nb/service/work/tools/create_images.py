@@ -27,7 +27,7 @@ class Outputs(BaseModel):
 
 
 class ImageRequest(BaseModel):
-    kind: str = Field(default="static_ad", description="What is drawn: `static_ad`.")
+    kind: Literal["static_ad"] = Field(default="static_ad", description="What is drawn.")
     brief: str = Field(
         default="",
         description="What the ad is about. `Headline:`, `Subline:`, `CTA:` and `Brand:` lines are taken as they stand; "

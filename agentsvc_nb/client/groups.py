@@ -1,0 +1,171 @@
+"""The operations by resource, in the client's two faces: one line per operation and face.
+
+Every operation is written once, in the module of its resource.
+"""
+
+from __future__ import annotations
+
+from agentsvc_nb.client import chats, feedback, files, jobs, labels, media, runs, tools
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
+
+
+class Group:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+
+class Runs(Group):
+    """Agent Runs: one agent turn inside a chat."""
+
+    start = sync(runs.start)
+    get = sync(runs.get)
+    wait = sync(runs.wait)
+    cancel = sync(runs.cancel)
+    events = sync(runs.events)
+    iterate_events = sync_pages(runs.iterate_events)
+    attach = sync_stream(runs.attach)
+    start_and_stream = sync_stream(runs.start_and_stream)
+
+
+class Files(Group):
+    """Uploads and the files of a chat."""
+
+    upload = sync(files.upload)
+    list = sync_pages(files.list_)
+    search = sync(files.search)
+    download = sync(files.download)
+    rename = sync(files.rename)
+
+
+class Jobs(Group):
+    """Long-running tool jobs."""
+
+    submit = sync(jobs.submit)
+    status = sync(jobs.status)
+    wait = sync(jobs.wait)
+    result = sync(jobs.result)
+    cancel = sync(jobs.cancel)
+    submit_and_wait = sync(jobs.submit_and_wait)
+
+
+class Tools(Group):
+    """The tool catalog."""
+
+    list = sync(tools.list_)
+    describe = sync(tools.describe)
+    invoke = sync(tools.invoke)
+
+
+class Feedback(Group):
+    """Reports to the team that runs the service, and its replies."""
+
+    send = sync(feedback.send)
+    list = sync(feedback.list_)
+    get = sync(feedback.get)
+
+
+class Media(Group):
+    """Stored ad media and their transcripts."""
+
+    get = sync(media.get)
+    transcribe = sync(media.transcribe)
+
+
+class Labels(Group):
+    """Landing pages and their labels."""
+
+    list = sync(labels.list_)
+    get = sync(labels.get)
+    write = sync(labels.write)
+
+
+class Projects(Group):
+    """Projects: chats that belong together."""
+
+    create = sync(chats.create_project)
+    list = sync(chats.list_projects)
+
+
+class Chats(Group):
+    """Chats, which runs and tools make as they need them."""
+
+    retire = sync(chats.retire)
+
+
+class AsyncRuns(Group):
+    """Agent Runs: one agent turn inside a chat."""
+
+    start = aio(runs.start)
+    get = aio(runs.get)
+    wait = aio(runs.wait)
+    cancel = aio(runs.cancel)
+    events = aio(runs.events)
+    iterate_events = aio_pages(runs.iterate_events)
+    attach = aio_stream(runs.attach)
+    start_and_stream = aio_stream(runs.start_and_stream)
+
+
+class AsyncFiles(Group):
+    """Uploads and the files of a chat."""
+
+    upload = aio(files.upload)
+    list = aio_pages(files.list_)
+    search = aio(files.search)
+    download = aio(files.download)
+    rename = aio(files.rename)
+
+
+class AsyncJobs(Group):
+    """Long-running tool jobs."""
+
+    submit = aio(jobs.submit)
+    status = aio(jobs.status)
+    wait = aio(jobs.wait)
+    result = aio(jobs.result)
+    cancel = aio(jobs.cancel)
+    submit_and_wait = aio(jobs.submit_and_wait)
+
+
+class AsyncTools(Group):
+    """The tool catalog."""
+
+    list = aio(tools.list_)
+    describe = aio(tools.describe)
+    invoke = aio(tools.invoke)
+
+
+class AsyncFeedback(Group):
+    """Reports to the team that runs the service, and its replies."""
+
+    send = aio(feedback.send)
+    list = aio(feedback.list_)
+    get = aio(feedback.get)
+
+
+class AsyncMedia(Group):
+    """Stored ad media and their transcripts."""
+
+    get = aio(media.get)
+    transcribe = aio(media.transcribe)
+
+
+class AsyncLabels(Group):
+    """Landing pages and their labels."""
+
+    list = aio(labels.list_)
+    get = aio(labels.get)
+    write = aio(labels.write)
+
+
+class AsyncProjects(Group):
+    """Projects: chats that belong together."""
+
+    create = aio(chats.create_project)
+    list = aio(chats.list_projects)
+
+
+class AsyncChats(Group):
+    """Chats, which runs and tools make as they need them."""
+
+    retire = aio(chats.retire)

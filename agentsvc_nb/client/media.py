@@ -1,0 +1,24 @@
+"""Stored ad media and their transcripts (contract.md §6)."""
+
+from __future__ import annotations
+
+from agentsvc_nb.client.core import ACCEPTED, Call, Core
+from agentsvc_nb.wire.media import AdMedia, Transcript
+from agentsvc_nb.wire.tools import JobAccepted
+
+
+async def get(core: Core, media_id: str) -> AdMedia:
+    """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`)."""
+    return await core.ask(AdMedia, Call("media.get", {"media_id": media_id}))
+
+
+async def transcribe(core: Core, media_id: str) -> Transcript | JobAccepted:
+    """The stored transcript, or else the acceptance of the job that makes one; never sent twice.
+
+    Raises `StefanBrainError` (`media_not_found`).
+    """
+    call = Call("media.transcribe", {"media_id": media_id})
+    answer = await core.send(call)
+    if answer.status == ACCEPTED:
+        return core.read(JobAccepted, call, answer)
+    return core.read(Transcript, call, answer)

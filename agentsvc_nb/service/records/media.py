@@ -1,0 +1,84 @@
+"""Ad media as rows; the bytes are blobs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.media import AdMedia, MediaKind, Transcript
+
+_sql = load("media")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a media file beside its content. `transcript` has `language`, `text` and `segments`."""
+
+    kind: MediaKind
+    source: str
+    url: str | None = None
+    duration_s: float | None = None
+    transcript: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRecord:
+    id: str
+    account: str
+    kind: str
+    source: str
+    url: str | None
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    duration_s: float | None
+    transcript: dict[str, Any] | None
+    created_at: int
+
+    def public(self) -> AdMedia:
+        return AdMedia(
+            id=self.id,
+            kind=self.kind,
+            source=self.source,
+            url=self.url,
+            duration_s=self.duration_s,
+            transcript=self.public_transcript(),
+        )
+
+    def public_transcript(self) -> Transcript | None:
+        return None if self.transcript is None else Transcript(media_id=self.id, **self.transcript)
+
+
+def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    row = tx.one(
+        _sql["insert"],
+        id=ids.new("media"),
+        account=account,
+        kind=facts.kind,
+        source=facts.source,
+        url=facts.url,
+        file_name=content.file_name,
+        media_type=content.media_type,
+        size_bytes=content.size_bytes,
+        sha256=content.sha256,
+        duration_s=facts.duration_s,
+        transcript=None if facts.transcript is None else json.dumps(facts.transcript, ensure_ascii=False),
+        now=now,
+    )
+    assert row is not None
+    return _read(row)
+
+
+def get(tx: Tx, media: str, account: str) -> MediaRecord | None:
+    row = tx.one(_sql["get"], id=media, account=account)
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> MediaRecord:
+    return MediaRecord(**{**row, "transcript": row["transcript"] and json.loads(row["transcript"])})
