@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import landing_pages
 from agentsvc_nb.service.records.landing_pages import PageRecord
 from agentsvc_nb.service.rules import labels
+from agentsvc_nb.service.rules.addresses import is_web_address
 from agentsvc_nb.wire.landing_pages import NewLabels
-from agentsvc_nb.wire.limits import URL_CHARS
 
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     """The account's page at `url`; the same one when it is added again. Raises `invalid_query` for what is no URL."""
-    if not _is_web_address(url):
+    if not is_web_address(url):
         raise Fail("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
     return landing_pages.add(tx, account, url, now)
 
@@ -37,12 +35,3 @@ def write(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
     if record is None:
         raise Fail("version_conflict", version=present.version)
     return record
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    written = url.isprintable() and " " not in url and len(url) <= URL_CHARS
-    return written and parts.scheme in ("http", "https") and bool(parts.hostname)

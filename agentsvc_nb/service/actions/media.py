@@ -5,7 +5,16 @@ from __future__ import annotations
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
-from agentsvc_nb.service.records.media import MediaRecord
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.media import Facts, MediaRecord
+from agentsvc_nb.service.rules.addresses import is_web_address
+
+
+def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    """Store what a blob is and says. Raises `invalid_query` for a `url` that is none."""
+    if facts.url is not None and not is_web_address(facts.url):
+        raise Fail("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
+    return media.insert(tx, account, content, facts, now)
 
 
 def get(tx: Tx, account: str, media_id: str) -> MediaRecord:

@@ -1,0 +1,73 @@
+"""`agentsvc feedback`: the team's side of the reports, beside a running service or without one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Commands, Parser
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.records.feedback import FeedbackRecord
+
+LISTED = 100
+
+
+def add(commands: Commands, folder: Parser) -> None:
+    verbs = commands.add_parser("feedback", help="reports that were sent").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    listing = verbs.add_parser("list", parents=[folder], help=f"show the newest {LISTED}")
+    listing.add_argument("--status", choices=("open", "answered", "closed"))
+    listing.set_defaults(run=_list)
+    reply = verbs.add_parser("reply", parents=[folder], help="answer one; its sender sees the text")
+    reply.add_argument("id", metavar="ID")
+    reply.add_argument("text", metavar="TEXT")
+    reply.set_defaults(run=_reply)
+    close = verbs.add_parser("close", parents=[folder], help="close one: nothing more will be done")
+    close.add_argument("id", metavar="ID")
+    close.set_defaults(run=_close)
+
+
+def _list(given: argparse.Namespace) -> int:
+    from agentsvc_nb.service.actions.keys import ACCOUNT
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.records import feedback
+
+    with open_beside(arguments.existing_folder(given.data)) as database:
+        found = database.read(lambda tx: feedback.page(tx, ACCOUNT, given.status, LISTED))
+    for record in found:
+        print(_described(record))
+    return 0
+
+
+def _reply(given: argparse.Namespace) -> int:
+    from agentsvc_nb.service.actions import feedback
+    from agentsvc_nb.service.keyring import open_beside
+
+    now = arguments.now()
+    with open_beside(arguments.existing_folder(given.data)) as database:
+        print(_described(database.write_now(lambda tx: feedback.reply(tx, given.id, given.text, now))))
+    return 0
+
+
+def _close(given: argparse.Namespace) -> int:
+    from agentsvc_nb.service.actions import feedback
+    from agentsvc_nb.service.keyring import open_beside
+
+    with open_beside(arguments.existing_folder(given.data)) as database:
+        print(_described(database.write_now(lambda tx: feedback.close(tx, given.id))))
+    return 0
+
+
+def _described(record: FeedbackRecord) -> str:
+    """A line of facts, then the texts: what a stranger wrote must not steer the terminal."""
+    from agentsvc_nb.notebook.safe import plain
+    from agentsvc_nb.wire.times import rfc3339
+
+    about = [record.category, record.impact, record.endpoint, record.error_code, record.request_id]
+    facts = [record.id, rfc3339(record.created_at)[:16], record.status, *(fact for fact in about if fact)]
+    lines = ["  ".join(facts), *(f"  {line}" for line in record.summary.splitlines())]
+    lines += [f"  > {line}" for line in (record.reply or "").splitlines()]
+    return plain("\n".join(lines))

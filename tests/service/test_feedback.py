@@ -1,0 +1,55 @@
+"""How many reports an account may send: 60 in any hour (spec.md "feedback_rate_limited")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.actions import feedback as actions
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.wire.feedback import NewFeedback
+from agentsvc_nb.wire.times import rfc3339
+
+NOW = 1_700_000_000_000
+MINUTE = 60_000
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    yield database
+    database.close()
+
+
+def send(database: SqliteDatabase, now: int, account: str = "acct_a") -> str:
+    given = NewFeedback(summary="x")
+    return database.write_now(lambda tx: actions.send(tx, account, given, now)).id
+
+
+def test_the_window_rolls(database: SqliteDatabase) -> None:
+    """One a minute fits for ever; a second one in a minute has to wait for the oldest to be an hour old."""
+    for minute in range(60):
+        send(database, NOW + minute * MINUTE)
+    now = NOW + 59 * MINUTE + 500
+    with pytest.raises(Fail) as caught:
+        send(database, now)
+    fail = caught.value
+    assert fail.row.code == "feedback_rate_limited"
+    assert fail.headers["Retry-After"] == "60"
+    assert fail.details == {"limit": 60, "observed": 60, "reset_at": rfc3339(NOW + 60 * MINUTE)}
+    assert send(database, NOW + 60 * MINUTE).startswith("fb_")
+    with pytest.raises(Fail):
+        send(database, NOW + 60 * MINUTE + 1)
+
+
+def test_each_account_has_its_own(database: SqliteDatabase) -> None:
+    for _ in range(60):
+        send(database, NOW)
+    assert send(database, NOW, "acct_b").startswith("fb_")
+    report = send(database, NOW + 61 * MINUTE)
+    with pytest.raises(Fail) as caught:
+        database.read(lambda tx: actions.get(tx, "acct_b", report))
+    assert caught.value.row.code == "feedback_not_found"
