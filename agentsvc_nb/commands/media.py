@@ -16,7 +16,7 @@ from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord
 from agentsvc_nb.service.rules import captions as grammar
-from agentsvc_nb.service.rules import media_types
+from agentsvc_nb.service.rules import media_types, signatures
 from agentsvc_nb.service.rules.signatures import HEAD_BYTES
 from agentsvc_nb.service.work import durations
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES
@@ -43,9 +43,9 @@ def add(folder: DataFolder, file: Path, *, url: str | None = None, captions: Pat
 
 def _media_type(file: Path) -> str:
     with file.open("rb") as opened:
-        media_type = media_types.guess(file.name, opened.read(HEAD_BYTES))
+        media_type = signatures.media_type(opened.read(HEAD_BYTES)) or ""
     if media_type.partition("/")[0] not in get_args(MediaKind):
-        raise Fail("unsupported_attachment", f"{file} is {media_type}: give a video, a sound or a picture.")
+        raise Fail("unsupported_attachment", f"{file} does not hold a video, a sound or a picture.")
     return media_type
 
 

@@ -35,9 +35,7 @@ def handles() -> Iterator[RunningService]:
 
 @pytest.fixture
 def late(handles: RunningService) -> Iterator[Wire]:
-    with httpx.Client(
-        base_url=handles.base_url, headers={"x-api-key": handles.api_key}, timeout=60
-    ) as http:
+    with httpx.Client(base_url=handles.base_url, headers={"x-api-key": handles.api_key}, timeout=60) as http:
         yield Wire(http)
 
 
@@ -81,7 +79,7 @@ def test_a_run_that_fails_is_an_answer_with_its_error(client: AgentService) -> N
 
 def test_staged_files_are_attached(client: AgentService) -> None:
     staged = client.files.upload(("plan.txt", b"the plan"))
-    given = {"message": "say read", "file_ids": [file.id for file in staged.files]}
+    given = {"message": "say read", "file_ids": [file.id for file in staged]}
     result = client.tools.invoke("ask_stefanbrain", given, chat="new")
     assert [file.path for file in client.files.list(result.chat)] == ["uploads/plan.txt"]
 

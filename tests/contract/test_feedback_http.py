@@ -101,4 +101,3 @@ def test_the_sixty_first_report_within_an_hour_is_refused() -> None:
     assert error.retry_after_seconds is not None
     assert 3_500 < error.retry_after_seconds <= 3_600, "until the first of the 60 is an hour old"
     assert (error.body["error"]["limit"], error.body["error"]["observed"]) == (60, 60)
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -128,6 +128,9 @@ class Shout:
 USES = {"web_search": 2}
 
 
+Answer = ToolResult | JobAccepted | Exception
+
+
 class Direct:
     """A service in this process whose catalog has `shout`, asked with the real client."""
 
@@ -137,31 +140,32 @@ class Direct:
         self.app = create_app(Settings(data, model="scripted"), instance="test")
         self.app.state.service.backend.tools["shout"] = Shout()
 
-    def ask(self, *calls: tuple[str, dict[str, Any]], **where: str) -> list[ToolResult | JobAccepted | Exception]:
-        return asyncio.run(self._ask(calls, where))
+    def shout(self, *calls: dict[str, Any]) -> list[Answer]:
+        """The answers, or what the client raised; `session` in a call is not the tool's."""
+        return asyncio.run(self._shout(calls))
 
-    async def _ask(self, calls: Any, where: dict[str, str]) -> list[ToolResult | JobAccepted | Exception]:
-        answers: list[ToolResult | JobAccepted | Exception] = []
+    async def _shout(self, calls: Sequence[dict[str, Any]]) -> list[Answer]:
+        answers: list[Answer] = []
         transport: AsyncTransport = httpx.ASGITransport(self.app)
-        async with self.app.router.lifespan_context(self.app):
-            async with AsyncAgentService(self.key, "http://service.test", transport=transport) as client:
-                for tool, given in calls:
-                    try:
-                        answers.append(await client.tools.invoke(tool, given, **where))
-                    except StefanBrainError as error:
-                        answers.append(error)
+        async with (
+            self.app.router.lifespan_context(self.app),
+            AsyncAgentService(self.key, "http://service.test", transport=transport) as client,
+        ):
+            for given in calls:
+                try:
+                    answers.append(await client.tools.invoke("shout", given, session=given.pop("session", None)))
+                except StefanBrainError as error:
+                    answers.append(error)
         return answers
 
 
 @pytest.fixture
-def direct(tmp_path: Path) -> Iterator[Direct]:
-    yield Direct(tmp_path)
+def direct(tmp_path: Path) -> Direct:
+    return Direct(tmp_path)
 
 
 def test_a_direct_tool_answers_at_once_and_works_in_the_chat(direct: Direct) -> None:
-    first, again, other = direct.ask(("shout", {"text": "a"}), ("shout", {"text": "b", "times": 3}), session="") + (
-        direct.ask(("shout", {"text": "c"}), session="mine")
-    )
+    first, again, other = direct.shout({"text": "a"}, {"text": "b", "times": 3}, {"text": "c", "session": "mine"})
     assert isinstance(first, ToolResult)
     assert isinstance(again, ToolResult)
     assert isinstance(other, ToolResult)
@@ -180,9 +184,7 @@ def test_a_direct_tool_answers_at_once_and_works_in_the_chat(direct: Direct) -> 
 
 
 def test_a_direct_tool_that_fails_is_an_answer_that_the_client_raises(direct: Direct) -> None:
-    failed, broken, refused = direct.ask(
-        ("shout", {"text": "fail"}), ("shout", {"text": "break"}), ("shout", {"text": "x", "times": "3"})
-    )
+    failed, broken, refused = direct.shout({"text": "fail"}, {"text": "break"}, {"text": "x", "times": "3"})
     assert isinstance(failed, ToolResultError)
     assert (failed.status, failed.code, str(failed.message)) == (
         200,

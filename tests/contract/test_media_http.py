@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import wave
 from pathlib import Path
@@ -96,8 +97,6 @@ def test_without_captions_a_job_says_what_is_missing(
 
 
 def test_the_content_is_kept(service: RunningService, client: AgentService, tmp_path: Path) -> None:
-    import hashlib
-
     data = video(2)
     (tmp_path / "ad.mp4").write_bytes(data)
     added(service, tmp_path / "ad.mp4")
