@@ -93,8 +93,10 @@ def _refusal(client: AgentService, error: StefanBrainError, service: str) -> Ask
     failure = told(error, service)
     if error.code == "tool_not_found":
         with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
-            names = sorted(label(tool.name, 64) for tool in client.tools.list())
-            failure.hint = f"The tools are: {', '.join(names)}." if names else "The service has no tools."
+            names = sorted(label(tool.name, 64) for tool in client.tools.list() if tool.asynchronous)
+            failure.hint = (
+                f"The tools for jobs are: {', '.join(names)}." if names else "The service has no tools for jobs."
+            )
     return failure
 
 

@@ -98,7 +98,12 @@ _ROWS = (
         "`output_config` breaks a structured-output rule.",
         "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
     ),
-    Code("invalid_json", 400, "The body, or the multipart `payload`, is not a JSON object.", "Send a JSON object."),
+    Code(
+        "invalid_json",
+        400,
+        "The body, or the multipart `payload`, is not a JSON object that can be used.",
+        "Correct it.",
+    ),
     Code("invalid_multipart", 400, "The multipart body cannot be read.", "Send well-formed multipart/form-data."),
     Code(
         "invalid_idempotency_key",

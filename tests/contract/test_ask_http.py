@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import ended, reader
@@ -192,6 +194,21 @@ def test_a_key_gives_the_handle_while_the_run_is_active(late: Wire, fresh_key: s
     again = ask(late, "say other", fresh_key, where=NEW)
     assert (again.status_code, again.json()) == (202, first)
     late("POST", f"/jobs/{first['job_id']}/cancel", params={"chat": first["chat"]})
+
+
+def test_keyed_asks_at_one_moment_are_one(late: Wire, handles: RunningService, fresh_key: str) -> None:
+    async def together() -> list[httpx.Response]:
+        headers = {"x-api-key": handles.api_key, "Idempotency-Key": fresh_key}
+        async with httpx.AsyncClient(base_url=handles.base_url, headers=headers, timeout=60) as http:
+            path, body = f"{V1}/tools/ask_stefanbrain/invoke", {"input": {"message": "wait 60"}, **NEW}
+            return await asyncio.gather(*(http.post(path, json=body) for _ in range(8)))
+
+    answers = asyncio.run(together())
+    assert [answer.status_code for answer in answers] == [202] * 8
+    (job_id,) = {answer.json()["job_id"] for answer in answers}
+    job = answers[0].json()
+    late("POST", f"/jobs/{job_id}/cancel", params={"chat": job["chat"]})
+    assert ended(late, job)["status"] == "cancelled"
 
 
 def test_a_key_whose_ask_was_refused_stays_free(late: Wire, fresh_key: str) -> None:
