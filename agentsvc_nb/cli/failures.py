@@ -25,9 +25,10 @@ def exit_code(error: Exception) -> int | None:
 def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
+    from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.engines.migrations import SchemaTooNew
     from agentsvc_nb.service.fail import Fail
     from agentsvc_nb.service.folder import NoService
     from agentsvc_nb.service.serve import ServeError
 
-    return EmbeddedError, Fail, NoService, OSError, SchemaTooNew, ServeError, StefanBrainError
+    return BackupError, EmbeddedError, Fail, NoService, OSError, SchemaTooNew, ServeError, StefanBrainError

@@ -157,7 +157,7 @@ def test_every_table_that_names_contents_is_asked(store: Store) -> None:
 def test_a_start_sweeps() -> None:
     """The real service: an old content without a row is gone after a restart, one of a chat is not."""
     with running_service() as running, AgentService(running.api_key, running.base_url) as client:
-        chat = client.runs.start("write kept.txt kept", sync=True).chat
+        chat = client.runs.start("write kept.txt kept", sync=True).chat or ""
         blobs = LocalBlobs(running.data / "blobs")
         unused, kept = blobs.put(b"unused"), hashlib.sha256(b"kept").hexdigest()
         for sha256 in (unused.sha256, kept):

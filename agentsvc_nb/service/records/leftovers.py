@@ -7,7 +7,7 @@ from agentsvc_nb.service.records.queries import load
 
 _sql = load("leftovers")
 
-WITH_CONTENTS = ("file", "upload", "media")
+WITH_CONTENTS = ("file", "media", "upload")
 """Every table whose rows name a blob, in a column `sha256`: what none of them names may be removed."""
 
 

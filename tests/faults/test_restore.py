@@ -1,0 +1,56 @@
+"""A restore that is killed leaves no half service, and can be begun again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from agentsvc_nb.service.backup import back_up
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.files import Author, Content
+from tests.waiting import PATIENCE_SECONDS, until
+
+FILES = 1_500
+
+
+def big_service(folder: DataFolder) -> None:
+    """Many files: to restore them takes a while."""
+    folder.make()
+    blobs = LocalBlobs(folder.path / "blobs")
+    contents = []
+    for number in range(FILES):
+        data = os.urandom(2_000)
+        sha256 = hashlib.sha256(data).hexdigest()
+        blobs.path(sha256).parent.mkdir(parents=True, exist_ok=True)
+        blobs.path(sha256).write_bytes(data)
+        contents.append(Content(f"{number}.bin", "application/octet-stream", len(data), sha256))
+
+    def put(tx: Tx) -> None:
+        for content in contents:
+            files.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
+
+    database = SqliteDatabase(folder.database).open()
+    database.write_now(put)
+    database.close()
+
+
+def test_a_killed_restore_leaves_no_service_and_can_be_begun_again(tmp_path: Path) -> None:
+    big_service(DataFolder(tmp_path / "data"))
+    back_up(DataFolder(tmp_path / "data"), tmp_path / "b.tar", lambda done, total: None)
+    target = DataFolder(tmp_path / "new")
+    command = [sys.executable, "-m", "agentsvc_nb", "restore", str(tmp_path / "b.tar"), "--data", str(target.path)]
+    killed = subprocess.Popen(command)
+    until(lambda: any(target.path.glob(".restore-*/*")))
+    killed.kill()
+    assert killed.wait(PATIENCE_SECONDS) < 0, "it was done before the kill"
+    assert not target.database.exists()
+    subprocess.run(command, check=True, timeout=PATIENCE_SECONDS)
+    assert sum(1 for path in (target.path / "blobs").rglob("*") if path.is_file()) == FILES
+    assert not list(target.path.glob(".restore-*"))
