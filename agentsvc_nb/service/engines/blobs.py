@@ -39,7 +39,7 @@ class LocalBlobs:
         return blob
 
     def path(self, sha256: str) -> Path:
-        return self._root / sha256[:2] / sha256[2:4] / sha256
+        return blob_path(self._root, sha256)
 
     def place(self, written: Path, sha256: str) -> None:
         """Make a written file the blob of that hash, new again when it was there before."""
@@ -103,6 +103,11 @@ class NewBlob:
     def discard(self) -> None:
         self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def blob_path(root: Path, sha256: str) -> Path:
+    """Where the blob of that hash lies."""
+    return root / sha256[:2] / sha256[2:4] / sha256
 
 
 def _is_hash(name: str) -> bool:

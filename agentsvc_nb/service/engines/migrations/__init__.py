@@ -23,17 +23,17 @@ def steps() -> list[str]:
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a database up to date: all missing steps or, when one fails, none. Raises `SchemaTooNew`."""
     known = steps()
-    if _version(connection) == len(known):
+    if version(connection) == len(known):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection)  # again: another process may have been first
-        if version > len(known):
+        applied = version(connection)  # again: another process may have been first
+        if applied > len(known):
             raise SchemaTooNew(
-                f"The data folder has schema {version}, and this version knows {len(known)}: "
+                f"The data folder has schema {applied}, and this version knows {len(known)}: "
                 "upgrade agentsvc-nb, or use another folder (--data)."
             )
-        for step in known[version:]:
+        for step in known[applied:]:
             for statement in _statements(step):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(known)}")
@@ -43,11 +43,12 @@ def migrate(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version(connection: sqlite3.Connection) -> int:
+    """How many steps were applied."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    version: int = cursor.execute("PRAGMA user_version").fetchone()[0]
-    return version
+    applied: int = cursor.execute("PRAGMA user_version").fetchone()[0]
+    return applied
 
 
 def _statements(script: str) -> Iterator[str]:

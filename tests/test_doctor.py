@@ -1,0 +1,202 @@
+"""`agentsvc doctor`: what is broken is a line that says so with its fix, and what is not is left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.commands.doctor import CHECKS, machine, model, service
+from agentsvc_nb.commands.doctor import folder as folder_checks
+from agentsvc_nb.commands.doctor.finding import Finding
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.testing import RunningService, running_service
+from tests.waiting import PATIENCE_SECONDS
+
+FAR_FUTURE_MS = 4_000_000_000_000
+
+
+def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    """A folder that a service has run in, and none does."""
+    made = DataFolder(tmp_path / "data")
+    made.make()
+    SqliteDatabase(made.database).open().close()
+    return made
+
+
+def change(folder: DataFolder, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(folder.database)) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+def the(findings: Iterator[Finding]) -> Finding:
+    """The only finding."""
+    (found,) = findings
+    return found
+
+
+def is_failure(found: Finding, said: str) -> bool:
+    return found.level == "fail" and said in found.what and bool(found.fix)
+
+
+def test_with_a_running_service_everything_is_in_order(service: RunningService, client: AgentService) -> None:
+    """Exit 0, a line a check, the service that runs among them; and it is the same service after."""
+    client.runs.start("write a.txt text", sync=True)
+    before = Ready.read(service.data / "ready.json")
+    done = agentsvc("doctor", "--data", service.data, AGENTSVC_MODEL="scripted")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert all(re.fullmatch(r"(ok|note) +[a-z]+: .+", line) for line in lines), done.stdout
+    checks = {line.split()[1] for line in lines}
+    assert checks == {f"{name}:" for name in {*CHECKS, "settings", "model"} - {"port"}}, "the port is the service's"
+    assert before is not None
+    assert f"process {before.pid} " in done.stdout
+    assert service.base_url in done.stdout
+    assert Ready.read(service.data / "ready.json") == before
+
+
+def test_a_machine_without_a_service_yet_is_in_order_and_stays_as_it_is(tmp_path: Path) -> None:
+    """The offline model answers; no folder is made."""
+    done = agentsvc("doctor", "--data", tmp_path / "new", AGENTSVC_MODEL="offline")
+    assert done.returncode == 0, done.stdout
+    assert "no service has run" in done.stdout
+    assert "offline: a new service answered" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:
+    """Two things are wrong: both are told, and what comes after them, too."""
+    change(folder, "PRAGMA user_version = 9999")
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="typo")
+    failed = [line for line in done.stdout.splitlines() if line.startswith("fail")]
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [line.split()[1] for line in failed] == ["schema:", "settings:"]
+    assert all(". Fix: " in line for line in failed)
+    assert "9999" in failed[0]
+    assert "'typo'" in failed[1]
+
+
+def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODLE="offline", AGENTSVC_MODEL="scripted")
+    assert done.returncode == 0, done.stdout
+    assert "warn  settings: AGENTSVC_MODLE is not a setting" in done.stdout
+
+
+def test_a_server_that_does_not_answer(folder: DataFolder) -> None:
+    with folder.hold():
+        assert is_failure(the(service.server(folder)), "does not answer")
+    assert the(service.server(folder)).level == "note"
+
+
+def test_what_a_killed_server_left(folder: DataFolder) -> None:
+    """Its record is no failure: the next start removes it."""
+    with running_service() as running:
+        record = (running.data / "ready.json").read_text()
+        assert the(service.server(DataFolder(running.data))).level == "ok"
+    write_private(folder.ready, record)
+    found = the(service.server(folder))
+    assert found.level == "warn"
+    assert "killed" in found.what
+
+
+def test_a_port_that_another_program_has(folder: DataFolder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        folder.port.write_text(str(number))
+        told = {finding.what: finding for finding in service.port(folder)}
+        assert told[f"another program listens on {number}"].level == "warn"
+    assert f"{number} is free" in {finding.what for finding in service.port(folder)}
+
+
+def test_a_damaged_database(folder: DataFolder) -> None:
+    with folder.database.open("r+b") as database:
+        database.seek(4096)
+        database.write(os.urandom(8192))
+    assert is_failure(the(folder_checks.database(folder)), "damaged")
+    folder.database.write_bytes(b"no database at all" * 1000)
+    assert is_failure(the(folder_checks.database(folder)), "damaged")
+    assert is_failure(the(folder_checks.schema(folder)), "no database")
+
+
+def test_contents_that_are_missing(folder: DataFolder) -> None:
+    """Counted, of how many."""
+    kept = LocalBlobs(folder.path / "blobs").put(b"kept").sha256
+    for path, sha256 in (("a", kept), ("b", hashlib.sha256(b"lost").hexdigest())):
+        values = f"('chat_a', '{path}', '{path}', 'upload', 'text/plain', 4, '{sha256}', 1)"
+        columns = "(chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at)"
+        change(folder, f"INSERT INTO file {columns} VALUES {values}")
+    assert is_failure(the(folder_checks.contents(folder)), "1 of 2 contents")
+
+
+def test_a_clock_that_is_behind_the_records(folder: DataFolder) -> None:
+    assert the(folder_checks.clock(folder)).level == "ok"
+    change(folder, f"INSERT INTO project (id, account, name, created_at) VALUES ('p', 'a', 'x', {FAR_FUTURE_MS})")
+    change(folder, f"INSERT INTO chat (id, account, created_at) VALUES ('c', 'a', {FAR_FUTURE_MS})")
+    assert is_failure(the(folder_checks.clock(folder)), "2096")
+
+
+def test_an_insane_year(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_checks, "SANE_YEARS", range(1980, 1990))
+    assert is_failure(the(folder_checks.clock(folder)), "the year is")
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    """A file stands where the folder should be."""
+    (tmp_path / "file").write_text("")
+    assert is_failure(the(folder_checks.data(DataFolder(tmp_path / "file" / "data"))), "can't be written")
+
+
+def test_a_full_disk(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: list[str] = []
+    for free in (10_000_000, 100_000_000, 10_000_000_000):
+        usage = type("Usage", (), {"free": free})
+        monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
+        levels.append(list(folder_checks.data(folder))[-1].level)
+    assert levels == ["fail", "warn", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "value", "said"),
+    [
+        (machine.python, "PYTHON", (99, 0), "Python 3"),
+        (machine.sqlite, "SQLITE", (99, 0, 0), "too old"),
+        (machine.sqlite, "FTS5", "CREATE VIRTUAL TABLE words USING fts99 (word)", "full-text"),
+        (machine.packages, "_missing", lambda: ["pypdf"], "pypdf"),
+    ],
+)
+def test_what_the_machine_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: DataFolder,
+    check: Callable[[DataFolder], Iterator[Finding]],
+    name: str,
+    value: object,
+    said: str,
+) -> None:
+    monkeypatch.setattr(machine, name, value)
+    assert is_failure(next(check(folder)), said)
+
+
+def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is in the line."""
+    monkeypatch.setattr(model, "QUESTION", "fail no_model The model is gone.")
+    assert is_failure(the(model.turn("scripted")), "The model is gone.")
