@@ -5,5 +5,6 @@ SELECT MAX(at) AS at FROM (
     UNION ALL SELECT MAX(created_at) FROM run
     UNION ALL SELECT MAX(created_at) FROM job
     UNION ALL SELECT MAX(created_at) FROM upload
+    UNION ALL SELECT MAX(created_at) FROM media
     UNION ALL SELECT MAX(updated_at) FROM file
 ) AS times
