@@ -67,6 +67,7 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
     """With runs being written all the time: records, events and files, each with its right hash; no key, no lock."""
     file, data = tmp_path / "backup.tar", tmp_path / "restored"
     with running_service() as running:
+        earlier = running.create_key()
         with writing(running) as acknowledged:
             until(lambda: len(acknowledged) >= 10)
             before = list(acknowledged)
@@ -84,7 +85,7 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
     again = RunningService(data, "scripted", {})
     again.start()
     try:
-        with AgentService(again.api_key, again.base_url) as client:
+        with AgentService(earlier, again.base_url) as client:
             for number, run in enumerate(before):
                 assert client.runs.get(run.run_id).status == "completed"
                 assert client.files.download("a.txt", chat=run.chat or "") == f"text {number}".encode()
@@ -191,6 +192,10 @@ def flipped(name: str, data: bytes, kind: str) -> tuple[str, bytes]:
 DAMAGE: dict[str, Callable[[str, bytes], tuple[str, bytes] | None]] = {
     "content": lambda name, data: flipped(name, data, "blobs/"),
     "database": lambda name, data: flipped(name, data, "service.sqlite3"),
+    "sound but other database": lambda name, data: (
+        name,  # another application id, which SQLite has no use for
+        data[:68] + b"edit" + data[72:] if name == "service.sqlite3" else data,
+    ),
     "database of another": lambda name, data: (name, b"x" * 4096 if name == "service.sqlite3" else data),
     "no database": lambda name, data: None if name == "service.sqlite3" else (name, data),
     "no contents": lambda name, data: None if name.startswith("blobs/") else (name, data),
