@@ -18,6 +18,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.backend import Backend
 from agentsvc_nb.service.http.edge import Edge
 from agentsvc_nb.service.http.guard import unknown_path
+from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.routing import routes
 from agentsvc_nb.service.ports import Agent
 from agentsvc_nb.service.settings import Settings
@@ -110,4 +111,5 @@ def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> L
     job_runner = JobRunner(storage, catalog)
     run_runner = RunRunner(storage, agent, catalog, job_runner)
     retention = Retention(storage, folder.hold_blobs)
-    return Live(Backend(instance, settings, storage, blobs, catalog, run_runner, job_runner), database, retention)
+    backend = Backend(instance, settings, storage, KnownKeys(database), blobs, catalog, run_runner, job_runner)
+    return Live(backend, database, retention)

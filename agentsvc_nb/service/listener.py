@@ -16,6 +16,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from agentsvc_nb.service.http.malformed import enveloping
 
+from agentsvc_nb.service.joined_writes import JoinedHTTPProtocol
+
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
 """After a signal the process ends by itself or is ended: the contract says within 10 s."""
@@ -62,6 +64,7 @@ class Listener(uvicorn.Server):
             app,
             http=enveloping(AutoHTTPProtocol),
             loop="asyncio",
+            http=JoinedHTTPProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

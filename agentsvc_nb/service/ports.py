@@ -44,6 +44,10 @@ class Database(Protocol):
         """Run `use` on a snapshot. Quick reads only; long ones in a thread."""
         ...
 
+    def version(self) -> int:
+        """Another number, for this thread, after each commit of any other thread or process."""
+        ...
+
 
 class WorkspaceEntry(Protocol):
     """A file of a chat, as agents and tools see it."""

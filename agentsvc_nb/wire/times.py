@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 
 def rfc3339(ms: int) -> str:
@@ -10,7 +11,7 @@ def rfc3339(ms: int) -> str:
     >>> rfc3339(0)
     '1970-01-01T00:00:00.000Z'
     """
-    return _utc(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{_second(ms // 1000)}.{ms % 1000:03}Z"
 
 
 def rfc3339_or_none(ms: int | None) -> str | None:
@@ -43,6 +44,11 @@ def month_end(ms: int) -> int:
     """
     begins = _utc(ms).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     return round((begins + timedelta(days=31)).replace(day=1).timestamp() * 1000)
+
+
+@lru_cache(4096)  # neighbouring events and a record that is read again share their seconds
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def _utc(ms: int) -> datetime:

@@ -50,14 +50,19 @@ class WrongAnswer(AssertionError):
     """The server answered something else than it should."""
 
 
-def request(method: str, path: str, api_key: str = "", body: bytes = b"") -> bytes:
+def request(method: str, path: str, api_key: str, body: bytes = b"", accept: str = "application/json") -> bytes:
     """The bytes of a request."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
-    if api_key:
-        lines.append(f"Authorization: Bearer {api_key}")
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {api_key}", f"Accept: {accept}"]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def address(base_url: str) -> tuple[str, int]:
+    """Where to connect."""
+    found = urlsplit(base_url)
+    assert found.hostname is not None and found.port is not None, base_url
+    return found.hostname, found.port
 
 
 def measure(base_url: str, load: Load) -> Measured:
@@ -72,10 +77,10 @@ def _run(base_url: str, load: Load) -> Measured:
 
 async def _generate(base_url: str, load: Load) -> Measured:
     loop = asyncio.get_running_loop()
-    address = urlsplit(base_url)
+    host, port = address(base_url)
     generator = _Generator(load, loop.create_future())
     for _ in range(load.connections):
-        await loop.create_connection(lambda: _Connection(generator), address.hostname, address.port)
+        await loop.create_connection(lambda: _Connection(generator), host, port)
     begin = time.perf_counter()
     for connection in generator.connections:
         connection.ask()

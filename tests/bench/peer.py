@@ -1,4 +1,4 @@
-"""Bare Starlette with the same listener, the peer of the reads: one route that answers bytes it has."""
+"""Bare Starlette on uvicorn, the peer of the reads: one route that answers bytes it has."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agentsvc_nb.service.listener import Listener, bind, origin
+from agentsvc_nb.service.listener import bind, origin
 
 
 class Server(NamedTuple):
@@ -38,21 +39,12 @@ def bare_starlette(path: str, body: bytes) -> Iterator[Server]:
         process.join()
 
 
-class _Nothing:
-    """What the listener asks of an application's state."""
-
-    def stop(self) -> None: ...
-
-    def idle_seconds(self) -> float:
-        return 0.0
-
-
 def _serve(path: str, body: bytes, starter: Connection) -> None:
     async def answer(request: Request) -> Response:
         return Response(body, media_type="application/json")
 
     app = Starlette(routes=[Route(path, answer)])
-    app.state.service = _Nothing()
-    with bind("127.0.0.1", 0) as listening:
-        address = origin("127.0.0.1", listening.getsockname()[1])
-        Listener(app, lambda: starter.send(address)).run(sockets=[listening])
+    config = uvicorn.Config(app, loop="asyncio", ws="none", log_config=None, access_log=False, server_header=False)
+    with bind("127.0.0.1", 0) as listening:  # it accepts connections already, and uvicorn will answer them
+        starter.send(origin("127.0.0.1", listening.getsockname()[1]))
+        uvicorn.Server(config).run(sockets=[listening])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.client
 import socket
-from urllib.parse import urlsplit
+
+from tests.bench.load import address
 
 
 def fetch(base_url: str, request: bytes) -> bytes:
     """The body of the answer. Raises `AssertionError` unless it is a 200 or 202."""
-    address = urlsplit(base_url)
-    with socket.create_connection((address.hostname, address.port)) as connection:
+    with socket.create_connection(address(base_url)) as connection:
         connection.sendall(request)
         answer = http.client.HTTPResponse(connection)
         answer.begin()

@@ -203,5 +203,5 @@ def _address(account: str, given: Start) -> Address | None:
 
 def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
     """What the last checkpoint counted still counts."""
-    counted = (record.checkpoint or {}).get("counted", {})
+    counted = record.saved().get("counted", {})
     return Ending(ending.status, last_error=ending.last_error, last_error_message=ending.last_error_message, **counted)

@@ -82,14 +82,23 @@ class SqliteDatabase:
         return self._submit(use).result()
 
     def read(self, use: Callable[[Tx], T]) -> T:
-        connection = getattr(self._readers, "connection", None)
-        if connection is None:
-            connection = self._readers.connection = self._connect()
+        connection = self._reader()
         connection.execute("BEGIN")
         try:
             return use(SqliteTx(connection))
         finally:
             connection.execute("ROLLBACK")
+
+    def version(self) -> int:
+        found: int = self._reader().execute("PRAGMA data_version").fetchone()["data_version"]
+        return found
+
+    def _reader(self) -> sqlite3.Connection:
+        """The reading connection of this thread."""
+        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            connection = self._readers.connection = self._connect()
+        return connection
 
     def _submit(self, use: Callable[[Tx], T]) -> Future[T]:
         job = _Job(use)
@@ -165,4 +174,4 @@ def _as_ports_know_it(error: BaseException) -> BaseException:
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
-    return {column[0]: value for column, value in zip(cursor.description, values, strict=True)}
+    return dict(zip([column[0] for column in cursor.description], values, strict=True))

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.ports import Tool, Tx
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.settings import Settings
@@ -27,6 +28,7 @@ class Backend:
     instance: str
     settings: Settings
     storage: Storage
+    keys: KnownKeys
     blobs: LocalBlobs
     tools: Mapping[str, Tool]
     runs: RunRunner

@@ -13,9 +13,8 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Iterator
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.fail import Fail
@@ -63,28 +62,29 @@ class _Exchange:
         self._gateway_seconds = gateway_seconds
         self._last_sign = time.monotonic()
         self._given_up: asyncio.Task[None] | None = None
-        headers = Headers(scope=scope)
         self._scope = scope
         self._status: int | None = None
+        headers = dict(scope["headers"])
         self._receive = receive
         self._send = send
         self._request_id = f"req_{secrets.token_hex(12)}"
         scope.setdefault("state", {})["request_id"] = self._request_id
-        self._unread = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
-        self._sending = headers.get("expect", "").lower() != "100-continue"
+        self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def go(self, app: ASGIApp) -> None:
-        """Have the application answer it."""
+        """Have the application answer it, or give up: by a timer, because a task a request would cost more."""
         received = time.monotonic()
+        self._timer = asyncio.get_running_loop().call_later(self._gateway_seconds, self._look)
         try:
-            with self._watched():
-                await app(self._scope, self.receive, self.send)
+            await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
             if self._status is not None:
                 raise
             await self._interrupted()
         finally:
+            self._timer.cancel()
             request_log.tell(self._scope, self._status, time.monotonic() - received)
 
     async def _interrupted(self) -> None:
@@ -92,15 +92,6 @@ class _Exchange:
         answer = refusal(Fail("brain_unavailable", "The service was stopped during the request."))
         answer.headers["Connection"] = "close"
         await answer({"type": "http"}, self.receive, self.send)
-
-    @contextlib.contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Give up on an answer that takes too long: by a timer, because a task a request would cost more."""
-        self._timer = asyncio.get_running_loop().call_later(self._gateway_seconds, self._look)
-        try:
-            yield
-        finally:
-            self._timer.cancel()
 
     def _look(self) -> None:
         left = self._last_sign + self._gateway_seconds - time.monotonic()
@@ -130,10 +121,9 @@ class _Exchange:
         self._timer.cancel()
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = self._request_id
+            message["headers"].append((b"x-request-id", self._request_id.encode()))
             if self._unread:
-                headers["Connection"] = "close"
+                MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
             await self._send({**message, "more_body": True})
             await self._discard()

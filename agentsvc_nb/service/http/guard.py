@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.service.actions import keys, rates
+from agentsvc_nb.service.actions import rates
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import request_log
 from agentsvc_nb.service.http.answers import refusal
@@ -65,7 +65,7 @@ def _authenticate(request: Request, backend: Backend, route: Route) -> tuple[Key
     secret = _secret(request)
     if not secret:
         raise Fail("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
-    key, account = backend.storage.db.read(lambda tx: keys.find(tx, secret))
+    key, account = backend.keys.find(secret)
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise Fail("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

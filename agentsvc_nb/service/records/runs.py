@@ -40,13 +40,17 @@ class RunRecord:
     attempt: int
     restarts: int
     last_event: int
-    checkpoint: dict[str, Any] | None
+    checkpoint: str | None
     checkpoint_event: int
     created_at: int
     started_at: int | None
     ended_at: int | None
     pool: Pool
     hold_microcents: int
+
+    def saved(self) -> dict[str, Any]:
+        """What the last checkpoint saved. Parsed for whoever goes on from it: it holds all that was said so far."""
+        return _load(self.checkpoint) or {}
 
     def public(self, origin: str) -> Run:
         return Run(
@@ -208,7 +212,7 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def _read(row: Row) -> RunRecord:
-    documents = {name: _load(row[name]) for name in ("output_config", "structured_output", "checkpoint")}
+    documents = {name: _load(row[name]) for name in ("output_config", "structured_output")}
     return RunRecord(**{**row, **documents})
 
 

@@ -51,7 +51,7 @@ class RunTurn:
         self._tools = tools
         self._jobs = job_runner
         self.log = EventLog(storage, run.run_id, run.attempt)
-        self._restore(run.checkpoint or {})
+        self._restore(run.saved())
 
     @property
     def said(self) -> str:
@@ -116,7 +116,7 @@ class RunTurn:
             raise LostRun(run_id)
         self._storage.signals.notify(run_id)
         self.log.attempt = record.attempt
-        self._restore(record.checkpoint or {})
+        self._restore(record.saved())
 
     def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as `records.runs.Ending` names them."""

@@ -1,0 +1,29 @@
+"""Keys and their accounts as they were looked up since the last commit of anybody."""
+
+from __future__ import annotations
+
+from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.ports import Database
+from agentsvc_nb.service.records.accounts import AccountRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+
+
+class KnownKeys:
+    """`actions.keys.find` for each request: what it found counts until something is written, by whatever process, so
+    that a key made, suspended or revoked beside the running server counts at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._version = -1
+        self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
+
+    def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
+        """The key with this secret, and its account. Raises as `actions.keys.find`, and keeps no refusal."""
+        version = self._database.version()  # before the look-up: what is written in between is then looked up again
+        if version != self._version:
+            self._version = version
+            self._found.clear()
+        found = self._found.get(secret)
+        if found is None:
+            found = self._found[secret] = self._database.read(lambda tx: keys.find(tx, secret))
+        return found

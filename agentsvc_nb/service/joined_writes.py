@@ -1,0 +1,62 @@
+"""One system call an answer: what a connection writes within one turn of the event loop leaves together.
+
+uvicorn writes the head of an answer and its body apart, and each write wakes the client. See docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+JOIN_BYTES: Final = 64 * 1024
+"""So much leaves at once: joining would only copy it."""
+
+
+class JoinedTransport(asyncio.Transport):
+    """A transport whose writes wait for the end of the loop's turn."""
+
+    def __init__(self, inner: asyncio.Transport) -> None:
+        super().__init__()
+        self._inner = inner
+        self._loop = asyncio.get_running_loop()
+        self._held: list[bytes | bytearray | memoryview] = []
+        self._held_bytes = 0
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes >= JOIN_BYTES:
+            self._send()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._inner.get_extra_info(name, default)
+
+    def is_closing(self) -> bool:
+        return self._inner.is_closing()
+
+    def pause_reading(self) -> None:
+        self._inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._inner.resume_reading()
+
+    def close(self) -> None:
+        self._send()
+        self._inner.close()
+
+    def _send(self) -> None:
+        if self._held:
+            self._inner.write(b"".join(self._held))
+            self._held.clear()
+            self._held_bytes = 0
+
+
+class JoinedHTTPProtocol(AutoHTTPProtocol):  # type: ignore[misc]
+    """uvicorn's protocol, on such a transport."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(JoinedTransport(transport))

@@ -1,0 +1,45 @@
+"""How many runs can be started a second, and how many are then done a second.
+
+python -m tests.bench.starts [--quick]
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from typing import Final
+
+from agentsvc_nb.testing import RunningService, running_service
+from tests.bench import stored
+from tests.bench.load import Load, Measured, measure, request
+from tests.waiting import until
+
+PATH: Final = "/api/developers/v1/runs"
+START: Final = json.dumps({"message": "say hello"}).encode()
+QUEUED: Final = b'{"object":"agent_run","run_id":"'
+
+
+def main(quick: bool) -> None:
+    rounds, runs = (1, 500) if quick else (5, 5000)
+    with running_service() as service:
+        found = [_round(service, runs, runs * (number + 1)) for number in range(rounds)]
+    rate = statistics.median(measured.rate for measured, _ in found)
+    p50, p99 = (statistics.median(one.quantile(share) for one, _ in found) * 1000 for share in (0.5, 0.99))
+    done = statistics.median(runs / took for _, took in found)
+    print(f"{'POST /runs, 32 connections':34} {'started/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'ended/s':>8}")
+    print(f"{f'median of {rounds} x {runs}':34} {rate:10.0f} {p50:8.1f} {p99:8.1f} {done:8.0f}")
+
+
+def _round(service: RunningService, runs: int, all_runs: int) -> tuple[Measured, float]:
+    """Start runs, each in a chat of its own, and wait until all there are have ended; how long both took."""
+    load = Load(request("POST", PATH, service.api_key, START), 202, QUEUED, whole=False, requests=runs)
+    begin = time.perf_counter()
+    measured = measure(service.base_url, load)
+    until(lambda: stored.runs(service, "completed"), lambda ended: ended == all_runs)
+    return measured, time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)
