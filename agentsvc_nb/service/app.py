@@ -20,6 +20,7 @@ from agentsvc_nb.service.http.edge import Edge
 from agentsvc_nb.service.http.guard import unknown_path
 from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.routing import routes
+from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Agent
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
@@ -111,5 +112,6 @@ def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> L
     job_runner = JobRunner(storage, catalog)
     run_runner = RunRunner(storage, agent, catalog, job_runner)
     retention = Retention(storage, folder.hold_blobs)
-    backend = Backend(instance, settings, storage, KnownKeys(database), blobs, catalog, run_runner, job_runner)
+    keys, streams = KnownKeys(database), Streams(storage)
+    backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner)
     return Live(backend, database, retention)

@@ -55,7 +55,7 @@ class JoinedTransport(asyncio.Transport):
             self._held_bytes = 0
 
 
-class JoinedHTTPProtocol(AutoHTTPProtocol):  # type: ignore[misc]
+class JoinedHTTPProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """uvicorn's protocol, on such a transport."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:

@@ -29,7 +29,7 @@ def bind(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 picks a free one. Raises `OSError` for a taken port or a foreign host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
-    # With the protocol named asyncio knows it for TCP and sets TCP_NODELAY; without, each answer waits 40 ms for an ACK.
+    # The protocol is named so that asyncio sees TCP, and sets TCP_NODELAY: else answers wait 40 ms for an ACK.
     listening = socket.socket(family, kind, protocol)
     if os.name == "posix":  # elsewhere the option lets two processes share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

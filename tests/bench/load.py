@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: many kept connections, one request outstanding on each, each answer checked.
+"""A load generator in a process of its own: many kept connections, one request outstanding on each, answers checked.
 
 Raw sockets, because an HTTP library would be slower than the servers that are measured.
 """
@@ -61,7 +61,8 @@ def request(method: str, path: str, api_key: str, body: bytes = b"", accept: str
 def address(base_url: str) -> tuple[str, int]:
     """Where to connect."""
     found = urlsplit(base_url)
-    assert found.hostname is not None and found.port is not None, base_url
+    assert found.hostname is not None, base_url
+    assert found.port is not None, base_url
     return found.hostname, found.port
 
 

@@ -53,7 +53,9 @@ def _round(server: Server, load: Load) -> Round:
 
 
 def _show(name: str, column: tuple[Round, ...]) -> None:
-    rate, cpu = (statistics.median(values) for values in zip(*((one.measured.rate, one.cpu_us) for one in column)))
+    rate, cpu = (
+        statistics.median(values) for values in zip(*((one.measured.rate, one.cpu_us) for one in column), strict=True)
+    )
     p50, p99 = (statistics.median(one.measured.quantile(share) for one in column) * 1000 for share in (0.5, 0.99))
     print(f"{name:34} {rate:10.0f} {p50:8.2f} {p99:8.2f} {cpu:12.0f}")
 

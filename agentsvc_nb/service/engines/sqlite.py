@@ -7,11 +7,11 @@ upgrades from reading to writing fails when another process wrote meanwhile. See
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -75,11 +75,14 @@ class SqliteDatabase:
         self._connections.clear()
 
     async def write(self, use: Callable[[Tx], T]) -> T:
-        return await asyncio.wrap_future(self._submit(use))
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(use, done, loop))
+        return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
         """`write` for the command line, where there is no event loop."""
-        return self._submit(use).result()
+        return asyncio.run(self.write(use))
 
     def read(self, use: Callable[[Tx], T]) -> T:
         connection = self._reader()
@@ -99,11 +102,6 @@ class SqliteDatabase:
         if connection is None:
             connection = self._readers.connection = self._connect()
         return connection
-
-    def _submit(self, use: Callable[[Tx], T]) -> Future[T]:
-        job = _Job(use)
-        self._jobs.put(job)
-        return job.done
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
@@ -126,29 +124,31 @@ class SqliteDatabase:
 
 
 class _Job(Generic[T]):
-    def __init__(self, use: Callable[[Tx], T]) -> None:
+    def __init__(self, use: Callable[[Tx], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
         self.use = use
-        self.done: Future[T] = Future()
-        self.outcome: tuple[T | None, BaseException | None] = (None, None)
+        self.loop = loop
+        self.failure: BaseException | None = None
+        self._done = done
+        self._result: T
 
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Run within the group's transaction; a failure undoes this job alone."""
         connection.execute("SAVEPOINT job")
         try:
-            self.outcome = (self.use(SqliteTx(connection)), None)
+            self._result = self.use(SqliteTx(connection))
         except BaseException as error:
             connection.execute("ROLLBACK TO job")
-            self.outcome = (None, error)
+            self.failure = error
         connection.execute("RELEASE job")
 
-    def settle(self, failure: BaseException | None = None) -> None:
-        result, error = self.outcome
-        if not self.done.set_running_or_notify_cancel():
+    def settle(self) -> None:
+        """Tell who waits, in its event loop."""
+        if self._done.done():  # cancelled meanwhile
             return
-        if failure or error:
-            self.done.set_exception(failure or error)
+        if self.failure is not None:
+            self._done.set_exception(self.failure)
         else:
-            self.done.set_result(result)  # type: ignore[arg-type]
+            self._done.set_result(self._result)
 
 
 def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
@@ -161,10 +161,16 @@ def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         for job in batch:
-            job.settle(_as_ports_know_it(error))
-    else:
-        for job in batch:
-            job.settle()
+            job.failure = _as_ports_know_it(error)
+    for loop in {job.loop for job in batch}:
+        with contextlib.suppress(RuntimeError):  # a loop that was closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, [job for job in batch if job.loop is loop])
+
+
+def _settle(batch: list[_Job[Any]]) -> None:
+    """One wake-up of the loop for the whole group: each would cost more than its write."""
+    for job in batch:
+        job.settle()
 
 
 def _as_ports_know_it(error: BaseException) -> BaseException:

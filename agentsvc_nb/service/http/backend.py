@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.http.known_keys import KnownKeys
+from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Tool, Tx
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.settings import Settings
@@ -29,6 +30,7 @@ class Backend:
     settings: Settings
     storage: Storage
     keys: KnownKeys
+    streams: Streams
     blobs: LocalBlobs
     tools: Mapping[str, Tool]
     runs: RunRunner

@@ -8,7 +8,7 @@ from agentsvc_nb.service.actions import files as file_actions
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.actions.runs import Start
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import bodies, parameters, sse
+from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import PAYLOAD, Form, Rules, check_length, is_multipart, read_form
@@ -59,7 +59,7 @@ async def events(call: Call) -> Response:
     after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
     if parameters.accepts(call, "text/event-stream"):
         cursor = parameters.last_event_id(call)
-        return sse.stream(call.backend.storage, record.run_id, after if cursor is None else cursor)
+        return call.backend.streams.response(record.run_id, after if cursor is None else cursor)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     return answer(call.read(lambda tx: actions.page(tx, record.run_id, record.status, after, limit)))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from dataclasses import asdict
-from functools import partial
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 
 from starlette.responses import StreamingResponse
 
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.wire.events import Event
@@ -18,26 +20,71 @@ from agentsvc_nb.wire.runs import TERMINAL
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def stream(storage: Storage, run_id: str, after: int) -> StreamingResponse:
-    return StreamingResponse(_frames(storage, run_id, after), media_type="text/event-stream", headers=_HEADERS)
-
-
 def frame(event: Event) -> str:
     """One event as a frame; JSON holds no line break, so one `data:` line is enough."""
     return f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(asdict(event), ensure_ascii=False)}\n\n"
 
 
-async def _frames(storage: Storage, run_id: str, after: int) -> AsyncIterator[str]:
-    """Subscribe, read, wait: what is written between the read and the wait wakes the wait."""
-    yield f"retry: {STREAM_RETRY_MS}\n\n"
-    with storage.signals.watch(run_id) as watch:
-        while not storage.signals.stopping:
-            run = storage.db.read(lambda tx: runs.get(tx, run_id))
-            found = storage.db.read(partial(runs.events, run_id=run_id, after=after, limit=PAGE_MAX))
-            if found:
-                yield "".join(frame(event) for event in found)
-                after = found[-1].id
-            elif run is None or run.status in TERMINAL:
-                return
-            elif not await watch.wait(STREAM_PING_SECONDS):
-                yield ": ping\n\n"
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The events after `after` as frames, as they were after so many `signals`; `last` is the id of the last."""
+
+    after: int
+    signals: int
+    frames: bytes
+    last: int
+    ended: bool
+
+
+class Streams:
+    """The streams of all runs. Followers of a run that stand at the same event share one read and one encoding."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._followers: Counter[str] = Counter()
+        self._pages: dict[str, _Page] = {}
+
+    def response(self, run_id: str, after: int) -> StreamingResponse:
+        """The stream of a run from the event after `after`, to its end."""
+        return StreamingResponse(self._frames(run_id, after), media_type="text/event-stream", headers=_HEADERS)
+
+    async def _frames(self, run_id: str, after: int) -> AsyncIterator[bytes]:
+        """Subscribe, read, wait: what is written between the read and the wait wakes the wait."""
+        yield b"retry: %d\n\n" % STREAM_RETRY_MS
+        signals = self._storage.signals
+        with self._following(run_id), signals.watch(run_id) as watch:
+            while not signals.stopping:
+                page = self._page(run_id, after)
+                if page.frames:
+                    yield page.frames
+                    after = page.last
+                elif page.ended:
+                    return
+                elif not await watch.wait(STREAM_PING_SECONDS):
+                    self._pages.pop(run_id, None)  # a signal is a hint: now and then the database is asked
+                    yield b": ping\n\n"
+
+    @contextmanager
+    def _following(self, run_id: str) -> Iterator[None]:
+        self._followers[run_id] += 1
+        try:
+            yield
+        finally:
+            self._followers[run_id] -= 1
+            if not self._followers[run_id]:
+                del self._followers[run_id]
+                self._pages.pop(run_id, None)
+
+    def _page(self, run_id: str, after: int) -> _Page:
+        """What the one before has read, unless something was written since; else what there is."""
+        page = self._pages.get(run_id)
+        if page is None or page.after != after or page.signals != self._storage.signals.sent:
+            page = self._pages[run_id] = self._storage.db.read(lambda tx: self._read(tx, run_id, after))
+        return page
+
+    def _read(self, tx: Tx, run_id: str, after: int) -> _Page:
+        run = runs.get(tx, run_id)
+        found = runs.events(tx, run_id, after, PAGE_MAX)
+        frames = "".join(frame(event) for event in found).encode()
+        ended = run is None or run.status in TERMINAL
+        return _Page(after, self._storage.signals.sent, frames, found[-1].id if found else after, ended)

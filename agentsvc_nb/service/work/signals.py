@@ -16,9 +16,12 @@ class Signals:
 
     def __init__(self) -> None:
         self._watchers: dict[str, set[asyncio.Event]] = {}
+        self.sent = 0
+        """How many there were so far: what was read at the same count is as new as can be known."""
         self.stopping = False
 
     def notify(self, name: str) -> None:
+        self.sent += 1
         for event in self._watchers.get(name, ()):
             event.set()
 
