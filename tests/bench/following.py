@@ -18,19 +18,21 @@ END: Final = b"\r\n0\r\n\r\n"
 
 
 def follow_all(base_url: str, request: bytes, followers: int) -> tuple[list[int], list[float]]:
-    """The ids that every follower saw, and how late (s) each event was with each follower, sorted.
+    """The ids that every follower saw, and how late (s) each event was with each follower, sorted; without events that
+    were there before the last follower was.
 
     Raises `WrongAnswer` when one has seen something else than the others, or a gap.
     """
     streams = asyncio.run(_follow_all(base_url, request, followers))
+    began = max(stream.began for stream in streams)
     seen = [stream.events() for stream in streams]
-    ids = [number for number, _ in seen[0]]
-    if ids != list(range(1, len(ids) + 1)) or not ids:
+    ids = [number for number, _, _ in seen[0]]
+    if not ids or ids != list(range(1, len(ids) + 1)):
         raise WrongAnswer(f"a gap in {ids}")
     for events in seen:
-        if [number for number, _ in events] != ids:
-            raise WrongAnswer(f"one follower saw {ids}, another {[number for number, _ in events]}")
-    return ids, sorted(late for events in seen for _, late in events)
+        if [number for number, _, _ in events] != ids:
+            raise WrongAnswer(f"one follower saw {ids}, another {[number for number, _, _ in events]}")
+    return ids, sorted(arrived - created for events in seen for _, created, arrived in events if created > began)
 
 
 async def _follow_all(base_url: str, request: bytes, followers: int) -> list[_Stream]:
@@ -68,12 +70,19 @@ class _Stream(asyncio.Protocol):
         if not self.done.done():
             self.done.set_exception(WrongAnswer(f"a stream was cut: {error}"))
 
-    def events(self) -> list[tuple[int, float]]:
-        """The id of each event, and the seconds from its creation to the arrival of its last byte."""
+    @property
+    def began(self) -> float:
+        """When the first bytes came."""
+        return self._arrived[0][0]
+
+    def events(self) -> list[tuple[int, float, float]]:
+        """Of each event its id, when it was created, and when its last byte arrived."""
         ends = list(accumulate(len(data) for _, data in self._arrived))
         frames = FRAME.finditer(b"".join(data for _, data in self._arrived))
-        return [(int(frame[1]), self._time_of(frame, ends)) for frame in frames]
+        return [
+            (int(frame[1]), _seconds(frame[2]), self._arrived[bisect_left(ends, frame.end())][0]) for frame in frames
+        ]
 
-    def _time_of(self, frame: re.Match[bytes], ends: list[int]) -> float:
-        arrived = self._arrived[bisect_left(ends, frame.end())][0]
-        return arrived - datetime.fromisoformat(frame[2].decode()).timestamp()
+
+def _seconds(created_at: bytes) -> float:
+    return datetime.fromisoformat(created_at.decode()).timestamp()

@@ -27,12 +27,14 @@ def frame(event: Event) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The events after `after` as frames, as they were after so many `signals`; `last` is the id of the last."""
+    """The events after `after` as frames, as they were after so many `signals`; `last` is the id of the last, and
+    `whole` says that there were no more. An ended run will have no more."""
 
     after: int
     signals: int
     frames: bytes
     last: int
+    whole: bool
     ended: bool
 
 
@@ -58,9 +60,11 @@ class Streams:
                 if page.frames:
                     yield page.frames
                     after = page.last
-                elif page.ended:
+                if not page.whole:
+                    continue
+                if page.ended:
                     return
-                elif not await watch.wait(STREAM_PING_SECONDS):
+                if not await watch.wait(STREAM_PING_SECONDS):
                     self._pages.pop(run_id, None)  # a signal is a hint: now and then the database is asked
                     yield b": ping\n\n"
 
@@ -79,7 +83,9 @@ class Streams:
         """What the one before has read, unless something was written since; else what there is."""
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._storage.signals.sent:
-            page = self._pages[run_id] = self._storage.db.read(lambda tx: self._read(tx, run_id, after))
+            page = self._storage.db.read(lambda tx: self._read(tx, run_id, after))
+            if page.whole:  # others who catch up stand elsewhere
+                self._pages[run_id] = page
         return page
 
     def _read(self, tx: Tx, run_id: str, after: int) -> _Page:
@@ -87,4 +93,5 @@ class Streams:
         found = runs.events(tx, run_id, after, PAGE_MAX)
         frames = "".join(frame(event) for event in found).encode()
         ended = run is None or run.status in TERMINAL
-        return _Page(after, self._storage.signals.sent, frames, found[-1].id if found else after, ended)
+        last, whole = found[-1].id if found else after, len(found) < PAGE_MAX
+        return _Page(after, self._storage.signals.sent, frames, last, whole, ended)
