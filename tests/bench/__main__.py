@@ -1,0 +1,15 @@
+"""All benchmarks of the service, one after the other: `python -m tests.bench [--quick]`.
+
+Fails for what is wrong (a gap, a wrong answer, memory that grows), never for being slow.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.bench import first_event, followers, memory, reads, starts, uploads
+
+if __name__ == "__main__":
+    for benchmark in (reads, starts, first_event, followers, uploads, memory):
+        benchmark.main("--quick" in sys.argv)
+        print()
