@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
 JOIN_BYTES: Final = 64 * 1024
 """So much leaves at once: joining would only copy it."""
 
@@ -55,8 +53,10 @@ class JoinedTransport(asyncio.Transport):
             self._held_bytes = 0
 
 
-class JoinedHTTPProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """uvicorn's protocol, on such a transport."""
+def joining(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """uvicorn's `protocol`, on whichever parser, on such a transport."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        super().connection_made(JoinedTransport(transport))
+    def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
+        protocol.connection_made(self, JoinedTransport(transport))
+
+    return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})

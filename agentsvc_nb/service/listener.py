@@ -15,8 +15,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from agentsvc_nb.service.http.malformed import enveloping
-
-from agentsvc_nb.service.joined_writes import JoinedHTTPProtocol
+from agentsvc_nb.service.joined_writes import joining
 
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
@@ -62,9 +61,8 @@ class Listener(uvicorn.Server):
     def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
         config = uvicorn.Config(
             app,
-            http=enveloping(AutoHTTPProtocol),
+            http=joining(enveloping(AutoHTTPProtocol)),
             loop="asyncio",
-            http=JoinedHTTPProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

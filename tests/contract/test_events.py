@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -95,6 +96,17 @@ def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> Non
     run_id = wire.finish("say a")["run_id"]
     headers = {"Accept": "text/event-stream", "Last-Event-ID": junk.encode()}
     assert code(wire("GET", f"/runs/{run_id}/events", headers=headers)) == "invalid_last_event_id"
+
+
+def test_followers_that_stand_at_different_events_each_see_what_they_lack(wire: Wire) -> None:
+    """They share reads where they stand at the same event."""
+    run_id = wire.start("say a\nwait 0.1\n" + "progress 1 2\nwait 0.02\n" * 20)["run_id"]
+    cursors = [0, 0, 2, 0, 1, 3, 0, 2] * 3
+    with ThreadPoolExecutor(len(cursors)) as pool:
+        followed = [pool.submit(stream, wire, run_id, params={"after": after}) for after in cursors]
+    everything = wire.events(run_id)
+    assert len(everything) > 20
+    assert [future.result() for future in followed] == [everything[after:] for after in cursors]
 
 
 def test_a_cursor_past_the_end_waits_for_what_comes(wire: Wire) -> None:

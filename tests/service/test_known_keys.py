@@ -1,0 +1,35 @@
+"""A key that was looked up counts only until something is written, by whatever process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http.known_keys import KnownKeys
+from agentsvc_nb.service.keyring import create_key
+
+
+def test_what_another_process_decides_counts_at_the_next_request(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    secret = create_key(folder, name="laptop", scopes=(), budget_cents=None, member=False)
+    database, beside = (SqliteDatabase(folder.database).open() for _ in range(2))
+    try:
+        known = KnownKeys(database)
+        first = known.find(secret)
+        assert known.find(secret) is first, "nothing was written: it is not looked up again"
+        beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = 1"))
+        with pytest.raises(Fail, match="suspended"):
+            known.find(secret)
+        beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = NULL, name = 'other'"))
+        assert known.find(secret)[0].name == "other"
+        database.write_now(lambda tx: tx.run("DELETE FROM api_key"))
+        with pytest.raises(Fail) as refused:
+            known.find(secret)
+        assert refused.value.row.code == "unauthorized"
+    finally:
+        database.close()
+        beside.close()
