@@ -214,13 +214,11 @@ class StepsExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The text of a file and what the index keeps of it (`rules.indexing.reading` makes one)."""
+    """The text of a file, its tokens, and those that stand out behind their levels (`rules.indexing.reading`)."""
 
     text: str = ""
     words: str = ""
-    """Its tokens, a blank apart."""
     levels: str = ""
-    """The tokens that stand out, each behind its level, a digit."""
 
 
 class Index(Protocol):
@@ -236,7 +234,6 @@ class Index(Protocol):
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
-
     def drop(self, tx: Tx, chat: str, path: str) -> None: ...
 
     def by_name(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
@@ -251,8 +248,7 @@ class Index(Protocol):
         """The stored text; empty when there is none."""
         ...
 
+    def set_current(self, tx: Tx) -> None: ...
     def is_current(self, tx: Tx) -> bool:
         """Whether all files were indexed as this version does it."""
         ...
-
-    def set_current(self, tx: Tx) -> None: ...
