@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from agentsvc_nb.service.ports import Reading, Row, Tx
@@ -22,7 +22,7 @@ class Content:
     media_type: str
     size_bytes: int
     sha256: str
-    reading: Reading
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True, slots=True)
