@@ -21,7 +21,7 @@ _LENGTH_SHARE = 0.75
 
 
 def reading(text: str) -> Reading:
-    """A file's text, ready to be indexed. It takes 1 s for some 15 MB: not for the writer's thread.
+    """A file's text, ready to be indexed. A megabyte takes most of a second: not for the writer's thread.
 
     >>> reading("Sale! Sale, sale.").levels
     '6sale'

@@ -72,7 +72,7 @@ class Storage:
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def index_older_files(self) -> None:
-        """Bring the index to this version's tokens: a minute for some 100,000 files, once."""
+        """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
         place = None if self.db.read(self.index.is_current) else FIRST
         while place is not None:
             place = await self.db.write(partial(index_again, index=self.index, after=place))
