@@ -60,6 +60,7 @@ class Live:
     async def start(self) -> None:
         """Open the store and take up what a dead server left. The caller holds the data folder's lock."""
         self._database.open()
+        await self.backend.storage.index_older_files()
         self.backend.blobs.sweep_incoming()
         await self.backend.jobs.recover()
         await self.backend.runs.recover()

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -80,7 +81,7 @@ class Workspace(Protocol):
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Paths whose name or contents match the query (the grammar of `/files/search`), best first."""
+        """Paths whose name or contents match the query (the grammar of `/files/search`), best first, at most 100."""
         ...
 
 
@@ -215,23 +216,43 @@ class StepsExceeded(Exception):
     """The turn needs more model steps than a run may have."""
 
 
-class Index(Protocol):
-    """Full-text index over the contents of workspace files, inside the database's own transactions."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The text of a file, its tokens, and those that stand out behind their levels (`rules.indexing.reading`)."""
 
-    def put(self, tx: Tx, chat: str, path: str, text: str) -> None:
-        """Store and index a file's readable text, replacing what was there."""
+    text: str = ""
+    words: str = ""
+    levels: str = ""
+
+
+class Index(Protocol):
+    """Full-text index over the names and contents of workspace files, inside the database's own transactions.
+
+    `names` are the file's name and, when it was renamed, the member's own. A query is one that `rules.search` parsed;
+    a file is found by name when one of its names answers it, and in neither way when a name or the contents hold an
+    exclusion. What is found comes lazily: take as many as are needed, within the transaction.
+    """
+
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], reading: Reading) -> None:
+        """Store and index a file's text and names, replacing what was there."""
         ...
 
+    def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
     def drop(self, tx: Tx, chat: str, path: str) -> None: ...
 
-    def find(self, tx: Tx, chat: str, query: Any, limit: int) -> list[tuple[str, float]]:
-        """(path, rank) of files whose contents match the parsed query, best first."""
+    def by_name(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
+        """Paths of files found by name, the last written first."""
         ...
 
-    def excluded(self, tx: Tx, chat: str, query: Any) -> set[str]:
-        """Paths whose contents hold one of the query's exclusions."""
+    def by_words(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
+        """Paths of files whose contents match, best first, and of equals the last written."""
         ...
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
         """The stored text; empty when there is none."""
+        ...
+
+    def set_current(self, tx: Tx) -> None: ...
+    def is_current(self, tx: Tx) -> bool:
+        """Whether all files were indexed as this version does it."""
         ...

@@ -14,9 +14,10 @@ from unicodedata import category, name, normalize
 
 import pytest
 
-from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.fts import FtsIndex, bucket_of
 from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.ports import Row
+from agentsvc_nb.service.rules.indexing import reading
 from agentsvc_nb.service.rules.search import has_terms, is_excluded, matches, parse, snippets
 
 VOCABULARY = """
@@ -183,7 +184,7 @@ def document(chance: random.Random) -> str:
 
 def question(chance: random.Random) -> str:
     parts = []
-    for _ in range(chance.choice([1, 1, 2, 2, 3, 5, 8])):
+    for _ in range(chance.choice([1, 1, 2, 2, 3, 5, 8, 40])):
         word = chance.choice(WORDS)
         start = chance.randrange(len(word)) if chance.random() < 0.2 else 0
         word = word[start : chance.randint(start + 1, len(word)) if chance.random() < 0.4 else None]
@@ -192,77 +193,171 @@ def question(chance: random.Random) -> str:
             + ['"{}"', '"{}', "-{}", '-"{}"', "{} or", "or {}", "-- {}", '{}"', '"{} ' + chance.choice(WORDS) + '"']
         )
         parts.append(shape.format(word))
-    return chance.choice([" ", " ", " ", "  ", "\u3000", ""]).join(parts)[:200] + chance.choice(["", "", " ", "!", '"'])
+    return chance.choice([" ", " ", " ", "  ", "\u3000", " or ", ""]).join(parts)[:200] + chance.choice(
+        ["", "", " ", "!", '"']
+    )
 
 
-def test_the_index_the_rules_and_the_oracle_agree(tx: MemoryTx) -> None:
-    chance = random.Random(7)
-    index = FtsIndex()
-    texts = {f"f{number:03}.txt": document(chance) for number in range(330)}
-    for number, (path, text) in enumerate(texts.items()):
-        index.put(tx, CHATS[number % 11 == 0], path, "summer sale, replaced")
-        index.put(tx, CHATS[number % 11 == 0], path, text)
-    chat = {path: text for number, (path, text) in enumerate(texts.items()) if number % 11}
-    oracle = Oracle(chat)
-    answered = 0
-    for number in range(3_000):
+class Shelf:
+    """Files of one chat in an index, beside files of another chat; and what a query finds by reading them all."""
+
+    def __init__(self, tx: MemoryTx, chance: random.Random) -> None:
+        self.texts = {f"f{number:03}": document(chance) for number in range(100)}
+        self.names = {path: [document(chance)[:40] for _ in range(chance.choice([1, 1, 2]))] for path in self.texts}
+        index = FtsIndex()
+        for path, text in self.texts.items():
+            index.put(tx, CHATS[0], path, ["summer sale"], reading("summer sale, replaced"))
+            index.put(tx, CHATS[0], path, ["summer sale"], reading(text))
+            index.rename(tx, CHATS[0], path, self.names[path])
+            index.put(tx, CHATS[1], path, [document(chance)], reading(document(chance)))
+        self.contents = Oracle(self.texts)
+        self._first = Oracle({path: names[0] for path, names in self.names.items()})
+        self._own = Oracle({path: names[-1] for path, names in self.names.items()})
+
+    def expected(self, q: str) -> tuple[set[str], set[str]]:
+        """The paths found by name, and those whose contents answer."""
+        found, barred = [], set[str]()
+        for oracle in (self._first, self._own, self.contents):
+            answering, excluded = oracle.find(*read(q))
+            found.append(answering)
+            barred |= excluded
+        return (found[0] | found[1]) - barred, found[2] - barred
+
+
+def exactly(paths: Iterator[str]) -> set[str]:
+    listed = list(paths)
+    assert len(listed) == len(set(listed)), "a path is found once"
+    return set(listed)
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_the_index_and_the_oracle_agree(tx: MemoryTx, seed: int) -> None:
+    """With the index as it is, and with one that ranks by levels what it would rank by BM25."""
+    chance = random.Random(seed)
+    shelf = Shelf(tx, chance)
+    by_name = by_words = longest = 0
+    for number in range(1_000):
         q = question(chance)
-        wanted, barred = read(q)
-        expected, excluded = oracle.find(wanted, barred)
         query = parse(q)
-        assert (query is not None) == bool(wanted), q
+        assert (query is not None) == bool(read(q)[0]), q
         if query is None:
             continue
-        found = index.find(tx, CHATS[0], query, len(texts))
-        assert {path for path, _ in found} == expected, q
-        assert [rank for _, rank in found] == sorted((rank for _, rank in found), reverse=True)
-        assert index.excluded(tx, CHATS[0], query) == excluded, q
-        for path in [*chat][number % 60 :: 60]:
-            assert matches(query, chat[path]) == (path in expected), (q, chat[path])
-            assert is_excluded(query, chat[path]) == (path in excluded), (q, chat[path])
-        for path in sorted(expected)[:2]:
-            assert has_terms(query, chat[path])
-            assert any(match for passage in snippets(query, chat[path]) for _, match in passage), (q, chat[path])
-        answered += bool(expected)
-    assert 1_000 < answered < 2_000, "the questions are too easy, or too hard"
+        named, worded = shelf.expected(q)
+        index = FtsIndex() if number % 2 else FtsIndex(ranked_max=9, page=5)
+        assert exactly(index.by_name(tx, CHATS[0], query)) == named, q
+        assert exactly(index.by_words(tx, CHATS[0], query)) == worded, q
+        by_name, by_words, longest = by_name + bool(named), by_words + bool(worded), longest + (len(q) >= 200)
+    assert by_name > 200, "the questions are too hard"
+    assert 300 < by_words < 700, "the questions are too easy, or too hard"
+    assert longest > 30
+
+
+def test_the_rules_and_the_snippets_agree_with_the_oracle() -> None:
+    chance = random.Random(11)
+    texts = {f"f{number:03}": document(chance) for number in range(60)}
+    oracle = Oracle(texts)
+    for _ in range(3_000):
+        q = question(chance)
+        query = parse(q)
+        if query is None:
+            continue
+        answering, excluded = oracle.find(*read(q))
+        for path in chance.sample([*texts], 5):
+            assert matches(query, texts[path]) == (path in answering), (q, texts[path])
+            assert is_excluded(query, texts[path]) == (path in excluded), (q, texts[path])
+        for path in sorted(answering)[:2]:
+            assert has_terms(query, texts[path])
+            assert any(match for passage in snippets(query, texts[path]) for _, match in passage), (q, texts[path])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
+    """Any text is a query, and any query can be asked of the index."""
+    chance = random.Random(seed)
+    alphabet = [
+        *'ab ""--or夏のル\t\x00\u0301\u3099ßİﬁกั한ᄒ\ud800\U0001f525\U000e0100_.*:(){}^+\\\'“”',
+        " NEAR(",
+        " AND ",
+    ]
+    index = FtsIndex()
+    index.put(tx, CHATS[0], "a", ["ab.txt"], reading("夏の a b, or ab"))
+    answered = 0
+    for number in range(25_000):
+        q = "".join(chance.choices(alphabet, k=chance.randint(1, 200 if number % 50 == 0 else 20)))
+        if number % 4 == 0:
+            q += "".join(chr(chance.randrange(0x110000)) for _ in range(chance.randint(1, 20)))
+        query = parse(q)
+        if query is not None:
+            for found in (index.by_name(tx, CHATS[0], query), index.by_words(tx, CHATS[0], query)):
+                answered += list(found) == ["a"]
+    assert answered > 1_000
+
+
+def found(tx: MemoryTx, q: str, chat: str = CHATS[0], index: FtsIndex | None = None) -> list[str]:
+    query = parse(q)
+    assert query is not None
+    return list((index or FtsIndex()).by_words(tx, chat, query))
 
 
 def test_replaced_and_dropped_texts_are_not_found(tx: MemoryTx) -> None:
     index = FtsIndex()
-    query = parse("winter")
-    assert query is not None
-    index.put(tx, CHATS[0], "a", "winter")
-    index.put(tx, CHATS[1], "a", "winter")
-    index.put(tx, CHATS[0], "a", "spring \ud800")
-    assert index.find(tx, CHATS[0], query, 50) == []
-    assert [path for path, _ in index.find(tx, CHATS[1], query, 50)] == ["a"]
+    index.put(tx, CHATS[0], "a", ["a"], reading("winter"))
+    index.put(tx, CHATS[1], "a", ["a"], reading("winter"))
+    index.put(tx, CHATS[0], "a", ["a"], reading("spring \ud800"))
+    assert found(tx, "winter") == []
+    assert found(tx, "winter", CHATS[1]) == ["a"]
     assert index.text(tx, CHATS[0], "a") == "spring ?"
     index.drop(tx, CHATS[1], "a")
     index.drop(tx, CHATS[1], "a")
-    assert index.find(tx, CHATS[1], query, 50) == []
+    assert found(tx, "winter", CHATS[1]) == []
     assert index.text(tx, CHATS[1], "a") == ""
-    assert tx.all("SELECT rowid FROM file_words WHERE words MATCH 'winter'") == []
+    assert len(tx.all("SELECT rowid FROM file_words")) == 1
 
 
-def test_the_best_comes_first_and_equals_by_path(tx: MemoryTx) -> None:
+def test_the_best_comes_first_and_of_equals_the_newest(tx: MemoryTx) -> None:
     index = FtsIndex()
-    query = parse("sale ")
-    assert query is not None
     for path in ("c", "a", "b"):
-        index.put(tx, CHATS[0], path, "one sale among many other words")
-    index.put(tx, CHATS[0], "z", "sale sale sale")
+        index.put(tx, CHATS[0], path, [path], reading("one sale among many other words"))
+    index.put(tx, CHATS[0], "z", ["z"], reading("sale sale sale"))
     for number in range(9):
-        index.put(tx, CHATS[0], f"other{number}", "nothing of the kind here")
-    assert [path for path, _ in index.find(tx, CHATS[0], query, 50)] == ["z", "a", "b", "c"]
-    assert [path for path, _ in index.find(tx, CHATS[0], query, 2)] == ["z", "a"]
+        index.put(tx, CHATS[0], f"other{number}", ["x"], reading("nothing of the kind here"))
+    assert found(tx, "sale ") == ["z", "b", "a", "c"]
+
+
+def test_of_very_many_the_best_come_first(tx: MemoryTx) -> None:
+    """2,000 files have the words, so that levels choose what is ranked; the best are among the oldest."""
+    index = FtsIndex()
+    plain = "word " * 300
+    for number in range(2_000):
+        wanted = "sale " * (number // 10) if number < 100 else "sale"
+        index.put(tx, CHATS[0], f"f{number}", ["x"], reading(f"{wanted} tent {plain}"))
+    for q in ("sale ", "sal", "sale tent ", "tent or sale ", "sale -draft "):
+        best = found(tx, q)
+        assert {int(path[1:]) // 10 for path in best[:10]} == {9}, q
+        assert {int(path[1:]) // 10 for path in best[10:50]} == {5, 6, 7, 8}, q
+        first = 0 if "or" in q else 10  # f0 to f9 hold no sale
+        assert exactly(iter(best)) == {f"f{number}" for number in range(first, 2_000)}, q
+
+
+def test_chats_that_share_a_bucket_are_told_apart(tx: MemoryTx) -> None:
+    buckets: dict[str, str] = {}
+    number = 0
+    while (bucket := bucket_of(f"chat_{number}")) not in buckets:
+        buckets[bucket] = f"chat_{number}"
+        number += 1
+    one, other = buckets[bucket], f"chat_{number}"
+    FtsIndex().put(tx, one, "a", ["name"], reading("winter"))
+    query = parse("winter")
+    assert query is not None
+    assert found(tx, "winter", one) == ["a"]
+    assert found(tx, "winter", other) == []
 
 
 def test_a_query_of_hundreds_of_words_can_be_asked(tx: MemoryTx) -> None:
     """Agents search with whole messages."""
-    index = FtsIndex()
+    index = FtsIndex(ranked_max=1, page=1)
     words = [f"w{number}" for number in range(700)]
-    index.put(tx, CHATS[0], "all", " ".join(words))
+    for path in ("a", "b"):
+        index.put(tx, CHATS[0], path, [path], reading(" ".join(words)))
     for q in (" ".join(words), " or ".join(words), "w1 -" + " -".join(f"v{number}" for number in range(700))):
-        query = parse(q)
-        assert query is not None
-        assert [path for path, _ in index.find(tx, CHATS[0], query, 50)] == ["all"]
+        assert found(tx, q, index=index) == ["b", "a"]

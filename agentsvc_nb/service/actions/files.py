@@ -1,19 +1,17 @@
-"""Files: staged, attached, listed, renamed and searched (spec.md "Resources"; contract §4)."""
+"""Files: staged, attached, listed and renamed (spec.md "Resources"; contract §4)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agentsvc_nb.service.actions import chats
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
-from agentsvc_nb.service.rules import search as grammar
+from agentsvc_nb.service.rules.search import is_scratch
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.files import FileFacts, FilePage, FileSearch, SearchResult, SnippetPart
-from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.files import FilePage
 
 UPLOADS = "uploads/"
 _UPLOADED = Author("upload")
@@ -63,12 +61,10 @@ def staged_contents(tx: Tx, account: str, upload_ids: Iterable[str], now: int) -
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write one file into a chat and index its words, in one transaction."""
+    """Write one file into a chat and index its names and words, in one transaction."""
     record = files.put(tx, chat, path, content, author, now)
-    if content.text and not grammar.is_scratch(path):
-        index.put(tx, chat, path, content.text)
-    else:
-        index.drop(tx, chat, path)
+    if not is_scratch(path):
+        index.put(tx, chat, path, record.names, content.reading)
     return record
 
 
@@ -90,66 +86,13 @@ def get(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
     return record
 
 
-def rename(tx: Tx, account: str, chat: str, path: str, name: str | None) -> FileRecord:
+def rename(tx: Tx, index: Index, account: str, chat: str, path: str, name: str | None) -> FileRecord:
     get(tx, account, chat, path)
     record = files.rename(tx, chat, path, name)
     assert record is not None
+    if not is_scratch(path):
+        index.rename(tx, chat, path, record.names)
     return record
-
-
-def search(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
-    """Name matches first, then contents by rank; one per typed output; at most 50 (spec.md "GET /files/search")."""
-    chats.of_account(tx, chat, account)
-    query = grammar.parse(q)
-    found = [] if query is None else find(tx, index, chat, query)
-    results = [_result(tx, index, hit, query) for hit in _one_per_output(found)[:SEARCH_MAX_RESULTS] if query]
-    return FileSearch(chat=chat, results=results)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A file that matched, `by` its name or its content."""
-
-    file: FileRecord
-    by: str
-
-
-def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> list[Hit]:
-    """Every file of the chat that matches, best first."""
-    known = {record.path: record for record in files.all(tx, chat) if not grammar.is_scratch(record.path)}
-    barred = index.excluded(tx, chat, query)
-    barred |= {path for path, record in known.items() if _any(grammar.is_excluded, query, record)}
-    named = [path for path, record in known.items() if path not in barred and _any(grammar.has_terms, query, record)]
-    ranked = [path for path, _ in index.find(tx, chat, query, limit=len(known)) if path in known]
-    told = barred.union(named)
-    content = [path for path in ranked if path not in told]
-    return [Hit(known[path], "name") for path in named] + [Hit(known[path], "content") for path in content]
-
-
-def _any(test: Callable[[grammar.Query, str], bool], query: grammar.Query, record: FileRecord) -> bool:
-    """A renamed file answers to both of its names."""
-    return any(test(query, name) for name in (record.file_name, record.name) if name)
-
-
-def _one_per_output(hits: Iterable[Hit]) -> list[Hit]:
-    """A typed output answers once, as the file within it that matched best."""
-    seen: set[str] = set()
-    kept = []
-    for hit in hits:
-        output = hit.file.output_id or f"path:{hit.file.path}"
-        if output not in seen:
-            seen.add(output)
-            kept.append(hit)
-    return kept
-
-
-def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
-    passages: list[list[tuple[str, bool]]] = []
-    if hit.by == "content":
-        passages = grammar.snippets(query, index.text(tx, hit.file.chat, hit.file.path), SNIPPETS_PER_MATCH)
-    facts = hit.file.public().model_dump(include=set(FileFacts.model_fields) - {"object"})
-    snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
-    return SearchResult(**facts, match=hit.by, snippets=snippets)
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:

@@ -1,4 +1,4 @@
-"""Full-text search on SQLite's FTS5 (`ports.Index`; contract.md §4 Search).
+"""Full-text search on SQLite's FTS5 (`ports.Index`; contract.md §4 Search; docs/decisions/0011-search-at-scale.md).
 
 FTS5 gets the tokens of `rules.folding` and the phrases of `rules.search`; its own tokenizers and grammar are not in
 play. They glue CJK runs together, or drop short words, and would answer otherwise than the next engine.
@@ -6,82 +6,143 @@ play. They glue CJK runs together, or drop short words, and would answer otherwi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
 
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.rules.search import Phrase, Query, tokens
+from agentsvc_nb.service.engines.fts_queries import FILE_NAME, OWN_NAME, WORD, by_level, by_name, by_words
+from agentsvc_nb.service.ports import Reading, Tx
+from agentsvc_nb.service.rules.folding import tokens
+from agentsvc_nb.service.rules.indexing import TOP_LEVEL
+from agentsvc_nb.service.rules.search import Query
 
-_PUT = """
-    INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text)
-    ON CONFLICT (chat, path) DO UPDATE SET text = excluded.text
+TOKENS_VERSION: Final = "1"
+"""To be raised when the tokens of a text change: folding, levels, tags. The next start indexes all files again."""
+
+_INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
+_DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path RETURNING id"
+_INDEX = "INSERT INTO file_words (rowid, names, words, levels) VALUES (:id, :names, :words, :levels)"
+_FORGET = "DELETE FROM file_words WHERE rowid = :id"
+_RENAME = """
+    UPDATE file_words SET names = :names WHERE rowid = (SELECT id FROM file_text WHERE chat = :chat AND path = :path)
 """
-_ID = "SELECT id FROM file_text WHERE chat = :chat AND path = :path"
-_FIND = """
-    SELECT t.path AS path, -bm25(file_words, 0, 1) AS rank
-    FROM file_words JOIN file_text AS t ON t.id = file_words.rowid
-    WHERE file_words MATCH :match AND t.chat = :chat
-    ORDER BY rank DESC, t.path LIMIT :limit
+_TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
+_NEWEST = """
+    SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
+    WHERE w.file_words MATCH :match AND w.rowid < :before AND t.chat = :chat
+    ORDER BY w.rowid DESC LIMIT :limit
 """
-_PATHS = """
-    SELECT t.path AS path FROM file_words JOIN file_text AS t ON t.id = file_words.rowid
-    WHERE file_words MATCH :match AND t.chat = :chat
+_BEST = """
+    SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
+    WHERE w.file_words MATCH :match AND w.rowid >= :oldest AND t.chat = :chat
+    ORDER BY bm25(file_words, 0, 1, 0), w.rowid DESC LIMIT :limit
+"""
+_LATEST = 2**63 - 1
+_VERSION = "SELECT value FROM meta WHERE name = 'search_tokens'"
+_SET_VERSION = """
+    INSERT INTO meta (name, value) VALUES ('search_tokens', :version)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
 
+@dataclass(frozen=True, slots=True)
 class FtsIndex:
     """`ports.Index`. `query` is what `rules.search.parse` gave."""
 
-    def put(self, tx: Tx, chat: str, path: str, text: str) -> None:
-        text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
-        tx.run(_PUT, chat=chat, path=path, text=text)
-        self._forget(tx, chat, path)
+    ranked_max: int = 1_000
+    """So many matches are ranked by BM25: it takes some 2 µs each, and to find them 0.1."""
+    page: int = 200
+    """Matches asked for at first. More are needed when many of them are of one typed output."""
+
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], reading: Reading) -> None:
+        self.drop(tx, chat, path)  # a new id, for the newest come first
+        row = tx.one(_INSERT, chat=chat, path=path, text=reading.text)
+        assert row is not None
+        bucket = bucket_of(chat)
         tx.run(
-            f"INSERT INTO file_words (rowid, scope, words) SELECT id, :scope, :words FROM ({_ID})",
-            chat=chat,
-            path=path,
-            scope=_scope(chat),
-            words=" ".join(tokens(text)),
+            _INDEX,
+            id=row["id"],
+            names=_names(bucket, names),
+            words=_tagged(bucket + WORD, reading.words),
+            levels=_tagged(bucket, reading.levels),
         )
 
+    def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:
+        tx.run(_RENAME, chat=chat, path=path, names=_names(bucket_of(chat), names))
+
     def drop(self, tx: Tx, chat: str, path: str) -> None:
-        self._forget(tx, chat, path)
-        tx.run("DELETE FROM file_text WHERE chat = :chat AND path = :path", chat=chat, path=path)
+        if row := tx.one(_DELETE, chat=chat, path=path):
+            tx.run(_FORGET, id=row["id"])
 
-    def find(self, tx: Tx, chat: str, query: Query, limit: int) -> list[tuple[str, float]]:
-        """(path, rank) of files whose contents match, exclusions included, best first; a greater rank is better."""
-        wanted = " AND ".join(_any(group) for group in query.groups)
-        if query.exclusions:
-            wanted = f"({wanted}) NOT {_any(query.exclusions)}"
-        rows = tx.all(_FIND, match=_within(chat, wanted), chat=chat, limit=limit)
-        return [(row["path"], row["rank"]) for row in rows]
+    def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
+        match = by_name(bucket_of(chat), query)
+        rows = _newest(tx, chat, match, self.page)
+        while rows:
+            yield from (path for _, path in rows)
+            rows = _newest(tx, chat, match, self.page, before=rows[-1][0]) if len(rows) == self.page else []
 
-    def excluded(self, tx: Tx, chat: str, query: Query) -> set[str]:
-        if not query.exclusions:
-            return set()
-        rows = tx.all(_PATHS, match=_within(chat, _any(query.exclusions)), chat=chat)
-        return {row["path"] for row in rows}
+    def by_words(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
+        told: set[str] = set()
+        limit = self.page
+        while True:
+            found = self._best(tx, chat, query, limit)
+            yield from (path for path in found if path not in told)
+            if len(found) < limit:
+                return
+            told.update(found)
+            limit *= 4
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
-        row = tx.one("SELECT text FROM file_text WHERE chat = :chat AND path = :path", chat=chat, path=path)
+        row = tx.one(_TEXT, chat=chat, path=path)
         return row["text"] if row else ""
 
-    def _forget(self, tx: Tx, chat: str, path: str) -> None:
-        tx.run(f"DELETE FROM file_words WHERE rowid = ({_ID})", chat=chat, path=path)
+    def is_current(self, tx: Tx) -> bool:
+        row = tx.one(_VERSION)
+        return row is not None and row["value"] == TOKENS_VERSION
+
+    def set_current(self, tx: Tx) -> None:
+        tx.run(_SET_VERSION, version=TOKENS_VERSION)
+
+    def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
+        """The `limit` best by BM25 or, of more than can be ranked, the best of those at the highest levels."""
+        most = max(self.ranked_max, limit)
+        bucket = bucket_of(chat)
+        match = by_words(bucket, query)
+        matching = _newest(tx, chat, match, most + 1)
+        if len(matching) <= most:
+            return _ranked(tx, chat, match, 0, limit)
+        for level in range(TOP_LEVEL, 0, -1):
+            strong = by_level(bucket, query, level)
+            candidates = _newest(tx, chat, strong, most)
+            if len(candidates) >= limit:
+                return _ranked(tx, chat, strong, candidates[-1][0], limit)
+        best = _ranked(tx, chat, strong, 0, limit)
+        known = set(best)
+        return [*best, *(path for _, path in matching if path not in known)][:limit]
 
 
-def _within(chat: str, expression: str) -> str:
-    return f'{{scope}} : "{_scope(chat)}" AND {{words}} : ({expression})'
+def _newest(tx: Tx, chat: str, match: str, limit: int, before: int = _LATEST) -> list[tuple[int, str]]:
+    """(id, path) of the files written last."""
+    rows = tx.all(_NEWEST, match=match, chat=chat, limit=limit, before=before)
+    return [(row["id"], row["path"]) for row in rows]
 
 
-def _scope(chat: str) -> str:
-    """The chat as one token: its id may hold hyphens, and tells capitals apart."""
-    return f"c{chat.encode().hex()}"
+def _ranked(tx: Tx, chat: str, match: str, oldest: int, limit: int) -> list[str]:
+    return [row["path"] for row in tx.all(_BEST, match=match, chat=chat, oldest=oldest, limit=limit)]
 
 
-def _any(phrases: Iterable[Phrase]) -> str:
-    return "(" + " OR ".join(map(_phrase, phrases)) + ")"
+def bucket_of(chat: str) -> str:
+    """Four characters for the chat. Of a million; where two chats meet, `t.chat` tells them apart."""
+    return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
-def _phrase(phrase: Phrase) -> str:
-    # Tokens hold neither quotes nor blanks, so that nothing needs escaping.
-    return f'"{" ".join(phrase.tokens)}"' + (" *" if phrase.open else "")
+def _names(bucket: str, names: Sequence[str]) -> str:
+    return " ".join(
+        _tagged(bucket + tag, " ".join(tokens(name))) for tag, name in zip((FILE_NAME, OWN_NAME), names, strict=False)
+    )
+
+
+def _tagged(tag: str, words: str) -> str:
+    return tag + words.replace(" ", f" {tag}") if words else ""

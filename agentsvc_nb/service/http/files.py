@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.responses import FileResponse, Response
 
-from agentsvc_nb.service.actions import chats
+from agentsvc_nb.service.actions import chats, searching
 from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
@@ -56,7 +56,7 @@ async def search(call: Call) -> Response:
     if len(q) > QUERY_MAX_CHARS:
         raise Fail("invalid_query", f"`q` must have 1 to {QUERY_MAX_CHARS} characters.", param="q")
     index = call.backend.storage.index
-    found = await asyncio.to_thread(call.read, lambda tx: actions.search(tx, index, account, chat, q))
+    found = await asyncio.to_thread(call.read, lambda tx: searching.search(tx, index, account, chat, q))
     return answer(found)
 
 
@@ -85,5 +85,6 @@ async def rename(call: Call) -> Response:
     name = (await bodies.read_object(call.request)).get("name")
     if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
         raise Fail("invalid_json", "`name` must be a line of at most 200 characters; an empty one takes the name back.")
-    record = await call.write(lambda tx: actions.rename(tx, account, chat, path, name.strip() or None))
+    index = call.backend.storage.index
+    record = await call.write(lambda tx: actions.rename(tx, index, account, chat, path, name.strip() or None))
     return answer(record.public())

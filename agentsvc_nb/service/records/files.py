@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports import Reading, Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
@@ -16,13 +16,13 @@ _sql = load("files")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with what is known of it. `text` is what search reads in it, at most 1 MB."""
+    """A stored blob with what is known of it. `reading` is what search reads in it, at most 1 MB."""
 
     file_name: str
     media_type: str
     size_bytes: int
     sha256: str
-    text: str = ""
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,11 @@ class FileRecord:
     run_id: str | None
     output_id: str | None
     output_type: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """What the file answers to: its name, and the one that the member gave it."""
+        return [self.file_name, *([self.name] if self.name else [])]
 
     def public(self) -> WorkspaceFile:
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
@@ -122,6 +127,12 @@ def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
 
 def all(tx: Tx, chat: str) -> list[FileRecord]:
     return [FileRecord(**row) for row in tx.all(_sql["all"], chat=chat)]
+
+
+def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
+    """The files of all chats, by chat and path; `after` is that of the last one seen."""
+    chat, path = after
+    return [FileRecord(**row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
 
 def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:

@@ -15,6 +15,9 @@ SELECT * FROM file WHERE chat = :chat AND path > :after ORDER BY path LIMIT :lim
 -- name: all
 SELECT * FROM file WHERE chat = :chat ORDER BY path
 
+-- name: every
+SELECT * FROM file WHERE (chat, path) > (:chat, :path) ORDER BY chat, path LIMIT :limit
+
 -- name: rename
 UPDATE file SET name = :name WHERE chat = :chat AND path = :path RETURNING *
 

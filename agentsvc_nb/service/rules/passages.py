@@ -21,7 +21,9 @@ _SLACK = 24
 """How far a cut may move to fall between words. CJK text has no blanks, and is cut where it is."""
 _HITS_MAX = 200
 
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+# All but the single spaces, which are most of them and stay as they are.
+_BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
 # Direction marks left unbalanced by the cut would turn the page around them.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 

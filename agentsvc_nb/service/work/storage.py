@@ -6,12 +6,15 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from agentsvc_nb.service.ports import Clock, Database, Index
+from agentsvc_nb.service.actions.indexing import FIRST, index_again
+from agentsvc_nb.service.ports import Clock, Database, Index, Reading
 from agentsvc_nb.service.records.files import Content, UploadRecord
 from agentsvc_nb.service.rules import media_types
+from agentsvc_nb.service.rules.indexing import reading
 from agentsvc_nb.service.work.reading import read_text
 from agentsvc_nb.service.work.signals import Signals
 
@@ -65,10 +68,20 @@ class Storage:
     async def describe_stored(self, upload: UploadRecord) -> Content:
         """A staged upload again, with its words."""
         path = self.blobs.path(upload.sha256)
-        text = await asyncio.to_thread(read_text, path, upload.media_type)
-        return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, text)
+        found = await asyncio.to_thread(_read, path, upload.media_type)
+        return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
+
+    async def index_older_files(self) -> None:
+        """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
+        place = None if self.db.read(self.index.is_current) else FIRST
+        while place is not None:
+            place = await self.db.write(partial(index_again, index=self.index, after=place))
 
     def _describe(self, file_name: str, blob: Blob) -> Content:
         media_type = media_types.guess(file_name, blob.head)
-        text = read_text(self.blobs.path(blob.sha256), media_type)
-        return Content(file_name, media_type, blob.size_bytes, blob.sha256, text)
+        found = _read(self.blobs.path(blob.sha256), media_type)
+        return Content(file_name, media_type, blob.size_bytes, blob.sha256, found)
+
+
+def _read(path: Path, media_type: str) -> Reading:
+    return reading(read_text(path, media_type))

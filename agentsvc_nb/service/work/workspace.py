@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.actions import searching
 from agentsvc_nb.service.ports import AgentFailure, WorkspaceEntry
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -14,6 +17,8 @@ from agentsvc_nb.service.rules import media_types
 from agentsvc_nb.service.rules import search as grammar
 from agentsvc_nb.service.work.reading import read_text
 from agentsvc_nb.service.work.storage import Storage
+
+FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
@@ -39,8 +44,10 @@ class ChatWorkspace:
         parsed = grammar.parse(query)
         if parsed is None:
             return []
-        index = self._storage.index
-        hits = await asyncio.to_thread(self._storage.db.read, lambda tx: actions.find(tx, index, self._chat, parsed))
+        index, chat = self._storage.index, self._chat
+        hits = await asyncio.to_thread(
+            self._storage.db.read, lambda tx: list(islice(searching.find(tx, index, chat, parsed), FOUND_MAX))
+        )
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
 
     async def write(self, path: str, data: bytes, author: Author) -> FileRecord:

@@ -1,0 +1,188 @@
+"""Search in many chats and in a very large one, against FTS5 as it is: its own words, `ORDER BY bm25` of all matches.
+
+python -m tests.bench.search [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.actions import searching
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import chats
+from agentsvc_nb.service.records.files import Author, Content
+from agentsvc_nb.service.rules.indexing import reading
+from tests.bench.corpus import Corpus, Made
+
+ACCOUNT = "acct_bench"
+BATCH = 200
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How many chats of how many files, and the queries of each kind."""
+
+    chats: int
+    files: int
+    queries: int
+
+
+FULL = (Scale(1_000, 100, 60), Scale(1, 100_000, 60))
+QUICK = (Scale(20, 100, 5), Scale(1, 3_000, 5))
+
+
+class Ours:
+    """The service's own search, from the action down."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._database = SqliteDatabase(folder / "ours.sqlite3").open()
+        self._index = FtsIndex()
+        create = partial(chats.create, account=ACCOUNT, project=None, label=None, now=1)
+        self._chats = [self._database.write_now(create).id for _ in range(count)]
+
+    def put(self, chat: int, made: Sequence[Made]) -> None:
+        contents = [
+            Content(one.name, "text/plain", len(one.text), f"{number:064x}", reading(one.text))
+            for number, one in enumerate(made)
+        ]
+
+        def use(tx: Tx) -> None:
+            for content in contents:
+                path = f"uploads/{content.file_name}"
+                actions.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
+
+        self._database.write_now(use)
+
+    def ask(self, chat: int, q: str) -> int:
+        id_ = self._chats[chat]
+        return len(self._database.read(lambda tx: searching.search(tx, self._index, ACCOUNT, id_, q)).results)
+
+    def close(self) -> None:
+        self._database.close()
+
+
+class Plain:
+    """FTS5 with its own tokenizer: the best 50 by bm25, without names and snippets."""
+
+    def __init__(self, folder: Path) -> None:
+        self._db = sqlite3.connect(folder / "plain.sqlite3", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("CREATE VIRTUAL TABLE plain USING fts5 (scope, words, prefix = '1 2 3')")
+
+    def put(self, chat: int, made: Sequence[Made]) -> None:
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO plain VALUES (?, ?)", [(f"c{chat}", one.text) for one in made])
+        self._db.execute("COMMIT")
+
+    def ask(self, chat: int, q: str) -> int:
+        match = f'{{scope}} : "c{chat}" AND {{words}} : ({_plain(q)})'
+        sql = "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY bm25(plain, 0, 1) LIMIT 50"
+        return len(self._db.execute(sql, (match,)).fetchall())
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _plain(q: str) -> str:
+    """The query in FTS5's own language."""
+    terms = re.findall(r'-?"[^"]*"|\S+', q)
+    prefix = " *" if not q.endswith((" ", '"')) else ""
+    said = ""
+    for at, term in enumerate(terms):
+        word = '"' + term.lstrip("-").strip('"') + '"' + (prefix if at == len(terms) - 1 else "")
+        if term == "or":
+            said += " OR "
+        elif term.startswith("-"):
+            said += f" NOT {word}"
+        else:
+            said += word if not said or said.endswith("OR ") else f" AND {word}"
+    return said
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small numbers, to see that it runs")
+    for scale in QUICK if parser.parse_args().quick else FULL:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(Path(folder), scale)
+
+
+def compare(folder: Path, scale: Scale) -> None:
+    print(f"\n{scale.chats:,} x {scale.files:,} files\n")
+    corpus, ours, plain = Corpus(), Ours(folder, scale.chats), Plain(folder)
+    try:
+        sample = fill(corpus, scale, ours, plain)
+        report(scale, corpus.queries(sample, scale.queries), ours, plain)
+    finally:
+        ours.close()
+        plain.close()
+
+
+def fill(corpus: Corpus, scale: Scale, ours: Ours, plain: Plain) -> list[Made]:
+    """Write all files, by turns; some of them, to take phrases from."""
+    sample: list[Made] = []
+    seconds = [0.0, 0.0]
+    for chat in range(scale.chats):
+        for first in range(0, scale.files, BATCH):
+            made = [corpus.file(number) for number in range(first, min(first + BATCH, scale.files))]
+            sample += made[:1]
+            for which, put in enumerate((ours.put, plain.put)):
+                seconds[which] += timed(partial(put, chat, made))
+    count = scale.chats * scale.files
+    print(f"written: {count / seconds[0]:,.0f} files a second; plain FTS5 {count / seconds[1]:,.0f}\n")
+    return sample
+
+
+def report(scale: Scale, queries: dict[str, list[str]], ours: Ours, plain: Plain) -> None:
+    print("| query | found | p50 ms | p99 ms | plain p50 | plain p99 | ratio of p50 |\n|---|---|---|---|---|---|---|")
+    columns: list[list[float]] = [[], [], []]
+    for kind, asked in queries.items():
+        rows = [measure(number % scale.chats, q, ours, plain) for number, q in enumerate(asked)]
+        measured = [list(column) for column in zip(*rows, strict=True)]
+        print(line(kind, *measured))
+        for column, more in zip(columns, measured, strict=True):
+            column += more
+    print(line("all", *columns))
+
+
+def measure(chat: int, q: str, ours: Ours, plain: Plain) -> tuple[float, float, float]:
+    """Results, and milliseconds of each."""
+    found = ours.ask(chat, q)  # the first time brings the pages into memory
+    mine = timed(partial(ours.ask, chat, q))
+    plain.ask(chat, q)
+    return found, mine * 1000, timed(partial(plain.ask, chat, q)) * 1000
+
+
+def line(kind: str, found: list[float], mine: list[float], theirs: list[float]) -> str:
+    halves = statistics.median(mine), statistics.median(theirs)
+    ends = percentile(mine), percentile(theirs)
+    numbers = f"{halves[0]:.1f} | {ends[0]:.1f} | {halves[1]:.1f} | {ends[1]:.1f} | {halves[0] / halves[1]:.2f}"
+    return f"| {kind} | {statistics.median(found):.0f} | {numbers} |"
+
+
+def percentile(values: list[float]) -> float:
+    """The 99th of a hundred."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
+
+
+def timed(use: Callable[[], object]) -> float:
+    """Seconds of this process on a processor: all is computed, and others on the machine make no difference."""
+    begin = time.process_time()
+    use()
+    return time.process_time() - begin
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Search as a whole, on a real database: names and contents, typed outputs, older data folders (contract.md §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.actions import files, searching
+from agentsvc_nb.service.actions.indexing import BATCH
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import chats
+from agentsvc_nb.service.records.files import Author, Content
+from agentsvc_nb.service.rules.indexing import reading
+from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.service.work.workspace import FOUND_MAX, ChatWorkspace
+from agentsvc_nb.wire.files import FileSearch
+
+ACCOUNT = "acct_1"
+
+
+class Chat:
+    """One chat with its files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = SqliteDatabase(folder / "db.sqlite3").open()
+        self.storage = Storage(
+            self.database, LocalBlobs(folder / "blobs"), FtsIndex(), SystemClock(), Signals(), "http://x"
+        )
+        self.id = self.database.write_now(lambda tx: chats.create(tx, ACCOUNT, None, None, 1).id)
+
+    def put(self, texts: dict[str, str], output: str | None = None) -> None:
+        author = Author("output", output_id=output, output_type="report") if output else Author("upload")
+
+        def use(tx: Tx) -> None:
+            for path, text in texts.items():
+                content = Content(path, "text/plain", len(text), "0" * 64, reading(text))
+                files.write(tx, self.storage.index, self.id, path, content, author, 1)
+
+        self.database.write_now(use)
+
+    def rename(self, path: str, name: str | None) -> None:
+        self.database.write_now(lambda tx: files.rename(tx, self.storage.index, ACCOUNT, self.id, path, name))
+
+    def run(self, sql: str) -> None:
+        self.database.write_now(lambda tx: tx.run(sql))
+
+    def search(self, q: str) -> FileSearch:
+        return self.database.read(lambda tx: searching.search(tx, self.storage.index, ACCOUNT, self.id, q))
+
+    def paths(self, q: str) -> list[str]:
+        return [result.path for result in self.search(q).results]
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    chat = Chat(tmp_path)
+    yield chat
+    chat.database.close()
+
+
+def test_names_come_first_and_of_them_the_newest(chat: Chat) -> None:
+    chat.put({"text.md": "brief brief brief", "brief-1.md": "", "brief-2.md": "", "brief-3.md": "brief"})
+    chat.put({"brief-1.md": "written again"})
+    found = chat.search("brief")
+    assert [(one.path, one.match) for one in found.results] == [
+        ("brief-1.md", "name"),
+        ("brief-3.md", "name"),
+        ("brief-2.md", "name"),
+        ("text.md", "content"),
+    ]
+
+
+def test_a_query_is_answered_by_one_name_and_not_by_two_together(chat: Chat) -> None:
+    chat.put({"alpha beta.txt": "", "alpha.txt": ""})
+    chat.rename("alpha.txt", "beta gamma")
+    assert chat.paths("alpha beta ") == ["alpha beta.txt"]
+    assert chat.paths("gamma beta ") == ["alpha.txt"]
+    assert set(chat.paths("alpha ")) == {"alpha beta.txt", "alpha.txt"}
+    chat.rename("alpha.txt", None)
+    assert chat.paths("gamma ") == []
+    assert chat.paths("txt ") == ["alpha.txt", "alpha beta.txt"]
+
+
+def test_an_exclusion_looks_at_both_names_and_at_the_contents(chat: Chat) -> None:
+    chat.put({"sale.txt": "draft", "draft.txt": "sale", "own.txt": "sale", "sale-2.txt": "fine", "c.txt": "sale"})
+    chat.rename("own.txt", "My draft")
+    assert chat.paths("sale -draft") == ["sale-2.txt", "c.txt"]
+
+
+def test_a_typed_output_answers_once_among_very_many_files(chat: Chat) -> None:
+    """More of its files match than are asked for at first, and those of others come after them."""
+    chat.put({f"other/{number}.txt": "one sale in a longer text " + "word " * 50 for number in range(70)})
+    chat.put({f"cut/{number:04}.txt": "sale sale sale" for number in range(1_500)}, output="out_1")
+    chat.put({"cut/best.txt": "sale sale sale sale sale"}, output="out_1")
+    chat.put({"cut/newest.txt": "sale"}, output="out_1")
+    found = chat.paths("sale ")
+    assert found[0] == "cut/best.txt"
+    assert len(found) == 50
+    assert all(path.startswith("other/") for path in found[1:])
+
+
+def test_agents_are_given_the_best_hundred(chat: Chat) -> None:
+    chat.put({f"{number}.txt": "sale" for number in range(150)} | {"best.txt": "sale sale sale sale"})
+    found = asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
+    assert len(found) == FOUND_MAX
+    assert found[0][0] == "best.txt"
+
+
+def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(chat: Chat) -> None:
+    """An older folder has files and texts, and an index that knows nothing of them."""
+    chat.put({f"{number:03}.txt": f"sale number{number}" for number in range(2 * BATCH)})
+    chat.put({"tmp/scratch.txt": "sale number7"})
+    chat.rename("003.txt", "Three")
+    chat.run("DELETE FROM file_words")
+    assert chat.paths("sale ") == []
+    asyncio.run(chat.storage.index_older_files())
+    assert [len(chat.paths(q)) for q in ("sale ", "number7 ", "399", "three")] == [50, 1, 1, 1]
+    chat.run("DELETE FROM file_words")
+    asyncio.run(chat.storage.index_older_files())
+    assert chat.paths("sale ") == [], "what is current is not indexed at each start"
