@@ -12,6 +12,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -81,8 +82,10 @@ class SqliteDatabase:
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """`write` for the command line, where there is no event loop."""
-        return asyncio.run(self.write(use))
+        """`write` for the command line and tests: it blocks, whether an event loop is running or not."""
+        done: Future[T] = Future()
+        self._jobs.put(_Job(use, done, None))
+        return done.result()
 
     def read(self, use: Callable[[Tx], T]) -> T:
         connection = self._reader()
@@ -124,7 +127,11 @@ class SqliteDatabase:
 
 
 class _Job(Generic[T]):
-    def __init__(self, use: Callable[[Tx], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
+    """`loop` is the one that `done` belongs to, None for a future of threads."""
+
+    def __init__(
+        self, use: Callable[[Tx], T], done: asyncio.Future[T] | Future[T], loop: asyncio.AbstractEventLoop | None
+    ) -> None:
         self.use = use
         self.loop = loop
         self.failure: BaseException | None = None
@@ -142,7 +149,7 @@ class _Job(Generic[T]):
         connection.execute("RELEASE job")
 
     def settle(self) -> None:
-        """Tell who waits, in its event loop."""
+        """Tell who waits: in its event loop, if it has one."""
         if self._done.done():  # cancelled meanwhile
             return
         if self.failure is not None:
@@ -163,8 +170,12 @@ def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
         for job in batch:
             job.failure = _as_ports_know_it(error)
     for loop in {job.loop for job in batch}:
+        told = [job for job in batch if job.loop is loop]
+        if loop is None:
+            _settle(told)
+            continue
         with contextlib.suppress(RuntimeError):  # a loop that was closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, [job for job in batch if job.loop is loop])
+            loop.call_soon_threadsafe(_settle, told)
 
 
 def _settle(batch: list[_Job[Any]]) -> None:
