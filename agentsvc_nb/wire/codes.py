@@ -99,10 +99,7 @@ _ROWS = (
         "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
     ),
     Code(
-        "invalid_json",
-        400,
-        "The body, or the multipart `payload`, is not a JSON object that can be used.",
-        "Correct it.",
+        "invalid_json", 400, "The body, or the multipart `payload`, is no JSON object that can be used.", "Correct it."
     ),
     Code("invalid_multipart", 400, "The multipart body cannot be read.", "Send well-formed multipart/form-data."),
     Code(
@@ -140,7 +137,7 @@ _ROWS = (
     Code(
         "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
     ),
-    Code("invalid_label", 400, "A label, its value or the version is not valid.", "See the label list.", "ours"),
+    Code("invalid_label", 400, "A label, its value or the version is wrong.", "See the label list.", "ours"),
     Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
     Code(
         "developer_terms_not_accepted",

@@ -52,8 +52,8 @@ def test_bad_input_is_refused(given: dict[str, Any]) -> None:
 
 
 def test_the_catalog_holds_echo_job_for_the_scripted_model_alone(tmp_path: Path) -> None:
-    assert list(tools("offline", tmp_path)) == ["create_images"]
-    assert list(tools("scripted", tmp_path)) == ["create_images", "echo_job"]
+    assert list(tools("offline", tmp_path)) == ["create_images", "media_transcript"]
+    assert list(tools("scripted", tmp_path)) == ["create_images", "media_transcript", "echo_job"]
 
 
 def test_descriptions_carry_the_input_schema(tmp_path: Path) -> None:

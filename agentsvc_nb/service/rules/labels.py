@@ -51,7 +51,7 @@ def fault(labels: dict[str, str]) -> tuple[str, str] | None:
     for name, value in labels.items():
         row = LABELS.get(name)
         if row is None:
-            return name, f"There is no label {name[:80]!r}: use {_either(list(LABELS))}."
+            return name[:80], f"There is no label {name[:80]!r}: use {_either(list(LABELS))}."
         if value not in row.values:
             return name, f"{value[:80]!r} is no value of {name}: use {_either(row.values)}."
     return None
