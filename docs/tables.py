@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentsvc_nb.service.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
-from agentsvc_nb.wire.codes import CODES
+from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
 
@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
 
 def errors() -> str:
     codes = (
-        (f"`{c.code}`", c.status, f"`{c.type}`", f"`{c.raises}`", c.retry, c.cause, c.hint, c.source)
+        (f"`{c.code}`", c.status, f"`{c.type}`", f"`{c.raises}`", c.retry, _cause(c), c.hint, c.source)
         for c in CODES.values()
     )
     failures = ((f"`{f.code}`", f.cause, f.hint, f.source) for f in FAILURES.values())
@@ -48,6 +48,10 @@ def errors() -> str:
             "",
         ]
     )
+
+
+def _cause(row: Code) -> str:
+    return f"{row.cause} *Never answered by this service: {row.unreached}*" if row.unreached else row.cause
 
 
 def routes() -> str:

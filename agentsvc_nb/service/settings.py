@@ -96,11 +96,9 @@ def default_data() -> Path:
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
-    """One sentence for each `AGENTSVC_*` variable that nothing reads, or that has no effect yet."""
+    """One sentence for each `AGENTSVC_*` variable that nothing reads."""
     known = {variable(name) for name in SETTINGS} | ELSEWHERE
-    unknown = [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
-    idle = [variable(name) for name in _NO_EFFECT_YET if env.get(variable(name))]
-    return unknown + [f"{name} has no effect in this version: the limit is not enforced." for name in idle]
+    return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
 
 
 def _unknown(name: str) -> str:
@@ -145,9 +143,6 @@ def _seconds(text: str) -> float:
     if not 0 <= value < math.inf:  # false for NaN, too
         raise ValueError("a number of seconds from 0, such as 90 or 0.5")
     return value
-
-
-_NO_EFFECT_YET: Final = ("ask_handle_seconds",)
 
 
 @dataclass(frozen=True, slots=True)

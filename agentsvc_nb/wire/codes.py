@@ -69,6 +69,8 @@ class Code:
     type_: ErrorType | None = None
     retry_after: int | None = None
     """Seconds of the `Retry-After` header, where the specification fixes them."""
+    unreached: str = ""
+    """Why no request to this service is answered so; the client knows the code for services that do."""
 
     @property
     def type(self) -> ErrorType:
@@ -82,6 +84,7 @@ class Code:
 
 _KEY = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
 _LATER = "Wait a moment and try again."
+_STARTED = "A start is answered before the agent works: what goes wrong then is the run's `last_error`."
 _MAY_RUN = "The work may have started: look at the run, or start again with the same Idempotency-Key."
 _WAIT = "Wait until the limit resets, or send fewer requests."
 
@@ -205,6 +208,7 @@ _ROWS = (
         413,
         "A request to the MCP endpoint is over 150 MB (the endpoint is outside this project).",
         "Send a smaller request.",
+        unreached="The MCP endpoint is outside this project.",
     ),
     Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
     # -- 429: too much, or no money ------------------------------------------------------------------------------
@@ -229,7 +233,15 @@ _ROWS = (
     Code("feedback_rate_limited", 429, "60 feedback reports were sent in the last hour.", _WAIT),
     # -- 5xx: the service ----------------------------------------------------------------------------------------
     Code("internal_error", 500, "Unexpected server failure.", _LATER, "ours", "transient"),
-    Code("bad_gateway", 502, "The gateway received an invalid response.", _LATER, "ours", "transient"),
+    Code(
+        "bad_gateway",
+        502,
+        "The gateway received an invalid response.",
+        _LATER,
+        "ours",
+        "transient",
+        unreached="No gateway stands before the service; an operator's own may answer so.",
+    ),
     Code("brain_unavailable", 503, "The brain is briefly unavailable.", _LATER, retry="transient"),
     Code(
         "workspace_busy",
@@ -246,9 +258,16 @@ _ROWS = (
         "Billing review: a model receipt lacks its token counts.",
         "Ask support to resolve it; adding credit does not help.",
     ),
-    Code("runtime_unavailable", 503, "The agent runtime failed.", _MAY_RUN, retry="transient"),
-    Code("runtime_timeout", 503, "The agent runtime timed out.", _MAY_RUN, retry="transient"),
-    Code("runtime_invalid_response", 503, "The agent runtime answered nonsense.", _MAY_RUN, retry="transient"),
+    Code("runtime_unavailable", 503, "The agent runtime failed.", _MAY_RUN, retry="transient", unreached=_STARTED),
+    Code("runtime_timeout", 503, "The agent runtime timed out.", _MAY_RUN, retry="transient", unreached=_STARTED),
+    Code(
+        "runtime_invalid_response",
+        503,
+        "The agent runtime answered nonsense.",
+        _MAY_RUN,
+        retry="transient",
+        unreached=_STARTED,
+    ),
     Code("gateway_timeout", 504, "No answer within 120 seconds.", _MAY_RUN, "ours", "transient"),
 )
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 import pytest
 
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
+
+if TYPE_CHECKING:
+    from tests.contract.stage import Stage
 
 
 class Wire:
@@ -74,6 +78,23 @@ def opened() -> Iterator[Opened]:
 def fresh_key() -> str:
     """An Idempotency-Key nobody has used."""
     return uuid.uuid4().hex
+
+
+@pytest.fixture(scope="session")
+def stage(service: RunningService) -> Iterator[Stage]:
+    from tests.contract.stage import Stage  # which is made of wires
+
+    with contextlib.ExitStack() as stack:
+        yield Stage(service, stack)
+
+
+@pytest.fixture(scope="session")
+def rated() -> Iterator[Stage]:
+    """One where requests are counted, and none is refused."""
+    from tests.contract.stage import Stage
+
+    with running_service(rate_per_day=1_000_000) as service, contextlib.ExitStack() as stack:
+        yield Stage(service, stack)
 
 
 def code(answer: httpx.Response) -> str:

@@ -47,7 +47,7 @@ def test_an_unknown_path_and_a_wrong_method_are_envelopes(wire: Wire) -> None:
     assert code(wire("GET", "/runs/")) in ("not_found", "invalid_run_id")
     wrong = wire("DELETE", "/files")
     assert (wrong.status_code, code(wrong)) == (405, "method_not_allowed")
-    assert wrong.headers["allow"] == "GET, PATCH, POST"
+    assert wrong.headers["allow"] == "GET, HEAD, PATCH, POST"
 
 
 def test_health_says_which_instance_answers(service: RunningService) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,17 +16,12 @@ from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.engines.sqlite import SqliteTx
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Opened, code
+from tests.contract.stage import operate
 from tests.waiting import until
-
-
-def operate(service: RunningService, use: Callable[[Tx], None]) -> None:
-    with open_beside(DataFolder(service.data)) as database:
-        database.write_now(use)
 
 
 def seconds_until(text: str) -> float:

@@ -116,6 +116,10 @@ def test_unknown_variable_is_a_warning() -> None:
     ]
 
 
+def test_every_setting_has_its_effect() -> None:
+    assert settings.warnings_for({settings.variable(name): "1" for name in settings.SETTINGS}) == []
+
+
 def test_default_given_explicitly_is_the_same_service() -> None:
     """Saying the default aloud is not another configuration."""
     assert read({"AGENTSVC_SYNC_HOLD_SECONDS": "90"}).settings_hash == read({}).settings_hash

@@ -8,11 +8,12 @@ from starlette.responses import FileResponse, Response
 
 from agentsvc_nb.service.actions import chats, searching
 from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.http.multipart import Rules, is_multipart, read_form
+from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.files import UploadRecord
 from agentsvc_nb.wire.files import StagedFiles
@@ -22,17 +23,9 @@ from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 async def upload(call: Call) -> Response:
     """Stage files; with `chat_id` also put them into that chat."""
     chat = call.request.query_params.get("chat_id")
-    if chat is not None:
-        call.read(lambda tx: chats.of_account(tx, chat, call.key.account))
-    if not is_multipart(call.request):
-        raise Fail("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
-    rules = Rules("file_too_large", "too_many_files", call.backend.settings.max_file_bytes)
-    form = await read_form(call.request, call.backend.blobs, rules)
-    if not form.files:
-        raise Fail("invalid_multipart", "The upload holds no file; send them in the field `files`.")
-    await form.keep()
+    chats.check(Where(chat))
     storage = call.backend.storage
-    contents = [await storage.describe(name, blob) for name, blob in form.files]
+    contents = [await storage.describe(name, blob) for name, blob in (await _received(call, chat)).files]
     account, now, ttl_ms = call.key.account, call.now, int(call.backend.settings.upload_ttl_seconds * 1000)
 
     def use(tx: Tx) -> list[UploadRecord]:
@@ -42,6 +35,24 @@ async def upload(call: Call) -> Response:
 
     staged = await call.write(use)
     return answer(StagedFiles(files=[record.public() for record in staged]))
+
+
+async def _received(call: Call, chat: str | None) -> Form:
+    """The files of an upload, kept, once it is known that the chat may have them."""
+    if not is_multipart(call.request):
+        raise Fail("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
+    rules = Rules("file_too_large", "too_many_files", call.backend.settings.max_file_bytes)
+    form = await read_form(call.request, call.backend.blobs, rules)
+    try:
+        if not form.files:
+            raise Fail("invalid_multipart", "The upload holds no file; send them in the field `files`.")
+        if chat is not None:
+            call.read(lambda tx: chats.of_account(tx, chat, call.key.account))
+        await form.keep()
+    except BaseException:
+        form.discard()
+        raise
+    return form
 
 
 async def list_(call: Call) -> Response:

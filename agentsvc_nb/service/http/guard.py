@@ -28,6 +28,7 @@ class GuardedPath:
 
     def __init__(self, methods: Mapping[str, tuple[Route, Handler]]) -> None:
         self._methods = methods
+        self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -50,7 +51,7 @@ class GuardedPath:
         received_at = backend.storage.clock.now()
         found = self._methods.get("GET" if request.method == "HEAD" else request.method)
         if found is None:
-            raise Fail("method_not_allowed", headers={"Allow": ", ".join(sorted(self._methods))})
+            raise Fail("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
         route, handler = found
         key = None
         if route.access == "key":

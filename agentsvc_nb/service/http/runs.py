@@ -55,12 +55,14 @@ async def cancel(call: Call) -> Response:
 
 
 async def events(call: Call) -> Response:
-    record = _record(call)
     after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
     if parameters.accepts(call, "text/event-stream"):
         cursor = parameters.last_event_id(call)
-        return call.backend.streams.response(record.run_id, after if cursor is None else cursor)
+        silent = call.request.method == "HEAD"
+        run_id = _record(call).run_id
+        return call.backend.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
+    record = _record(call)
     return answer(call.read(lambda tx: actions.page(tx, record.run_id, record.status, after, limit)))
 
 

@@ -46,9 +46,11 @@ class Streams:
         self._followers: Counter[str] = Counter()
         self._pages: dict[str, _Page] = {}
 
-    def response(self, run_id: str, after: int) -> StreamingResponse:
-        """The stream of a run from the event after `after`, to its end."""
-        return StreamingResponse(self._frames(run_id, after), media_type="text/event-stream", headers=_HEADERS)
+    def response(self, run_id: str, after: int, *, silent: bool = False) -> StreamingResponse:
+        """The stream of a run from the event after `after`, to its end. `silent`: its headers alone, for a HEAD, which
+        would else keep its connection for as long."""
+        frames = iter(()) if silent else self._frames(run_id, after)
+        return StreamingResponse(frames, media_type="text/event-stream", headers=_HEADERS)
 
     async def _frames(self, run_id: str, after: int) -> AsyncIterator[bytes]:
         """Subscribe, read, wait: what is written between the read and the wait wakes the wait."""

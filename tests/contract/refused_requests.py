@@ -1,0 +1,100 @@
+"""Requests that are wrong, by the code that each is answered with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import UUID
+
+import httpx
+
+from tests.contract.stage import Stage
+
+Provoke = Callable[[Stage], httpx.Response]
+
+WAV: Final = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
+NOBODY: Final = str(UUID(int=0))
+
+
+def start(stage: Stage, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
+    return stage.wire("POST", "/runs", json={"message": "say x", **fields}, headers=headers)
+
+
+def attach(stage: Stage, *files: tuple[str, bytes], path: str = "/runs") -> httpx.Response:
+    parts = [("files", file) for file in files]
+    return stage.wire("POST", path, data={"payload": json.dumps({"message": "say x"})}, files=parts)
+
+
+def invoke(stage: Stage, tool: str, **body: Any) -> httpx.Response:
+    return stage.wire("POST", f"/tools/{tool}/invoke", json=body)
+
+
+def _no_multipart(stage: Stage) -> httpx.Response:
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    return stage.wire("POST", "/runs", content=b"--b\r\ncut", headers=headers)
+
+
+def _wrong_cursor(stage: Stage) -> httpx.Response:
+    run = stage.wire.finish("say x")
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": "last"}
+    return stage.wire("GET", f"/runs/{run['run_id']}/events", headers=headers)
+
+
+def _too_large(stage: Stage, path: str) -> httpx.Response:
+    small = stage.open(stage.other(max_file_bytes=1_000))
+    files = {"files": ("big.txt", b"x" * 1_001)}
+    return small("POST", path, data={"payload": '{"message": "say x"}'}, files=files)
+
+
+def _range(stage: Stage) -> httpx.Response:
+    chat = stage.wire.finish("write a.txt short")["chat"]
+    look = {"chat_id": chat, "path": "a.txt"}
+    return stage.wire("GET", "/files/download", params=look, headers={"Range": "bytes=99-"})
+
+
+def _label(stage: Stage) -> httpx.Response:
+    body = {"labels": {"mood": "good"}, "expected_version": 1}
+    return stage.wire("PUT", f"/landing-pages/{stage.page()}/labels", json=body)
+
+
+def _eleven(stage: Stage, path: str) -> httpx.Response:
+    return attach(stage, *((f"{number}.txt", b"x") for number in range(11)), path=path)
+
+
+WRONG_REQUESTS: Final[dict[str, Provoke]] = {
+    "message_required": lambda s: start(s, message=" "),
+    "invalid_chat": lambda s: start(s, chat="nonsense"),
+    "invalid_project": lambda s: start(s, project="nonsense"),
+    "invalid_sync": lambda s: start(s, sync="yes"),
+    "invalid_on_busy": lambda s: start(s, on_busy="queue"),
+    "invalid_output_config": lambda s: start(s, output_config={"type": "array"}),
+    "invalid_json": lambda s: s.wire("POST", "/runs", content=b"{"),
+    "invalid_multipart": _no_multipart,
+    "invalid_idempotency_key": lambda s: start(s, {"Idempotency-Key": "a b"}),
+    "too_many_attachments": lambda s: _eleven(s, "/runs"),
+    "unsupported_attachment": lambda s: attach(s, ("voice.txt", WAV)),
+    "invalid_run_id": lambda s: s.wire("GET", "/runs/nonsense"),
+    "invalid_query": lambda s: s.wire("GET", "/files"),
+    "invalid_last_event_id": _wrong_cursor,
+    "invalid_tool_input": lambda s: invoke(s, "create_images", input={}),
+    "unsupported_tool_request": lambda s: s.wire("POST", "/jobs", json={"tool": "ask_stefanbrain"}),
+    "file_too_large": lambda s: _too_large(s, "/files"),
+    "too_many_files": lambda s: _eleven(s, "/files"),
+    "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
+    "invalid_label": _label,
+    "chat_not_found": lambda s: start(s, chat="chat_unknown"),
+    "project_not_found": lambda s: start(s, project="proj_unknown"),
+    "run_not_found": lambda s: s.wire("GET", f"/runs/{NOBODY}"),
+    "not_found": lambda s: s.wire("GET", "/nothing/here"),
+    "file_not_found": lambda s: s.wire("GET", "/files/download", params={"chat_id": s.wire.new_chat(), "path": "none"}),
+    "upload_not_found": lambda s: start(s, file_ids=["upload_unknown"]),
+    "tool_not_found": lambda s: s.wire("GET", "/tools/nothing"),
+    "job_not_found": lambda s: s.wire("GET", "/jobs/job_none", params={"chat": s.wire.new_chat()}),
+    "feedback_not_found": lambda s: s.wire("GET", "/feedback/fb_none"),
+    "media_not_found": lambda s: s.wire("GET", "/media/media_none"),
+    "landing_page_not_found": lambda s: s.wire("GET", "/landing-pages/page_none"),
+    "method_not_allowed": lambda s: s.wire("DELETE", "/runs"),
+    "attachment_too_large": lambda s: _too_large(s, "/runs"),
+    "range_not_satisfiable": _range,
+}

@@ -1,0 +1,90 @@
+"""A right request of every route: what fills its path, and the options of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+
+from agentsvc_nb.wire.routes import ROUTES
+from tests.contract.conftest import Wire
+from tests.contract.stage import Stage
+
+
+@dataclass(frozen=True)
+class Right:
+    """`parts` of the path; `options` as httpx takes them."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def send(self, wire: Wire, name: str, method: str | None = None, **options: Any) -> httpx.Response:
+        route = ROUTES[name]
+        return wire.http.request(method or route.method, route.url(**self.parts), **{**self.options, **options})
+
+
+def _ended_run(stage: Stage) -> Right:
+    return Right({"run_id": stage.wire.finish("say x")["run_id"]})
+
+
+def _file(stage: Stage, **options: Any) -> Right:
+    chat = stage.wire.finish("write a.txt words")["chat"]
+    return Right(options={"params": {"chat_id": chat, "path": "a.txt", "q": "words"}, **options})
+
+
+def _job(stage: Stage, *, ended: bool = True) -> Right:
+    job = stage.job(steps=0)
+    if ended:
+        stage.ended(job)
+    return Right({"job_id": job["job_id"]}, {"params": {"chat": job["chat"]}})
+
+
+def _report(stage: Stage) -> Right:
+    return Right({"id": stage.wire("POST", "/feedback", json={"summary": "fine"}).json()["id"]})
+
+
+RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
+    "runs.start": lambda s: Right(options={"json": {"message": "say x"}}),
+    "runs.get": _ended_run,
+    "runs.events": _ended_run,
+    "runs.cancel": _ended_run,
+    "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
+    "files.list": _file,
+    "files.search": _file,
+    "files.download": _file,
+    "files.rename": lambda s: _file(s, json={"name": "Brief"}),
+    "tools.list": lambda s: Right(),
+    "tools.describe": lambda s: Right({"name": "create_images"}),
+    "tools.invoke": lambda s: Right({"name": "ask_stefanbrain"}, {"json": {"input": {"message": "say x"}}}),
+    "jobs.submit": lambda s: Right(options={"json": {"tool": "echo_job", "input": {"steps": 0}}}),
+    "jobs.status": _job,
+    "jobs.result": _job,
+    "jobs.cancel": _job,
+    "feedback.send": lambda s: Right(options={"json": {"summary": "fine"}}),
+    "feedback.list": lambda s: Right(),
+    "feedback.get": _report,
+    "media.get": lambda s: Right({"media_id": s.media()}),
+    "media.transcribe": lambda s: Right({"media_id": s.media()}),
+    "labels.list": lambda s: Right(),
+    "labels.get": lambda s: Right({"page_id": s.page()}),
+    "labels.write": lambda s: Right(
+        {"page_id": s.page()}, {"json": {"labels": {"urgency": "none"}, "expected_version": 1}}
+    ),
+    "projects.create": lambda s: Right(options={"json": {"name": "Spring"}}),
+    "projects.list": lambda s: Right(),
+    "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
+    "service.health": lambda s: Right(),
+}
+
+FILLED: Final = {
+    "run_id": ("nonsense", "invalid_run_id", "00000000-0000-0000-0000-000000000000", "run_not_found"),
+    "chat": ("nonsense", "invalid_chat", "chat_unknown", "chat_not_found"),
+    "id": ("nonsense", "invalid_feedback", "fb_unknown", "feedback_not_found"),
+    "job_id": (None, None, "job_unknown", "job_not_found"),
+    "name": (None, None, "unknown", "tool_not_found"),
+    "media_id": (None, None, "media_unknown", "media_not_found"),
+    "page_id": (None, None, "page_unknown", "landing_page_not_found"),
+}
+"""By the name in a path: an ill-formed id with its code, where the contract gives the id a form, and an unknown one."""
