@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
@@ -55,7 +55,7 @@ def signed_in(context: BrowserContext, service: RunningService) -> Page:
 
 
 def test_a_key_is_created_used_deleted_and_refused(page: Page, service: RunningService) -> None:
-    page.get_by_role("link", name="Settings").click()
+    page.get_by_role("link", name="Settings", exact=True).click()
     page.get_by_label("Name").fill("From a browser")
     page.get_by_label("I accept the developer terms").check()
     page.get_by_role("button", name="Create key").click()
@@ -131,7 +131,12 @@ def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, servi
     names = "\n".join(f"write {number}/{name} <script>alert(1)</script>" for number, name in enumerate(file_names()))
     executed: list[str] = []
     requests: list[str] = []
-    scripted.on("dialog", lambda dialog: (executed.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        executed.append(dialog.message)
+        dialog.dismiss()
+
+    scripted.on("dialog", dismiss)
     scripted.on("request", lambda request: requests.append(request.url))
     with AgentService(service.api_key, service.base_url) as client:
         run = client.runs.start(f"wait 1\n{script}\n{names}\nsay the end\nwait 1")
