@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.browser.lab import CHROMIUM
 
 IMAGES = Path(__file__).parent / "images"
-SIZE = {"width": 1000, "height": 1250}
+SIZE = ViewportSize(width=1000, height=1250)
 NOTES = """Spring campaign, notes
 
 The price of the travel kettle is 39 euros until the end of March. Returns went down after the new lid; the

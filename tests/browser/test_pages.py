@@ -59,7 +59,7 @@ def test_a_key_is_created_used_deleted_and_refused(page: Page, service: RunningS
     page.get_by_label("Name").fill("From a browser")
     page.get_by_label("I accept the developer terms").check()
     page.get_by_role("button", name="Create key").click()
-    secret = page.get_by_label("Key", exact=True).input_value()
+    secret = page.locator("#key").inner_text()
     with AgentService(secret, service.base_url) as client:
         assert client.runs.start("say made with a page's key", sync=True).output == "made with a page's key"
         page.goto(f"{service.base_url}/app/settings")

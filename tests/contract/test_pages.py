@@ -200,7 +200,7 @@ def fields(**more: str) -> dict[str, str]:
 def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:
     made = browser.post("/app/settings/keys", data=fields())
     assert made.status_code == 201
-    (secret,) = re.findall(r'value="(svc_sk_[\w-]{43})"', made.text)
+    (secret,) = re.findall(r'id="key">(svc_sk_[\w-]{43})<', made.text)
     tools = f"{service.base_url}{V1}/tools"
     assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 200
     text = page(browser, "/app/settings")
