@@ -32,12 +32,13 @@ class RunningService:
         data: its folder; the log is `data / "serve.log"`.
         base_url: its origin, the same after each start.
         api_key: a full-access key.
+        sign_in_url: the link that signs a browser in, another after each start.
         pid: its process, another after each start.
     """
 
     def __init__(self, data: Path, model: str, settings: dict[str, object]) -> None:
         self.data = data
-        self.base_url = self.api_key = ""
+        self.base_url = self.api_key = self.sign_in_url = ""
         self.pid = self._port = 0
         self._folder, self._model = DataFolder(data), model
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
@@ -48,7 +49,7 @@ class RunningService:
         arguments = ["--port", str(self._port), "--model", self._model]
         child = self._child = Child(self._folder, arguments, env=self._env, detached=False)
         ready = self._wait_ready(child)
-        self.base_url, self.pid = ready.base_url, ready.pid
+        self.base_url, self.pid, self.sign_in_url = ready.base_url, ready.pid, ready.sign_in_url
         self._port = int(ready.base_url.rpartition(":")[2])
         self.api_key = self._folder.key.read_text().strip()
 

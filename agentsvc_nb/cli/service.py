@@ -1,4 +1,4 @@
-"""`agentsvc serve`, `status`, `stop` and `restart`."""
+"""`agentsvc serve`, `status`, `sign-in`, `stop` and `restart`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def add(commands: Commands, folder: Parser) -> None:
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
     serve.set_defaults(run=_serve)
     commands.add_parser("status", parents=[folder], help="show the service of a data folder").set_defaults(run=_status)
+    sign_in = commands.add_parser("sign-in", parents=[folder], help="print the link to its pages, which is a secret")
+    sign_in.set_defaults(run=_sign_in)
     stop = commands.add_parser("stop", parents=[folder], help="end it; runs go on when it starts again")
     stop.set_defaults(run=_stop)
     restart = commands.add_parser("restart", parents=[folder], help="end it, and start it with the present settings")
@@ -49,6 +51,12 @@ def _status(given: argparse.Namespace) -> int:
     from agentsvc_nb.commands.service import status
 
     return status(given.data)
+
+
+def _sign_in(given: argparse.Namespace) -> int:
+    from agentsvc_nb.commands.service import sign_in
+
+    return sign_in(given.data)
 
 
 def _stop(given: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from agentsvc_nb.client.core import KEY_VARIABLE
 from agentsvc_nb.client.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
-from agentsvc_nb.notebook.safe import plain
+from agentsvc_nb.safe.text import plain
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.settings import data_folder
 from agentsvc_nb.wire.events import Event

@@ -1,4 +1,4 @@
-"""`agentsvc status`, `stop` and `restart`: the service of a data folder, seen and ended from a terminal."""
+"""`agentsvc status`, `sign-in`, `stop` and `restart`: a data folder's service, seen, opened and ended."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ def status(data: Path | None) -> int:
     else:
         print(f"No service is running in {folder.path}.")
     return 1
+
+
+def sign_in(data: Path | None) -> int:
+    """Print the link that signs a browser in; 1 when no service answers. The link is a secret."""
+    folder = DataFolder(data_folder(os.environ, data))
+    ready = embedded.status(folder.path)
+    if ready is None:
+        print(f"No service answers in {folder.path}: start one with `agentsvc serve`.", file=sys.stderr)
+        return 1
+    print(ready.sign_in_url)
+    return 0
 
 
 def stop(data: Path | None) -> int:

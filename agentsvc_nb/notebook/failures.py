@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from agentsvc_nb.notebook.safe import label, plain
+from agentsvc_nb.safe.text import label, plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.errors import StefanBrainError

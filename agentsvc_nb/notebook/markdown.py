@@ -1,51 +1,25 @@
-"""Markdown of an agent to safe HTML.
+"""Markdown of an agent to HTML for a cell's output.
 
-Never `IPython.display.Markdown`: JupyterLab executes script in it. Here raw HTML is text, images are links (a remote
-image would tell its server what the agent read), and a link goes to http, https or mailto only. Not to relative
-addresses either: in a notebook they lead into the Jupyter server.
+Never `IPython.display.Markdown`: JupyterLab executes script in it.
 """
 
 from __future__ import annotations
 
 import functools
-import html
-import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from agentsvc_nb.notebook.safe import plain
+from agentsvc_nb.safe import markdown
+from agentsvc_nb.safe.markdown import SafeRenderer, parser_with
 
-_LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
 _CELL: Final = "text-align:left;padding:2px 10px"
 
-HTML_CHARS: Final = 400_000
-"""Longer text is shown as its beginning: a browser should not have to lay out a book."""
 
-
-def linkable(url: str) -> bool:
-    return _LINK.fullmatch(url) is not None
-
-
-class _Renderer(RendererHTML):
-    """The commonmark renderer, less what foreign text must not do."""
-
-    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        return _anchor(str(tokens[idx].attrGet("href") or ""))
-
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        url = str(tokens[idx].attrGet("src") or "")
-        text = self.renderInlineAsText(tokens[idx].children, options, env) or url
-        return f"{_anchor(url)}{html.escape(f'[image: {text}]')}</a>"
-
-    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # The info string would become a class name: foreign text in JupyterLab's style sheet.
-        return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
-
+class _Renderer(SafeRenderer):
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence inline.
         return f'<th style="{_CELL}">'
@@ -54,25 +28,11 @@ class _Renderer(RendererHTML):
         return f'<td style="{_CELL}">'
 
 
-def _anchor(url: str) -> str:
-    if not linkable(url):
-        return "<a>"
-    return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
-
-
 @functools.cache
 def parser() -> MarkdownIt:
-    """CommonMark with tables and strikethrough, without raw HTML."""
-    return MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable(["table", "strikethrough"])
+    return parser_with(_Renderer)
 
 
 def to_html(text: str) -> str:
-    """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
-
-    >>> to_html("<script>x</script> **b**")
-    '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
-    """
-    shown = plain(text[:HTML_CHARS])
-    cut = "<p><em>… shortened; the whole text is in the answer's .text</em></p>" if len(text) > HTML_CHARS else ""
-    # Entities such as &#x202e; become characters only while rendering: strip again.
-    return plain(parser().render(shown)) + cut
+    """Safe HTML of Markdown, with tables as a notebook needs them."""
+    return markdown.to_html(text, parser(), ": the whole text is in the answer's .text")

@@ -11,8 +11,8 @@ from typing import Any
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.journal import Upload
-from agentsvc_nb.notebook.safe import label
 from agentsvc_nb.notebook.trail import Place
+from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire import ids, limits
 
 PROMPT_CHARS = 80

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Final
 
 from agentsvc_nb.notebook.markdown import to_html
-from agentsvc_nb.notebook.safe import escape, label, plain
 from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.safe.text import escape, label, plain
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job

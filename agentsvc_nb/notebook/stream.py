@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol, TextIO
 
 from agentsvc_nb.notebook.blocks import settled
 from agentsvc_nb.notebook.render import Bundle, facts, status_bundle, text_bundle
-from agentsvc_nb.notebook.safe import plain
 from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.safe.text import plain
 
 TICK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 1.0

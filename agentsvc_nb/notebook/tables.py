@@ -7,7 +7,7 @@ from typing import Final
 
 from agentsvc_nb.notebook import pictures
 from agentsvc_nb.notebook.render import MUTED, Bundle
-from agentsvc_nb.notebook.safe import escape, label
+from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.files import WorkspaceFile
 
 Fetch = Callable[[WorkspaceFile], bytes | None]

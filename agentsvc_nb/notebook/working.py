@@ -16,10 +16,10 @@ from agentsvc_nb.notebook.asking import fetcher
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
 from agentsvc_nb.notebook.follow import CANCEL_SECONDS
 from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
-from agentsvc_nb.notebook.safe import label
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.tables import files_bundle
+from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted
 

@@ -23,6 +23,7 @@ from agentsvc_nb.service.http.routing import routes
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Agent
 from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.retention import Retention
@@ -79,10 +80,13 @@ class Live:
         self._database.close()
 
 
-def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Agent | None = None) -> Starlette:
-    """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use, and
-    `agent` replaces the one that the settings' model names."""
-    live = _assemble(settings, instance, origin, agent or choose(settings.model))
+def create_app(
+    settings: Settings, *, instance: str, origin: str = "", sign_in_token: str = "", agent: Agent | None = None
+) -> Starlette:
+    """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use,
+    `sign_in_token` opens the pages (without one nobody signs in), and `agent` replaces the one that the settings'
+    model names."""
+    live = _assemble(settings, instance, origin, sign_in_token, agent or choose(settings.model))
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -97,14 +101,17 @@ def create_app(settings: Settings, *, instance: str, origin: str = "", agent: Ag
         return live.edge
 
     app = Starlette(
-        routes=routes(), middleware=[Middleware(edge)], exception_handlers={404: unknown_path}, lifespan=lifespan
+        routes=[*routes(), *pages()],
+        middleware=[Middleware(edge)],
+        exception_handlers={404: unknown_path},
+        lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.state.service = live
     return app
 
 
-def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> Live:
+def _assemble(settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent) -> Live:
     folder = DataFolder(settings.data)
     database = SqliteDatabase(folder.database)
     blobs = LocalBlobs(settings.data / "blobs")
@@ -114,5 +121,5 @@ def _assemble(settings: Settings, instance: str, origin: str, agent: Agent) -> L
     run_runner = RunRunner(storage, agent, catalog, job_runner)
     retention = Retention(storage, folder.hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
-    backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner)
+    backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)
     return Live(backend, database, retention)

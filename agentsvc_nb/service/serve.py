@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import stat
+import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,10 +90,9 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
         model=settings.model,
     )
     try:
-        app = create_app(settings, instance=ready.instance, origin=base_url)
+        app = create_app(settings, instance=ready.instance, origin=base_url, sign_in_token=token)
     except ValueError as error:  # a model that this version has no agent for
         raise ServeError(str(error)) from None
-    app.state.sign_in_token = token
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
     listener = Listener(app, lambda: _announce(settings, folder, ready, files), address.idle_stop)
     try:
@@ -119,3 +120,10 @@ def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
+    if not _is_file(sys.stdout.fileno()):
+        print(f"Sign in at {ready.sign_in_url}", flush=True)
+
+
+def _is_file(descriptor: int) -> bool:
+    """What is printed is kept in a file: a log, where no secret belongs. `agentsvc sign-in` prints the link, too."""
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)

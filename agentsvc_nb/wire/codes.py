@@ -165,6 +165,13 @@ _ROWS = (
         "Use a key with the scope that this call needs.",
     ),
     Code("key_suspended", 403, "The key is suspended.", "Ask the service's operator, or use another key.", "ours"),
+    Code(
+        "foreign_origin",
+        403,
+        "A page of another site sent the request with this service's session.",
+        "Open the service's own pages under /app.",
+        "ours",
+    ),
     Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
     # -- 404, 405: what is asked for -----------------------------------------------------------------------------
     Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),

@@ -37,6 +37,12 @@ URL_CHARS: Final = 2_000
 CAPTIONS_BYTES: Final = 2 * MB
 CAPTIONS_SEGMENTS: Final = 20_000
 
+# Keys and sign-in (ours)
+KEY_NAME_CHARS: Final = 100
+KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits the database's integers
+SESSION_SECONDS: Final = 14 * 24 * 3600
+FORM_MAX_BYTES: Final = 64 * 1024
+
 # Paging (contract §3, §4)
 EVENTS_PAGE_DEFAULT: Final = 500
 PAGE_MAX: Final = 1_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agentsvc_nb.wire import chats, feedback, files, landing_pages, media, runs, tools
+from agentsvc_nb.wire import chats, feedback, files, keys, landing_pages, media, runs, terms, tools
 from agentsvc_nb.wire.codes import Source
 from agentsvc_nb.wire.envelope import Model
 from agentsvc_nb.wire.events import EventPage
@@ -223,12 +223,44 @@ _ROWS = (
     Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS, answer=chats.ProjectList),
     Route("chats.retire", "DELETE", f"{V1}/chats/{{chat}}", "Retires a chat.", RUNS, answer=chats.RetiredChat),
     # -- keys ----------------------------------------------------------------------------------------------------
-    Route("terms.get", "GET", f"{DEVELOPERS}/terms", "The current developer terms.", access="open"),
     Route(
-        "keys.create", "POST", f"{DEVELOPERS}/keys", "Creates a key.", resend="never", source="stated", access="session"
+        "terms.get",
+        "GET",
+        f"{DEVELOPERS}/terms",
+        "The current developer terms.",
+        limited=False,
+        answer=terms.DeveloperTerms,
+        access="open",
     ),
-    Route("keys.list", "GET", f"{DEVELOPERS}/keys", "Lists the keys.", access="session"),
-    Route("keys.delete", "DELETE", f"{DEVELOPERS}/keys/{{id}}", "Deletes a key.", access="session"),
+    Route(
+        "keys.create",
+        "POST",
+        f"{DEVELOPERS}/keys",
+        "Creates a key; its secret is in this answer only.",
+        resend="never",
+        limited=False,
+        answer=keys.CreatedKey,
+        source="stated",
+        access="session",
+    ),
+    Route(
+        "keys.list",
+        "GET",
+        f"{DEVELOPERS}/keys",
+        "Lists the keys that are not deleted.",
+        limited=False,
+        answer=keys.KeyList,
+        access="session",
+    ),
+    Route(
+        "keys.delete",
+        "DELETE",
+        f"{DEVELOPERS}/keys/{{id}}",
+        "Deletes a key; requests with it are refused from then on.",
+        limited=False,
+        answer=keys.DeletedKey,
+        access="session",
+    ),
     # -- operations ----------------------------------------------------------------------------------------------
     Route("service.health", "GET", "/healthz", "Says which instance answers.", limited=False, access="open"),
     Route("service.openapi", "GET", f"{V1}/openapi.json", "This API, as OpenAPI 3.1.", limited=False, access="open"),

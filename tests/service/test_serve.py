@@ -61,6 +61,25 @@ def client_of(data: Path) -> AgentService:
     return AgentService((data / "key").read_text().strip(), base_url=ready_of(data).base_url)
 
 
+def test_sign_in_link_is_printed_but_not_into_a_file(tmp_path: Path) -> None:
+    """`serve` prints it where a person reads, `sign-in` again; a log never holds it, and then it says nothing."""
+    data = tmp_path / "data"
+    with serving(data, "--port", 0) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("agentsvc ")
+        link = ready_of(data).sign_in_url
+        assert link in process.stdout.readline()
+        asked = [sys.executable, "-m", "agentsvc_nb", "sign-in", "--data", str(data)]
+        assert subprocess.run(asked, env=ENV, capture_output=True, text=True, check=True).stdout == link + "\n"
+    none = subprocess.run(asked, env=ENV, capture_output=True, text=True)
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "agentsvc serve" in none.stderr
+    with running_service() as service:
+        log = (service.data / "serve.log").read_text()
+        assert service.base_url in log
+        assert "token" not in log
+
+
 def test_ready_file_says_what_it_must(tmp_path: Path) -> None:
     """The fields of the contract, in the folder and in the extra copy, for this user alone, gone at the end."""
     data, copy = tmp_path / "data", tmp_path / "ready"

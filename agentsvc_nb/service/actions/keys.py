@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agentsvc_nb.service.fail import Fail
@@ -31,9 +32,7 @@ def create(
     member: bool = False,
 ) -> tuple[KeyRecord, str]:
     """A new key and its secret, which is stored nowhere. Raises `Fail("invalid_scope")`."""
-    unknown = [scope for scope in scopes if scope not in SCOPES]
-    if unknown:
-        raise Fail("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
+    check_scopes(scopes)
     secret = ids.new_key(member)
     record = keys.insert(
         tx,
@@ -48,6 +47,13 @@ def create(
         now=clock.now(),
     )
     return record, secret
+
+
+def check_scopes(scopes: Sequence[str]) -> None:
+    """Raises `invalid_scope`: an unknown scope is never ignored (spec.md "Scopes")."""
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown:
+        raise Fail("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
 
 
 def find(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
@@ -81,6 +87,19 @@ def revoke(tx: Tx, text: str, now: int) -> KeyRecord:
     key = _named(tx, text)
     keys.revoke(tx, key.id, now)
     return replace(key, revoked_at=now)
+
+
+def get(tx: Tx, account: str, id: str) -> KeyRecord:
+    """The key with this id. Raises `key_not_found` for a deleted one, too."""
+    record = keys.get(tx, account, id)
+    if record is None or record.revoked_at is not None:
+        raise Fail("key_not_found")
+    return record
+
+
+def delete(tx: Tx, account: str, id: str, now: int) -> None:
+    """End the key for good. Its row stays, for what it used. Raises `key_not_found`."""
+    keys.revoke(tx, get(tx, account, id).id, now)
 
 
 def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Tool, Tx
 from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.sessions import SessionRecord
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.runs import RunRunner
@@ -35,20 +36,29 @@ class Backend:
     tools: Mapping[str, Tool]
     runs: RunRunner
     jobs: JobRunner
+    sign_in_token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request that passed authentication and scope. `received_at` in ms; `key` is None on open routes."""
+    """A request that passed authentication. `received_at` in ms; without key and session the route is open."""
 
     request: Request
     backend: Backend
     received_at: int
-    known_key: KeyRecord | None
+    known_key: KeyRecord | None = None
+    known_session: SessionRecord | None = None
+
+    @property
+    def account(self) -> str:
+        """Whose key or session it is."""
+        known = self.known_key or self.known_session
+        assert known is not None, "the route is open"
+        return known.account
 
     @property
     def key(self) -> KeyRecord:
-        assert self.known_key is not None, "the route is open"
+        assert self.known_key is not None, "the route takes no key"
         return self.known_key
 
     @property

@@ -15,7 +15,7 @@ from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records.files import UploadRecord
+from agentsvc_nb.service.records.files import FileRecord, UploadRecord
 from agentsvc_nb.wire.files import StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
@@ -72,21 +72,24 @@ async def search(call: Call) -> Response:
 
 
 async def download(call: Call) -> Response:
-    """The bytes, whole or a range; Starlette answers ranges that exist."""
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
-    record = call.read(lambda tx: actions.get(tx, account, chat, path))
-    content = call.backend.blobs.path(record.sha256)
-    if not content.is_file():
+    return content(call, call.read(lambda tx: actions.get(tx, account, chat, path)))
+
+
+def content(call: Call, record: FileRecord, disposition: str = "attachment") -> Response:
+    """The bytes, whole or a range; Starlette answers ranges that exist."""
+    found = call.backend.blobs.path(record.sha256)
+    if not found.is_file():
         raise Fail("internal_error", "The file's content is missing from the data folder.")
     etag = f'"{record.sha256}"'
     if call.request.headers.get("if-range", etag) == etag:
         parameters.check_range(call, record.size_bytes)
     headers = {"ETag": etag, "X-Content-Type-Options": "nosniff"}
     return FileResponse(
-        content,
+        found,
         media_type=record.media_type,
         filename=record.file_name,
-        content_disposition_type="attachment",
+        content_disposition_type=disposition,
         headers=headers,
     )
 

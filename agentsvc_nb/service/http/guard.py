@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.actions import rates
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import request_log
+from agentsvc_nb.service.http import request_log, sessions
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.backend import Backend, Call, Handler
 from agentsvc_nb.service.logs import fields
@@ -32,20 +32,9 @@ class GuardedPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        try:
-            response = await self._respond(request, scope["app"].state.service.backend)
-        except ClientDisconnect:
-            return
-        except Fail as fail:
-            response = refusal(fail)
-        except StoreBusy:
-            response = refusal(Fail("workspace_busy"))
-        except Exception:
-            log.exception(
-                "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
-            )
-            response = refusal(Fail("internal_error"))
-        await response(scope, receive, send)
+        response = await answered(request, self._respond(request, scope["app"].state.service.backend), refusal)
+        if response is not None:
+            await response(scope, receive, send)
 
     async def _respond(self, request: Request, backend: Backend) -> Response:
         received_at = backend.storage.clock.now()
@@ -59,7 +48,27 @@ class GuardedPath:
             request_log.note_key(request.scope, key.id)
             if route.limited:
                 await _check_rates(backend, key, account, received_at)
-        return await handler(Call(request, backend, received_at, key))
+        session = sessions.require(request, backend) if route.access == "session" else None
+        return await handler(Call(request, backend, received_at, key, session))
+
+
+async def answered(
+    request: Request, response: Awaitable[Response], refuse: Callable[[Fail], Response]
+) -> Response | None:
+    """The response, or what `refuse` makes of its failure; None when the client went away."""
+    try:
+        return await response
+    except ClientDisconnect:
+        return None
+    except Fail as fail:
+        return refuse(fail)
+    except StoreBusy:
+        return refuse(Fail("workspace_busy"))
+    except Exception:
+        log.exception(
+            "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
+        )
+        return refuse(Fail("internal_error"))
 
 
 def _authenticate(request: Request, backend: Backend, route: Route) -> tuple[KeyRecord, AccountRecord]:

@@ -10,6 +10,7 @@ from agentsvc_nb.service.http import (
     feedback,
     files,
     invoke,
+    keys,
     landing_pages,
     media,
     runs,
@@ -48,6 +49,10 @@ HANDLERS: dict[str, Handler] = {
     "projects.create": chats.create_project,
     "projects.list": chats.list_projects,
     "chats.retire": chats.retire,
+    "terms.get": keys.current_terms,
+    "keys.create": keys.create,
+    "keys.list": keys.list_,
+    "keys.delete": keys.delete,
     "service.health": service.health,
 }
 

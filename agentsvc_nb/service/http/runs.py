@@ -67,7 +67,7 @@ async def events(call: Call) -> Response:
 
 
 def _record(call: Call) -> RunRecord:
-    account, run_id = call.key.account, call.path("run_id")
+    account, run_id = call.account, call.path("run_id")
     return call.read(lambda tx: actions.get(tx, account, run_id))
 
 

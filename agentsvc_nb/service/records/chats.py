@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
@@ -10,6 +11,7 @@ from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.chats import Project
 
 _sql = load("chats")
+_MESSAGE_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,18 @@ class ProjectRecord:
 
     def public(self) -> Project:
         return Project(id=self.id, name=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedChat:
+    """A chat with its last turn, if it has any: the `message`'s beginning, and its run's `status`."""
+
+    id: str
+    project: str | None
+    retired_at: int | None
+    status: str | None
+    message: str | None
+    used_at: int
 
 
 def create(tx: Tx, account: str, project: str | None, label: str | None, now: int) -> ChatRecord:
@@ -67,6 +81,12 @@ def create_project(tx: Tx, account: str, name: str, now: int) -> ProjectRecord:
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:
     """All of the account, the oldest first."""
     return [ProjectRecord(**row) for row in tx.all(_sql["projects"], account=account)]
+
+
+def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
+    """The last used first, those used before `before` (ms)."""
+    rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_MESSAGE_CHARS)
+    return [UsedChat(**row) for row in rows]
 
 
 def _record(row: Row | None) -> ChatRecord | None:

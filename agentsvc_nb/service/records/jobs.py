@@ -127,6 +127,11 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
     return _record(tx.one(_sql["get"], job_id=job_id))
 
 
+def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
+    """The latest first, without those that are handles of runs."""
+    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
+
+
 def following(tx: Tx, run_id: str) -> JobRecord | None:
     """The job that is the run's handle."""
     return _record(tx.one(_sql["following"], run_id=run_id))

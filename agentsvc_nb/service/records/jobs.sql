@@ -8,6 +8,9 @@ RETURNING *
 -- name: get
 SELECT * FROM job WHERE job_id = :job_id
 
+-- name: of_chat
+SELECT * FROM job WHERE chat = :chat AND follows IS NULL ORDER BY created_at DESC, job_id DESC LIMIT :limit
+
 -- name: following
 SELECT * FROM job WHERE follows = :run_id
 

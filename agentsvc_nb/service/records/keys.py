@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.wire.keys import ApiKey
+from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("keys")
 
@@ -26,6 +28,17 @@ class KeyRecord:
     created_at: int
     suspended_at: int | None
     revoked_at: int | None
+
+    def public(self) -> ApiKey:
+        return ApiKey(
+            id=self.id,
+            name=self.name,
+            prefix=self.prefix,
+            scopes=list(self.scopes),
+            monthly_budget_cents=self.budget_cents,
+            status="active" if self.suspended_at is None else "suspended",
+            created_at=rfc3339(self.created_at),
+        )
 
 
 def insert(
@@ -59,6 +72,11 @@ def insert(
 
 def by_digest(tx: Tx, digest: str) -> KeyRecord | None:
     row = tx.one(_sql["by_digest"], digest=digest)
+    return None if row is None else _read(row)
+
+
+def get(tx: Tx, account: str, id: str) -> KeyRecord | None:
+    row = tx.one(_sql["get"], id=id, account=account)
     return None if row is None else _read(row)
 
 

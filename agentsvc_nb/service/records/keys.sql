@@ -11,6 +11,9 @@ SELECT value FROM meta WHERE name = :name
 -- name: set_meta
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
 
+-- name: get
+SELECT * FROM api_key WHERE id = :id AND account = :account
+
 -- name: all
 SELECT * FROM api_key WHERE account = :account ORDER BY created_at, id
 

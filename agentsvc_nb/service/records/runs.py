@@ -136,6 +136,11 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
     return _record(tx.one(_sql["active_of_chat"], chat=chat))
 
 
+def of_chat(tx: Tx, chat: str, before: int | None, limit: int) -> list[RunRecord]:
+    """The latest first, those started before `before` (ms)."""
+    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, before=before, limit=limit)]
+
+
 def active(tx: Tx) -> list[RunRecord]:
     return [_read(row) for row in tx.all(_sql["active"])]
 
@@ -203,7 +208,15 @@ def append(
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int) -> list[Event]:
-    rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=limit)
+    return _events(tx.all(_sql["events"], run_id=run_id, after=after, limit=limit))
+
+
+def said(tx: Tx, run_id: str) -> list[Event]:
+    """The events that make the text so far."""
+    return _events(tx.all(_sql["said"], run_id=run_id))
+
+
+def _events(rows: list[Row]) -> list[Event]:
     return [Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"])) for row in rows]
 
 

@@ -13,6 +13,14 @@ SELECT * FROM run WHERE run_id = :run_id AND account = :account
 -- name: active_of_chat
 SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancelling')
 
+-- name: of_chat
+SELECT * FROM run WHERE chat = :chat AND (:before IS NULL OR created_at < :before)
+ORDER BY created_at DESC, run_id DESC LIMIT :limit
+
+-- name: said
+SELECT id, type, created_at, payload FROM run_event
+WHERE run_id = :run_id AND type IN ('text.delta', 'run.resumed') ORDER BY id
+
 -- name: active
 SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, run_id
 

@@ -1,0 +1,1 @@
+"""Foreign text made harmless, for whoever shows it: the notebook, the terminal, the web pages."""

@@ -1,0 +1,82 @@
+"""Markdown of an agent to safe HTML.
+
+Raw HTML is text, images are links (a remote image would tell its server what the agent read), and a link goes to
+http, https or mailto only. Not to relative addresses either: they would lead into the server that shows the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from collections.abc import MutableMapping, Sequence
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+
+from agentsvc_nb.safe.text import plain
+
+_LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
+
+HTML_CHARS: Final = 400_000
+"""Longer text is shown as its beginning: a browser should not have to lay out a book."""
+
+
+def linkable(url: str) -> bool:
+    return _LINK.fullmatch(url) is not None
+
+
+class SafeRenderer(RendererHTML):
+    """The commonmark renderer, less what foreign text must not do."""
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return _anchor(str(tokens[idx].attrGet("href") or ""))
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        url = str(tokens[idx].attrGet("src") or "")
+        text = self.renderInlineAsText(tokens[idx].children, options, env) or url
+        return f"{_anchor(url)}{html.escape(f'[image: {text}]')}</a>"
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        # The info string would become a class name: foreign text in the style sheet of the page around.
+        return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        # No alignment of the text's own: it would be a style attribute.
+        return "<th>"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return "<td>"
+
+
+def _anchor(url: str) -> str:
+    if not linkable(url):
+        return "<a>"
+    return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
+
+
+def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
+    """CommonMark with tables and strikethrough, without raw HTML."""
+    return MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer).enable(["table", "strikethrough"])
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    return parser_with(SafeRenderer)
+
+
+def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "") -> str:
+    """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
+
+    `parser` is one of `parser_with`, and `rest` says where the whole of a longer text is, as plain words.
+
+    >>> to_html("<script>x</script> **b**")
+    '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
+    """
+    shown = plain(text[:HTML_CHARS])
+    cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
+    # Entities such as &#x202e; become characters only while rendering: strip again.
+    return plain((parser or _parser()).render(shown)) + cut

@@ -1,0 +1,1 @@
+"""The pages under /app: server-rendered, usable without script (docs/web.md)."""

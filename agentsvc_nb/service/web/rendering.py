@@ -1,0 +1,77 @@
+"""Templates to HTML. Everything foreign is escaped, and loses its control and bidirectional characters on the way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from agentsvc_nb.safe import markdown
+from agentsvc_nb.safe.text import plain
+from agentsvc_nb.service.rules.prices import CENT
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
+    """The template `name` with `context`; what the context lacks raises `jinja2.UndefinedError`."""
+    # "replace": a lone surrogate is no character, and could not be sent.
+    html = _templates.get_template(name).render(**context)
+    return HTMLResponse(html.encode(errors="replace"), status)
+
+
+def when(ms: int) -> str:
+    """
+    >>> when(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def size(count: int) -> str:
+    """
+    >>> size(999), size(1_500), size(2_000_000)
+    ('999 B', '1.5 kB', '2.0 MB')
+    """
+    if count < 1_000:
+        return f"{count} B"
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def cost(microcents: int) -> str:
+    """
+    >>> cost(420_000), cost(130_000_000), cost(1)
+    ('0.42 cents', '$1.30', 'under 0.01 cents')
+    """
+    cents = microcents / CENT
+    if cents >= 100:
+        return f"${cents / 100:,.2f}"
+    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(markdown.to_html(text))
+
+
+def _harmless(value: object) -> object:
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown)
+    return made
+
+
+_templates: Final = _environment()

@@ -1,0 +1,32 @@
+"""The pages' paths, and what answers each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+
+from agentsvc_nb.service.http import runs
+from agentsvc_nb.service.web import chats, feedback, settings, signing
+from agentsvc_nb.service.web.page import Page
+
+_PAGES: Final = {
+    "/": Page({"GET": signing.home}, open=True),
+    "/app": Page({"GET": chats.recent}),
+    "/app/chats/{chat}": Page({"GET": chats.show}),
+    "/app/chats/{chat}/files": Page({"GET": chats.file}),
+    "/app/runs/{run_id}/events": Page({"GET": runs.events}),
+    "/app/settings": Page({"GET": settings.show}),
+    "/app/settings/keys": Page({"POST": settings.create}),
+    "/app/settings/keys/{id}/delete": Page({"GET": settings.confirm, "POST": settings.delete}),
+    "/app/feedback": Page({"GET": feedback.show, "POST": feedback.send}),
+    "/app/sign-out": Page({"POST": signing.sign_out}),
+    "/app/sign-in": Page({"GET": signing.sign_in}, open=True),
+    "/app/terms": Page({"GET": signing.terms}, open=True),
+    "/app/static/{name}": Page({"GET": signing.static}, open=True),
+    "/app/{rest:path}": Page({"GET": signing.missing}, open=True),
+}
+
+
+def pages() -> list[BaseRoute]:
+    return [Route(path, page) for path, page in _PAGES.items()]

@@ -1,0 +1,64 @@
+"""API keys, as the developer settings make, list and delete them (spec.md "Authentication"; contract.md §7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.limits import KEY_BUDGET_CENTS_MAX, KEY_NAME_CHARS
+
+KeyScope = Literal["runs", "tools", "jobs", "mcp"]
+
+
+def _line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("use printable characters, on one line")
+    return text
+
+
+class NewKey(Request):
+    """The body of `POST /keys`. No scopes means full access, no budget no limit of the key's own."""
+
+    name: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=KEY_NAME_CHARS),
+        AfterValidator(_line),
+    ] = Field(description="How people tell the key from others.")
+    developerTermsAccepted: bool = Field(description="Must be true.")
+    developerTermsVersion: str = Field(description="The current version, as `GET /terms` says it.")
+    scopes: list[KeyScope] = Field(default_factory=list, description="What the key may do; none: everything.")
+    monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
+        default=None, description="What its tokens may cost in a calendar month (UTC)."
+    )
+
+
+class ApiKey(Model):
+    """A key as it is listed: never the secret, of which `prefix` is the beginning."""
+
+    object: str = "api_key"
+    id: str
+    name: str = ""
+    prefix: str = ""
+    scopes: list[KeyScope | str] = Field(default_factory=list)
+    monthly_budget_cents: int | None = None
+    status: Literal["active", "suspended"] | str = "active"
+    created_at: str | None = None
+
+
+class CreatedKey(ApiKey):
+    """A new key with its secret, which is shown this once and stored nowhere."""
+
+    key: str
+
+
+class KeyList(Model):
+    object: str = "list"
+    data: list[ApiKey] = Field(default_factory=list)
+
+
+class DeletedKey(Model):
+    object: str = "api_key"
+    id: str
+    deleted: bool = True

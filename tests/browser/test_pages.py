@@ -1,0 +1,169 @@
+"""The pages under /app in a real browser: signing in, keys, a chat that goes on, hostile text, and no script at all."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import AuthenticationError
+from agentsvc_nb.testing import RunningService
+from tests.browser.lab import CHROMIUM
+from tests.browser.test_hostile import file_names
+from tests.notebook.test_hostile import HOSTILE
+from tests.waiting import until
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[True, False], ids=["script", "no script"])
+def page(request: pytest.FixtureRequest, chromium: Browser, service: RunningService) -> Iterator[Page]:
+    """A signed-in browser, with JavaScript and without."""
+    context = chromium.new_context(java_script_enabled=request.param)
+    yield signed_in(context, service)
+    context.close()
+
+
+@pytest.fixture
+def scripted(chromium: Browser, service: RunningService) -> Iterator[Page]:
+    """A signed-in browser with JavaScript."""
+    context = chromium.new_context()
+    yield signed_in(context, service)
+    context.close()
+
+
+def signed_in(context: BrowserContext, service: RunningService) -> Page:
+    page = context.new_page()
+    page.goto(service.sign_in_url)
+    assert page.url == f"{service.base_url}/app", "the token is no longer in the address"
+    return page
+
+
+def test_a_key_is_created_used_deleted_and_refused(page: Page, service: RunningService) -> None:
+    page.get_by_role("link", name="Settings", exact=True).click()
+    page.get_by_label("Name").fill("From a browser")
+    page.get_by_label("I accept the developer terms").check()
+    page.get_by_role("button", name="Create key").click()
+    secret = page.locator("#key").inner_text()
+    with AgentService(secret, service.base_url) as client:
+        assert client.runs.start("say made with a page's key", sync=True).output == "made with a page's key"
+        page.goto(f"{service.base_url}/app/settings")
+        assert secret not in page.content(), "shown once"
+        row = page.get_by_role("row").filter(has_text=secret[:12])
+        row.get_by_role("link", name="Delete").click()
+        page.get_by_role("button", name="Delete key").click()
+        assert page.url == f"{service.base_url}/app/settings"
+        assert page.get_by_role("row").filter(has_text=secret[:12]).count() == 0
+        with pytest.raises(AuthenticationError):
+            client.runs.start("say refused")
+
+
+def test_without_the_terms_a_browser_does_not_send_the_form(page: Page, service: RunningService) -> None:
+    page.goto(f"{service.base_url}/app/settings")
+    page.get_by_label("Name").fill("No terms")
+    page.get_by_role("button", name="Create key").click()
+    assert page.url == f"{service.base_url}/app/settings"
+    page.reload()
+    assert "No terms" not in page.content()
+
+
+def test_a_report_is_sent(page: Page) -> None:
+    page.get_by_role("link", name="Feedback").click()
+    page.get_by_label("What happened").fill("Sent from a browser")
+    page.get_by_label("Kind").select_option("idea")
+    page.get_by_role("button", name="Send").click()
+    report = page.get_by_role("article").first
+    assert "Sent from a browser" in report.inner_text()
+    assert "idea" in report.inner_text()
+
+
+def test_signing_out(page: Page, service: RunningService) -> None:
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(f"{service.base_url}/app/settings")
+    assert page.get_by_role("heading", name="Sign in").count() == 1
+
+
+def test_a_chat_grows_until_its_end(page: Page, service: RunningService) -> None:
+    """With the script by the stream, without it by refreshes."""
+    lines = "\n".join(f"say line {number}\nwait 0.3" for number in range(1, 5))
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.start(f"say **first**\nwait 1\n{lines}\nwrite chart.svg <svg/>\nwait 2")
+        page.goto(str(run.app_url))
+        answer = page.locator(".answer")
+        until(answer.inner_text, lambda text: "line 1" in text)
+        assert page.locator(".status.running").count() == 1
+        until(answer.inner_text, lambda text: "line 4" in text)
+        until(lambda: page.locator(".status.completed").count() == 1)
+    assert page.locator(".answer strong").inner_text() == "first"
+    assert "chart.svg" in page.locator(".files").inner_text()
+
+
+def test_what_a_rewind_takes_back_leaves_the_page(scripted: Page, service: RunningService) -> None:
+    script = "say alpha\nstep 1\nsay beta\nwait 1.5\nrewind\nsay gamma\nwait 20"
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.start(script)
+        scripted.goto(str(run.app_url))
+        text = until(scripted.locator("[data-text]").inner_text, lambda found: "gamma" in found)
+        assert text.split() == ["alpha", "beta", "gamma"]
+        client.runs.cancel(run.run_id)
+        until(lambda: scripted.locator(".status.cancelled").count() == 1)
+
+
+def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, service: RunningService) -> None:
+    """While it streams, when it has ended, as a question and as the names of files."""
+    sayable = [text for text in HOSTILE if not any("\ud800" <= character <= "\udfff" for character in text)]
+    script = "\n".join(f"say {line}" for text in sayable for line in (*text.splitlines(), ""))
+    names = "\n".join(f"write {number}/{name} <script>alert(1)</script>" for number, name in enumerate(file_names()))
+    executed: list[str] = []
+    requests: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        executed.append(dialog.message)
+        dialog.dismiss()
+
+    scripted.on("dialog", dismiss)
+    scripted.on("request", lambda request: requests.append(request.url))
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.start(f"wait 1\n{script}\n{names}\nsay the end\nwait 1")
+        scripted.goto(str(run.app_url))
+        until(scripted.locator(".answer").inner_text, lambda text: "the end" in text)
+        until(lambda: scripted.locator(".status.completed").count() == 1)
+    scripted.goto(f"{service.base_url}/app")
+    scripted.goto(str(run.app_url))
+    scripted.wait_for_load_state("networkidle")
+    assert executed == []
+    assert [url for url in requests if not url.startswith(service.base_url + "/app")] == []
+    assert scripted.locator("main :is(script, iframe, style, svg, object, base, img)").count() == 0
+    links = scripted.locator("main a[href]").evaluate_all("all => all.map(one => one.href)")
+    ours = [link for link in links if urlsplit(link).netloc == urlsplit(service.base_url).netloc]
+    assert all(re.match(rf"{service.base_url}/app/chats/", link) for link in ours)
+    assert [link for link in links if not link.startswith(("http:", "https:", "mailto:"))] == []
+
+
+def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: RunningService) -> None:
+    """No console message of a blocked style, script or picture; also in a narrow window, which nothing overflows."""
+    said: list[str] = []
+    scripted.on("console", lambda message: said.append(message.text))
+    scripted.on("pageerror", lambda error: said.append(str(error)))
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.start("say | a | b |\nsay |--:|---|\nsay | 1 | 2 |\nsay\nsay " + "long" * 100, sync=True)
+    scripted.set_viewport_size({"width": 360, "height": 740})
+    for path in ("/app", "/app/settings", "/app/feedback", "/app/terms", f"/app/chats/{run.chat}"):
+        scripted.goto(service.base_url + path)
+        assert scripted.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    assert said == []

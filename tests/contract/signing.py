@@ -1,0 +1,22 @@
+"""Browsers without a window: an HTTP client that has signed in with the service's link."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import httpx
+
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire import terms
+
+ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": terms.VERSION}
+KEYS = "/api/developers/keys"
+
+
+@contextlib.contextmanager
+def signed_in(service: RunningService) -> Iterator[httpx.Client]:
+    """A client with a session cookie; it follows no redirect."""
+    with httpx.Client(base_url=service.base_url, timeout=60) as browser:
+        assert browser.get(service.sign_in_url).status_code == 303
+        yield browser

@@ -1,0 +1,263 @@
+"""The pages as HTML: what they show, what they do, and what they never let through (docs/web.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire import terms
+from agentsvc_nb.wire.routes import V1
+from tests.contract.conftest import Wire
+from tests.contract.signing import signed_in
+from tests.notebook.test_hostile import HOSTILE
+from tests.waiting import until
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.fixture
+def browser(service: RunningService) -> Iterator[httpx.Client]:
+    with signed_in(service) as found:
+        yield found
+
+
+def page(browser: httpx.Client, path: str, status: int = 200) -> str:
+    answer = browser.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return answer.text
+
+
+def test_every_page_is_locked_up(browser: httpx.Client) -> None:
+    for path in (
+        "/app",
+        "/app/settings",
+        "/app/feedback",
+        "/app/terms",
+        "/app/sign-in",
+        "/app/x",
+        "/app/static/app.css",
+    ):
+        headers = browser.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "same-origin"
+        text = browser.get(path).text
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?! src=\"/app/static/)", text), path
+
+
+def test_an_unknown_page_is_a_page_and_an_unknown_route_json(browser: httpx.Client) -> None:
+    assert "There is no such page" in page(browser, "/app/nothing/here", 404)
+    assert "No such chat" in page(browser, "/app/chats/chat_unknown", 404)
+    page(browser, "/app/chats/not%20a%20chat", 400)
+    page(browser, "/app?before=x", 400)
+    wrong = browser.delete("/app/settings")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+    assert browser.get("/api/nothing").json()["error"]["code"] == "not_found"
+    assert browser.get("/").headers["location"] == "/app"
+
+
+def test_the_list_shows_the_chats_last_used_first(wire: Wire, browser: httpx.Client) -> None:
+    first, second = (wire.finish(f"say this is {name}")["chat"] for name in ("the first", "the second"))
+    wire.finish("say and again", chat=first)
+    text = page(browser, "/app")
+    assert text.index(first) < text.index(second)
+    assert "say and again" in text
+    assert "say this is the first" not in text, "only the last message"
+
+
+def test_long_lists_go_on_with_links(wire: Wire, browser: httpx.Client) -> None:
+    chat = wire.finish("say turn 0 of many")["chat"]
+    for number in range(1, 32):
+        wire.finish(f"say turn {number} of many", chat=chat)
+    latest = page(browser, f"/app/chats/{chat}")
+    assert "turn 31 of many" in latest
+    assert "turn 1 of many" not in latest
+    (link,) = re.findall(r'href="(\?before=\d+)"', latest)
+    earlier = page(browser, f"/app/chats/{chat}{link}")
+    assert "turn 1 of many" in earlier
+    assert "turn 31 of many" not in earlier
+
+
+def test_a_chat_shows_its_turns_as_safe_markdown(wire: Wire, browser: httpx.Client) -> None:
+    run = wire.finish("say **bold** and <b>raw</b>\nstep 3\nusage 1000 500")
+    text = page(browser, run["app_url"].removeprefix(wire.http.base_url.__str__().rstrip("/")))
+    assert "<strong>bold</strong> and &lt;b&gt;raw&lt;/b&gt;" in text
+    assert "4 steps" in text
+    assert "0.15 cents" in text
+    assert "http-equiv" not in text, "nothing runs, so nothing is refreshed"
+    failed = wire.finish("say half\nfail tool_broke The <tool> broke.", chat=run["chat"])
+    text = page(browser, f"/app/chats/{failed['chat']}")
+    assert "<code>tool_broke</code> The &lt;tool&gt; broke." in text
+
+
+def test_an_active_turn_shows_what_was_said_so_far_and_refreshes_itself(wire: Wire, browser: httpx.Client) -> None:
+    run = wire.start("say before\nrewind\nsay so far\nwait 60")
+    path = f"/app/chats/{run['chat']}"
+    text = until(lambda: page(browser, path), lambda found: "so far</div>" in found.replace("\n</div>", "</div>"))
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in text
+    assert f'data-run="{run["run_id"]}"' in text
+    (said,) = re.findall(r"data-text[^>]*>([^<]*)<", text)
+    assert said.strip() == "before\nso far", "once: what was said before the rewind no longer counts"
+    wire("POST", f"/runs/{run['run_id']}/cancel")
+    until(lambda: page(browser, path), lambda found: "http-equiv" not in found)
+
+
+def test_the_stream_is_read_with_the_session(wire: Wire, browser: httpx.Client) -> None:
+    run = wire.finish("say streamed")
+    sse = {"Accept": "text/event-stream"}
+    answer = browser.get(f"/app/runs/{run['run_id']}/events", headers={**sse, "Last-Event-ID": "0"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert "streamed" in answer.text
+    assert "run.ended" in answer.text
+    assert browser.get("/app/runs/00000000-0000-0000-0000-000000000000/events", headers=sse).status_code == 404
+
+
+def test_jobs_are_shown(wire: Wire, browser: httpx.Client) -> None:
+    submit = {"tool": "echo_job", "input": {"steps": 2, "seconds": 0, "files": {"out.txt": "made"}}}
+    job = wire("POST", "/jobs", json=submit).json()
+    text = until(
+        lambda: page(browser, f"/app/chats/{job['chat']}"), lambda found: '<span class="status succeeded">' in found
+    )
+    assert "echo_job" in text
+    assert "out.txt" in text
+
+
+def upload(wire: Wire, chat: str, name: str, data: bytes) -> str:
+    answer = wire("POST", "/files", params={"chat_id": chat}, files=[("files", (name, data))])
+    assert answer.status_code == 200, answer.text
+    return f"/app/chats/{chat}/files?path={quote('uploads/' + name)}"
+
+
+def test_only_harmless_pictures_are_shown_in_place(wire: Wire, browser: httpx.Client) -> None:
+    chat = wire.new_chat()
+    script = b"<script>alert(1)</script>"
+    active = {
+        "page.html": b"<!doctype html><html>" + script,
+        "drawing.svg": b'<svg xmlns="http://www.w3.org/2000/svg">' + script + b"</svg>",
+        "x.xhtml": b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">' + script,
+        "paper.pdf": b"%PDF-1.4\n",
+    }
+    for name, data in active.items():
+        answer = browser.get(upload(wire, chat, name, data))
+        assert answer.headers["content-disposition"].startswith("attachment"), name
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.content == data
+    fake = browser.get(upload(wire, chat, "fake.png", b"<html>" + script))
+    assert fake.headers["content-type"] == "image/png", "as a picture, which it is not, and never as a page"
+    picture = browser.get(upload(wire, chat, "dot.png", PNG))
+    assert picture.headers["content-disposition"].startswith("inline")
+    assert picture.headers["content-type"] == "image/png"
+    text = page(browser, f"/app/chats/{chat}")
+    assert len(re.findall("<img ", text)) == 2
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text, "a text's head, as text"
+    assert browser.get(f"/app/chats/{chat}/files?path=nothing").status_code == 404
+
+
+@pytest.fixture(scope="module")
+def hostile_page() -> Iterator[str]:
+    """The page of a chat in which question, answer and file names are hostile."""
+    with running_service() as service, signed_in(service) as browser:
+        http = httpx.Client(base_url=service.base_url, headers={"x-api-key": service.api_key}, timeout=60)
+        with http:
+            sayable = [text for text in HOSTILE if not any("\ud800" <= one <= "\udfff" for one in text)]
+            script = "\n".join(f"say {line}" for text in sayable for line in (*text.splitlines(), ""))
+            run = http.post(f"{V1}/runs", json={"message": script, "sync": True}).json()
+            for text in sayable:
+                body: dict[str, Any] = {"files": [("files", (text.replace("/", "_")[:80], text.encode()))]}
+                http.post(f"{V1}/files", params={"chat_id": run["chat"]}, **body)
+        yield page(browser, f"/app/chats/{run['chat']}")
+
+
+def test_hostile_text_adds_no_markup_of_its_own(hostile_page: str) -> None:
+    ours = re.sub(r'<script src="/app/static/follow.js" defer></script>', "", hostile_page)
+    assert not re.findall(r"<(?:script|iframe|style|svg|object|embed|base|math|video|img|meta (?!charset|name))", ours)
+    assert not re.findall(r"<[a-z][^>]*\s(?:on\w+|style|srcdoc|formaction)\s*=", ours)
+    targets = re.findall(r'<a href="([^"]*)"', ours)
+    assert targets
+    assert all(re.match(r"(https?://|mailto:|/app\b|#main)", target) for target in targets)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", ours)
+
+
+def fields(**more: str) -> dict[str, str]:
+    return {"name": "from the page", "accepted": "yes", "version": terms.VERSION, **more}
+
+
+def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:
+    made = browser.post("/app/settings/keys", data=fields())
+    assert made.status_code == 201
+    (secret,) = re.findall(r'id="key">(svc_sk_[\w-]{43})<', made.text)
+    tools = f"{service.base_url}{V1}/tools"
+    assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 200
+    text = page(browser, "/app/settings")
+    assert secret not in text
+    (row,) = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if secret[:12] in row]
+    (link,) = re.findall(r'href="(/app/settings/keys/[^"]+/delete)"', row)
+    assert "from the page" in page(browser, link), "it asks first"
+    assert browser.post(link).headers["location"] == "/app/settings"
+    assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 401
+    page(browser, link, 404)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"accepted": ""}, "The developer terms were not accepted"),
+        ({"version": "1999"}, "The accepted terms are not the current ones"),
+        ({"name": " "}, "at least 1 character"),
+        ({"name": "x" * 101}, "at most 100 characters"),
+    ],
+)
+def test_a_wrong_form_says_why_and_keeps_what_was_typed(
+    browser: httpx.Client, wrong: dict[str, str], said: str
+) -> None:
+    answer = browser.post("/app/settings/keys", data=fields(**wrong))
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert f'value="{fields(**wrong)["name"].strip()}"' in answer.text
+
+
+def test_a_form_that_is_too_big_or_broken_is_refused(browser: httpx.Client) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert browser.post("/app/feedback", content=b"summary=" + b"x" * 70_000, headers=form).status_code == 413
+    assert browser.post("/app/feedback", content=b"summary=\xff\xfe", headers=form).status_code == 400
+    assert browser.post("/app/feedback", content=b"&".join([b"a=b"] * 60), headers=form).status_code == 400
+
+
+def test_usage_is_shown_by_key_and_month() -> None:
+    with running_service() as service, signed_in(service) as browser:
+        assert "Nothing has been billed yet" in page(browser, "/app/settings")
+        secret = service.create_key(name="spender")
+        start = {"message": "usage 100000 50000", "sync": True}
+        for _ in range(2):
+            httpx.post(service.base_url + f"{V1}/runs", json=start, headers={"x-api-key": secret}, timeout=60)
+        text = page(browser, "/app/settings")
+        (row,) = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if "tokens" in row]
+        assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[1:] == ["spender", "300,000 tokens", "30.00 cents"]
+
+
+def test_feedback_is_sent_and_shown_with_its_reply(wire: Wire, browser: httpx.Client) -> None:
+    report = {"summary": "The <moving> bar is stuck.", "category": "bug", "impact": "minor", "request_id": "req_7"}
+    assert browser.post("/app/feedback", data=report).headers["location"] == "/app/feedback"
+    text = page(browser, "/app/feedback")
+    assert "The &lt;moving&gt; bar is stuck." in text
+    assert "req_7" in text
+    stored = wire("GET", "/feedback").json()["data"][0]
+    assert stored.items() >= report.items(), "the same reports as over the API"
+    wrong = browser.post("/app/feedback", data={"summary": "x", "category": "praises"})
+    assert wrong.status_code == 400
+    assert "category" in wrong.text

@@ -1,0 +1,87 @@
+"""Signing in with the link, the session's cookie, and whose requests it speaks for (contract §7)."""
+
+from __future__ import annotations
+
+import sqlite3
+from http.cookies import SimpleCookie
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import RunningService, running_service
+from tests.contract.conftest import code
+from tests.contract.signing import ACCEPTED, KEYS, signed_in
+
+FORTNIGHT = 14 * 24 * 3600
+
+
+def test_the_link_gives_a_cookie_that_no_script_and_no_other_site_has(service: RunningService) -> None:
+    answer = httpx.get(service.sign_in_url)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/app")
+    (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+    assert cookie.key.endswith(service.base_url.rpartition(":")[2]), "a service on another port has its own"
+    assert cookie["httponly"]
+    assert (cookie["samesite"], cookie["path"], cookie["domain"]) == ("strict", "/", "")
+    assert int(cookie["max-age"]) == FORTNIGHT
+    assert len(cookie.value) >= 43
+
+
+@pytest.mark.parametrize("token", ["wrong", "", "%00", "ü", "x" * 5000])
+def test_a_wrong_token_says_how_to_get_the_link(service: RunningService, token: str) -> None:
+    answer = httpx.get(f"{service.base_url}/app/sign-in", params={"token": token})
+    assert answer.status_code == (401 if token else 200)
+    assert "agentsvc sign-in" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_page_without_a_session_is_the_sign_in_page(service: RunningService) -> None:
+    for path in ("/app", "/app/settings", "/app/chats/chat_x", "/app/feedback", "/app/runs/x/events"):
+        answer = httpx.get(service.base_url + path, headers={"Authorization": f"Bearer {service.api_key}"})
+        assert answer.status_code == 401
+        assert "agentsvc sign-in" in answer.text
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "file://", "http://[x", ""])
+def test_another_sites_page_is_refused(service: RunningService, origin: str) -> None:
+    with signed_in(service) as browser:
+        foreign = {"Origin": origin}
+        answer = browser.post(KEYS, headers=foreign, json={"name": "stolen", **ACCEPTED})
+        assert (answer.status_code, code(answer)) == (403, "foreign_origin")
+        form = {"name": "stolen", "accepted": "yes", "version": ACCEPTED["developerTermsVersion"]}
+        page = browser.post("/app/settings/keys", headers=foreign, data=form)
+        assert page.status_code == 403
+        assert "foreign_origin" in page.text
+        assert browser.post("/app/sign-out", headers=foreign).status_code == 403
+        assert "stolen" not in browser.get(KEYS).text
+
+
+def test_our_own_pages_and_programs_without_an_origin_are_not(service: RunningService) -> None:
+    with signed_in(service) as browser:
+        assert browser.get(KEYS, headers={"Origin": service.base_url}).status_code == 200
+        assert browser.get(KEYS).status_code == 200
+
+
+def test_signing_out_ends_the_session_and_no_other(service: RunningService) -> None:
+    with signed_in(service) as browser, signed_in(service) as other:
+        cookie = dict(browser.cookies)
+        answer = browser.post("/app/sign-out")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/app/sign-in")
+        assert not browser.cookies
+        assert httpx.get(service.base_url + KEYS, cookies=cookie).status_code == 401
+        assert other.get(KEYS).status_code == 200
+
+
+def test_sessions_outlive_the_server_but_not_a_fortnight() -> None:
+    with running_service() as service, signed_in(service) as browser:
+        link = service.sign_in_url
+        service.stop()
+        service.start()
+        assert browser.get(KEYS).status_code == 200
+        assert httpx.get(link).status_code == 401, "each start makes its own link"
+        with sqlite3.connect(service.data / "service.sqlite3") as database:
+            (digest, begun, ends) = database.execute("SELECT digest, created_at, expires_at FROM session").fetchone()
+            assert ends - begun == FORTNIGHT * 1000
+            assert digest not in dict(browser.cookies).values(), "the database does not hold the cookie"
+            database.execute("UPDATE session SET expires_at = created_at")
+        database.close()
+        assert browser.get(KEYS).status_code == 401
