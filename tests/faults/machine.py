@@ -1,0 +1,177 @@
+"""A model of the service over HTTP, driven at random: start, keyed replay, cancel, finish, read, follow, crash, clock.
+
+The model knows little for sure, because runs end by themselves; what it checks is true at every moment
+(`history.check_run` and the rules named here). One process serves all examples; each has sessions of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
+
+import httpx
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from agentsvc_nb.wire.runs import TERMINAL
+from tests.faults.history import check_run, check_turns, hold
+from tests.faults.mortal import Mortal
+
+SCRIPTS = {
+    "quick": "say b",
+    "stepped": "step 1\nsay b\nstep 1\nsay c",
+    "rewound": "step 1\nsay b\nrewind\nsay c",
+    "working": "say b\nwait 0.05\nstep 1\nsay c",
+    "failing": "say b\nfail my_code no",
+    "endless": "say b\nwait 3600",
+}
+PATIENCE_SECONDS = 4.0
+_numbers = itertools.count()
+
+chats = st.integers(0, 1)
+keys = st.sampled_from([None, "k1", "k2"])
+
+
+class ServiceStates(RuleBasedStateMachine):
+    """Two chats, two keys."""
+
+    service: ClassVar[Mortal]
+    ended: ClassVar[int]
+    """How many runs all examples together saw to their end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        number = next(_numbers)
+        self.sessions = [f"{number}-{chat}" for chat in range(2)]
+        self.runs: dict[str, dict[str, Any]] = {}
+        """What was last seen of each run, by id, with its session and script."""
+        self.by_key: dict[tuple[str, int, str], str] = {}
+        self.crashed = False
+
+    @rule(chat=chats, key=keys, script=st.sampled_from(sorted(SCRIPTS)), at_once=st.sampled_from([1, 1, 1, 3]))
+    def start(self, chat: int, key: str | None, script: str, at_once: int) -> None:
+        session = self.sessions[chat]
+        body = {"message": f"say {session}\n{SCRIPTS[script]}", "session": session}
+        with ThreadPoolExecutor(at_once) as pool:
+            sent = [pool.submit(self.service.post, "/runs", body, key) for _ in range(at_once)]
+            for answer in [one.result() for one in sent]:
+                self._started(answer, session, key, script)
+
+    def _started(self, answer: httpx.Response, session: str, key: str | None, script: str) -> None:
+        address = (session, self.service.days, key or "")
+        known = self.by_key.get(address) if key else None
+        document = answer.json()
+        if known:
+            hold("a key gives its run all day, whatever is busy", document.get("run_id") == known, document)
+            hold("a replay is 202 until the end", (answer.status_code == 200) == (document["status"] in TERMINAL))
+        elif answer.status_code == 409:
+            busy = self.runs.get(document.get("activeRunId"))
+            if busy is not None:  # else of a start that is being sent at the same time
+                hold("what makes a chat busy is its own", busy["session"] == session, document)
+                hold("what makes a chat busy is active", busy["status"] not in TERMINAL, busy)
+        else:
+            hold("a start is answered 202", answer.status_code == 202, document)
+            hold("a new start is a new run", document["run_id"] not in self.runs, document)
+            self.runs[document["run_id"]] = {**document, "session": session, "script": script}
+            if key:
+                self.by_key[address] = document["run_id"]
+
+    @rule(chat=chats)
+    def cancel(self, chat: int) -> None:
+        for run in self._of(chat)[-1:]:
+            answer = self.service.post(f"/runs/{run['run_id']}/cancel")
+            hold("cancel is safe, always", answer.status_code == 200, answer.text)
+            self._look(answer.json())
+
+    @rule(chat=chats)
+    def finish(self, chat: int) -> None:
+        for run in self._of(chat)[-1:]:
+            if run["script"] == "endless":
+                self.service.post(f"/runs/{run['run_id']}/cancel")
+            self._await_end(run["run_id"])
+
+    @rule(chat=chats, after=st.integers(0, 12), limit=st.integers(1, 12))
+    def page(self, chat: int, after: int, limit: int) -> None:
+        for run in self._of(chat)[-1:]:
+            page = self.service.get(f"/runs/{run['run_id']}/events", after=after, limit=limit)
+            ids = [event["id"] for event in page["data"]]
+            hold("a page goes on after its cursor", ids == list(range(after + 1, after + 1 + len(ids))), page)
+            hold("a page has a next cursor", page["next_after"] == (ids[-1] if ids else after), page)
+
+    @rule(chat=chats, after=st.integers(0, 12))
+    def follow(self, chat: int, after: int) -> None:
+        for run in self._of(chat)[-1:]:
+            if run["script"] == "endless":
+                continue
+            headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+            text = self.service.http.get(f"/runs/{run['run_id']}/events", headers=headers).text
+            ids = [int(line[4:]) for line in text.splitlines() if line.startswith("id: ")]
+            last = self.service.events(run["run_id"])[-1]["id"]
+            hold("a stream goes on after Last-Event-ID, to the end", ids == list(range(after + 1, last + 1)), ids)
+
+    @precondition(lambda self: not self.crashed)
+    @rule(really=st.integers(0, 2))
+    def crash(self, really: int) -> None:
+        if really == 0:
+            self.crashed = True
+            self.service.kill()
+            self.service.start()
+
+    @rule()
+    def next_day(self) -> None:
+        self.service.next_day()
+
+    @invariant()
+    def every_run_is_right(self) -> None:
+        for run in list(self.runs.values()):
+            if run["status"] not in TERMINAL:
+                self._read(run["run_id"])
+        for chat in range(2):
+            active = [run for run in self._of(chat) if run["status"] not in TERMINAL]
+            hold("at most one active run in a chat", len(active) <= 1, active)
+
+    def teardown(self) -> None:
+        for run in list(self.runs.values()):
+            if run["script"] == "endless":
+                self.service.post(f"/runs/{run['run_id']}/cancel")
+            self._await_end(run["run_id"])
+        for run_id in list(self.runs):
+            self._read(run_id)
+        type(self).ended += len(self.runs)
+        if self.runs:
+            check_turns(self.service.data, {f"say {session}" for session in self.sessions})
+
+    def _of(self, chat: int) -> list[dict[str, Any]]:
+        return [run for run in self.runs.values() if run["session"] == self.sessions[chat]]
+
+    def _read(self, run_id: str) -> dict[str, Any]:
+        record = self.service.get(f"/runs/{run_id}")
+        check_run(record, self.service.events(run_id))
+        self._look(record)
+        return record
+
+    def _look(self, record: dict[str, Any]) -> None:
+        """Remember what was seen of a run; an ended one never changes."""
+        before = self.runs[record["run_id"]]
+        if before["status"] in TERMINAL:
+            hold("an ended run never changes", {**before, **record} == before, (before, record))
+        before.update(record)
+
+    def _await_end(self, run_id: str) -> None:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (record := self.service.get(f"/runs/{run_id}"))["status"] not in TERMINAL:
+            hold("nothing is stuck", time.monotonic() < end, record)
+            time.sleep(0.005)
+        self._look(record)
+
+
+def machine_on(service: Mortal) -> type[ServiceStates]:
+    """The machine on this service."""
+
+    class OnService(ServiceStates):
+        pass
+
+    OnService.service, OnService.ended = service, 0
+    return OnService
