@@ -34,18 +34,22 @@ class Mortal:
 
     def start(self, *arguments: str) -> None:
         """Start with these arguments of the launcher, and wait until it answers."""
-        command = [sys.executable, "-m", "tests.faults.launcher", "--data", str(self.data), "--port", str(self._port)]
-        self._ready.unlink(missing_ok=True)
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*command, *self._arguments, *arguments], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
-            )
+        self.launch(*arguments)
         until(self._has_started)
         base_url = json.loads(self._ready.read_text())["base_url"]
         self._port = int(base_url.rpartition(":")[2])
         key = (self.data / "key").read_text().strip()
         self.http.close()
         self.http = httpx.Client(base_url=base_url + V1, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+
+    def launch(self, *arguments: str) -> None:
+        """Start, for a service that may die before it answers."""
+        command = [sys.executable, "-m", "tests.faults.launcher", "--data", str(self.data), "--port", str(self._port)]
+        self._ready.unlink(missing_ok=True)
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *self._arguments, *arguments], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            )
 
     @property
     def pid(self) -> int:

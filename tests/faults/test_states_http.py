@@ -44,7 +44,7 @@ def test_whatever_happens_the_rules_hold() -> None:
 def test_a_mutant_is_caught(name: str) -> None:
     with mortal("--haunted", "--mutant", name) as service, pytest.raises(Exception) as caught:  # noqa: PT011
         service.start()
-        run_state_machine_as_test(machine_on(service), settings=settings(BUDGET, max_examples=200))
+        run_state_machine_as_test(machine_on(service), settings=settings(BUDGET, max_examples=60))
     found = violations(caught.value)
     assert found, f"the machine broke, but found nothing: {caught.value!r}"
     assert all(re.search(MUTANTS[name].betrayed_by, rule) for rule in found), found
