@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.witness import LATE, TURNS
@@ -19,12 +19,18 @@ NEXT = {
 
 
 class Violation(AssertionError):
-    """A rule does not hold."""
+    """A rule does not hold. `found` gathers the rules, because a search that repeats itself may lose what it found."""
+
+    found: ClassVar[list[str]] = []
+
+    def __init__(self, rule: str, seen: object) -> None:
+        super().__init__(f"{rule}: {seen!r}"[:2000])
+        self.found.append(rule)
 
 
 def hold(rule: str, condition: object, seen: object = "") -> None:
     if not condition:
-        raise Violation(f"{rule}: {seen!r}"[:2000])
+        raise Violation(rule, seen)
 
 
 def check_run(record: dict[str, Any], events: list[dict[str, Any]]) -> None:

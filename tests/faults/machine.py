@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import httpx
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.history import check_run, check_turns, hold
+from tests.faults.history import Violation, check_run, check_turns, hold
 from tests.faults.mortal import Mortal
 
 SCRIPTS = {
@@ -30,8 +30,8 @@ SCRIPTS = {
 PATIENCE_SECONDS = 4.0
 _numbers = itertools.count()
 
-chats = st.integers(0, 1)
-keys = st.sampled_from([None, "k1", "k2"])
+chats = st.sampled_from([0, 0, 1])
+keys = st.sampled_from([None, "k1", "k1", "k2"])
 
 
 class ServiceStates(RuleBasedStateMachine):
@@ -41,8 +41,13 @@ class ServiceStates(RuleBasedStateMachine):
     ended: ClassVar[int]
     """How many runs all examples together saw to their end."""
 
+    once: ClassVar[bool] = False
+    """Nothing more is asked of a service that broke a rule: for mutants, of which one violation is enough."""
+
     def __init__(self) -> None:
         super().__init__()
+        if self.once and Violation.found:
+            raise Violation(Violation.found[0], "again")
         number = next(_numbers)
         self.sessions = [f"{number}-{chat}" for chat in range(2)]
         self.runs: dict[str, dict[str, Any]] = {}
@@ -93,29 +98,35 @@ class ServiceStates(RuleBasedStateMachine):
             self._await_end(run["run_id"])
 
     @rule(chat=chats, after=st.integers(0, 12), limit=st.integers(1, 12))
-    def page(self, chat: int, after: int, limit: int) -> None:
+    def read(self, chat: int, after: int, limit: int) -> None:
         for run in self._of(chat)[-1:]:
-            page = self.service.get(f"/runs/{run['run_id']}/events", after=after, limit=limit)
-            ids = [event["id"] for event in page["data"]]
-            hold("a page goes on after its cursor", ids == list(range(after + 1, after + 1 + len(ids))), page)
-            hold("a page has a next cursor", page["next_after"] == (ids[-1] if ids else after), page)
+            self._page(run["run_id"], after, limit)
+            if run["script"] != "endless":
+                self._follow(run["run_id"], after)
 
-    @rule(chat=chats, after=st.integers(0, 12))
-    def follow(self, chat: int, after: int) -> None:
-        for run in self._of(chat)[-1:]:
-            if run["script"] == "endless":
-                continue
-            headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
-            text = self.service.http.get(f"/runs/{run['run_id']}/events", headers=headers).text
-            ids = [int(line[4:]) for line in text.splitlines() if line.startswith("id: ")]
-            last = self.service.events(run["run_id"])[-1]["id"]
-            hold("a stream goes on after Last-Event-ID, to the end", ids == list(range(after + 1, last + 1)), ids)
+    def _page(self, run_id: str, after: int, limit: int) -> None:
+        page = self.service.get(f"/runs/{run_id}/events", after=after, limit=limit)
+        ids = [event["id"] for event in page["data"]]
+        hold("a page goes on after its cursor", ids == list(range(after + 1, after + 1 + len(ids))), page)
+        hold("a page has a next cursor", page["next_after"] == (ids[-1] if ids else after), page)
 
-    @precondition(lambda self: not self.crashed)
-    @rule(really=st.integers(0, 2))
-    def crash(self, really: int) -> None:
-        if really == 0:
+    def _follow(self, run_id: str, after: int) -> None:
+        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+        try:
+            answer = self.service.http.get(f"/runs/{run_id}/events", headers=headers, timeout=PATIENCE_SECONDS)
+        except httpx.ReadTimeout:
+            raise Violation("nothing is stuck", run_id) from None
+        ids = [int(line[4:]) for line in answer.text.splitlines() if line.startswith("id: ")]
+        last = self.service.events(run_id)[-1]["id"]
+        hold("a stream goes on after Last-Event-ID, to the end", ids == list(range(after + 1, last + 1)), ids)
+
+    @rule(really=st.integers(0, 3), cancel_first=st.booleans())
+    def crash(self, really: int, cancel_first: bool) -> None:
+        """Now and then, once an example, and while there is work: a restart takes as long as a hundred requests."""
+        if really == 0 and self._active() and not self.crashed:
             self.crashed = True
+            if cancel_first:
+                self.service.post(f"/runs/{self._active()[0]['run_id']}/cancel")
             self.service.kill()
             self.service.start()
 
@@ -125,9 +136,8 @@ class ServiceStates(RuleBasedStateMachine):
 
     @invariant()
     def every_run_is_right(self) -> None:
-        for run in list(self.runs.values()):
-            if run["status"] not in TERMINAL:
-                self._read(run["run_id"])
+        for run in self._active():
+            self._look(self.service.get(f"/runs/{run['run_id']}"))
         for chat in range(2):
             active = [run for run in self._of(chat) if run["status"] not in TERMINAL]
             hold("at most one active run in a chat", len(active) <= 1, active)
@@ -138,19 +148,18 @@ class ServiceStates(RuleBasedStateMachine):
                 self.service.post(f"/runs/{run['run_id']}/cancel")
             self._await_end(run["run_id"])
         for run_id in list(self.runs):
-            self._read(run_id)
+            record = self.service.get(f"/runs/{run_id}")
+            self._look(record)
+            check_run(record, self.service.events(run_id))
         type(self).ended += len(self.runs)
         if self.runs:
             check_turns(self.service.data, {f"say {session}" for session in self.sessions})
 
+    def _active(self) -> list[dict[str, Any]]:
+        return [run for run in self.runs.values() if run["status"] not in TERMINAL]
+
     def _of(self, chat: int) -> list[dict[str, Any]]:
         return [run for run in self.runs.values() if run["session"] == self.sessions[chat]]
-
-    def _read(self, run_id: str) -> dict[str, Any]:
-        record = self.service.get(f"/runs/{run_id}")
-        check_run(record, self.service.events(run_id))
-        self._look(record)
-        return record
 
     def _look(self, record: dict[str, Any]) -> None:
         """Remember what was seen of a run; an ended one never changes."""
@@ -167,11 +176,11 @@ class ServiceStates(RuleBasedStateMachine):
         self._look(record)
 
 
-def machine_on(service: Mortal) -> type[ServiceStates]:
+def machine_on(service: Mortal, *, once: bool = False) -> type[ServiceStates]:
     """The machine on this service."""
 
     class OnService(ServiceStates):
         pass
 
-    OnService.service, OnService.ended = service, 0
+    OnService.service, OnService.once, OnService.ended = service, once, 0
     return OnService

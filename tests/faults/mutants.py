@@ -141,8 +141,8 @@ _OWN = " AND attempt = :attempt"
 MUTANTS: Final = {
     "no-index-no-busy-check": Mutant(_busy_chat_unseen, "at most one active|never overlap"),
     "no-key-check": Mutant(_key_unseen, "a key gives its run"),
-    "key-counts-for-ever": Mutant(_key_for_ever, "a new start is a new run"),
-    "key-counts-in-every-chat": Mutant(_key_of_another_chat, "a new start is a new run"),
+    "key-counts-for-ever": Mutant(_key_for_ever, "a start is answered 202|a new start is a new run"),
+    "key-counts-in-every-chat": Mutant(_key_of_another_chat, "a start is answered 202|a new start is a new run"),
     "replay-meets-its-own-409": Mutant(_key_after_busy, "a key gives its run"),
     "no-recovery-at-start": Mutant(_no_recovery, "nothing is stuck"),
     "cancelling-is-not-recovered": Mutant(_cancelling_not_recovered, "nothing is stuck"),

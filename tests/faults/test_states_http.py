@@ -7,6 +7,7 @@ In CI few examples, always the same ones. Longer, and others each time:
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
@@ -42,16 +43,9 @@ def test_whatever_happens_the_rules_hold() -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(name: str) -> None:
-    with mortal("--haunted", "--mutant", name) as service, pytest.raises(Exception) as caught:  # noqa: PT011
+    Violation.found.clear()
+    with mortal("--haunted", "--mutant", name) as service, contextlib.suppress(Exception):  # it may not happen again
         service.start()
-        run_state_machine_as_test(machine_on(service), settings=settings(BUDGET, max_examples=60))
-    found = violations(caught.value)
-    assert found, f"the machine broke, but found nothing: {caught.value!r}"
-    assert all(re.search(MUTANTS[name].betrayed_by, rule) for rule in found), found
-
-
-def violations(error: BaseException) -> list[str]:
-    """The rules found broken. What happened only once comes in a group: the mutants keep time no better than we."""
-    if isinstance(error, BaseExceptionGroup):
-        return [rule for inner in error.exceptions for rule in violations(inner)]
-    return [str(error)] if isinstance(error, Violation) else []
+        run_state_machine_as_test(machine_on(service, once=True), settings=settings(BUDGET, max_examples=60))
+    assert Violation.found, "the mutant lives"
+    assert re.search(MUTANTS[name].betrayed_by, Violation.found[0]), Violation.found

@@ -19,7 +19,7 @@ from tests.faults.engines import WatchedTx
 T = TypeVar("T")
 LATE: Final = "a late worker's words"
 TURNS: Final = "turns.log"
-SLOW_TO_STOP_SECONDS: Final = 0.03
+SLOW_TO_STOP_SECONDS: Final = 0.1
 
 
 class Witness:
