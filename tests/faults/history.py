@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,7 +40,7 @@ def check_run(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
     hold("a late worker writes nothing", LATE not in json.dumps([record, events]), events)
     states = [event["payload"]["status"] for event in events if event["type"] == "run.status"]
     hold("a run begins as queued", states[:1] == ["queued"], states)
-    steps = zip(states, states[1:], strict=False)
+    steps = itertools.pairwise(states)
     hold("states follow one another", all(after in NEXT.get(before, ()) for before, after in steps), states)
     ends = [event for event in events if event["type"] == "run.ended"]
     hold("run.ended comes once, and last", ends in ([], events[-1:]), events)

@@ -83,12 +83,15 @@ class ServiceStates(RuleBasedStateMachine):
             if key:
                 self.by_key[address] = document["run_id"]
 
-    @rule(chat=chats)
-    def cancel(self, chat: int) -> None:
+    @rule(chat=chats, start_again=st.booleans())
+    def cancel(self, chat: int, start_again: bool) -> None:
+        """And perhaps ask again at once, while the agent is still stopping."""
         for run in self._of(chat)[-1:]:
             answer = self.service.post(f"/runs/{run['run_id']}/cancel")
             hold("cancel is safe, always", answer.status_code == 200, answer.text)
             self._look(answer.json())
+            if start_again:
+                self.start(chat, None, "quick", 1)
 
     @rule(chat=chats)
     def finish(self, chat: int) -> None:

@@ -77,7 +77,7 @@ class Mortal:
         new.replace(self.data / "clock-offset")
 
     def get(self, path: str, **params: Any) -> dict[str, Any]:
-        answer = self.http.get(path, params=params)
+        answer = self.http.get(path, params=params or None)
         assert answer.status_code == 200, answer.text
         document: dict[str, Any] = answer.json()
         return document

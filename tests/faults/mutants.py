@@ -132,8 +132,8 @@ def _end_untold() -> None:
 
 
 def _stream_from_the_start() -> None:
-    stream = sse.stream
-    _replace(sse, "stream", lambda storage, run_id, after: stream(storage, run_id, 0))
+    response = sse.Streams.response
+    _replace(sse.Streams, "response", lambda self, run_id, after: response(self, run_id, 0))
 
 
 _OWN = " AND attempt = :attempt"

@@ -46,6 +46,6 @@ def test_a_mutant_is_caught(name: str) -> None:
     Violation.found.clear()
     with mortal("--haunted", "--mutant", name) as service, contextlib.suppress(Exception):  # it may not happen again
         service.start()
-        run_state_machine_as_test(machine_on(service, once=True), settings=settings(BUDGET, max_examples=60))
+        run_state_machine_as_test(machine_on(service, once=True), settings=settings(BUDGET, max_examples=200))
     assert Violation.found, "the mutant lives"
     assert re.search(MUTANTS[name].betrayed_by, Violation.found[0]), Violation.found
