@@ -7,7 +7,6 @@ The model knows little for sure, because runs end by themselves; what it checks 
 from __future__ import annotations
 
 import itertools
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.history import Violation, check_run, check_turns, hold
 from tests.faults.mortal import Mortal
+from tests.waiting import until
 
 SCRIPTS = {
     "quick": "say b",
@@ -27,7 +27,9 @@ SCRIPTS = {
     "failing": "say b\nfail my_code no",
     "endless": "say b\nwait 3600",
 }
-PATIENCE_SECONDS = 4.0
+PATIENCE_SECONDS = 30.0
+IMPATIENCE_SECONDS = 4.0
+"""With a mutant, which may well be stuck."""
 _numbers = itertools.count()
 
 chats = st.sampled_from([0, 0, 1])
@@ -41,7 +43,8 @@ class ServiceStates(RuleBasedStateMachine):
     ended: ClassVar[int]
     """How many runs all examples together saw to their end."""
 
-    once: ClassVar[bool] = False
+    patience: ClassVar[float]
+    once: ClassVar[bool]
     """Nothing more is asked of a service that broke a rule: for mutants, of which one violation is enough."""
 
     def __init__(self) -> None:
@@ -89,6 +92,7 @@ class ServiceStates(RuleBasedStateMachine):
         for run in self._of(chat)[-1:]:
             answer = self.service.post(f"/runs/{run['run_id']}/cancel")
             hold("cancel is safe, always", answer.status_code == 200, answer.text)
+            hold("a cancel leaves no run going on", answer.json()["status"] not in ("queued", "running"), answer.text)
             self._look(answer.json())
             if start_again:
                 self.start(chat, None, "quick", 1)
@@ -116,7 +120,7 @@ class ServiceStates(RuleBasedStateMachine):
     def _follow(self, run_id: str, after: int) -> None:
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
         try:
-            answer = self.service.http.get(f"/runs/{run_id}/events", headers=headers, timeout=PATIENCE_SECONDS)
+            answer = self.service.http.get(f"/runs/{run_id}/events", headers=headers, timeout=self.patience)
         except httpx.ReadTimeout:
             raise Violation("nothing is stuck", run_id) from None
         ids = [int(line[4:]) for line in answer.text.splitlines() if line.startswith("id: ")]
@@ -172,10 +176,11 @@ class ServiceStates(RuleBasedStateMachine):
         before.update(record)
 
     def _await_end(self, run_id: str) -> None:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while (record := self.service.get(f"/runs/{run_id}"))["status"] not in TERMINAL:
-            hold("nothing is stuck", time.monotonic() < end, record)
-            time.sleep(0.005)
+        try:
+            path = f"/runs/{run_id}"
+            record = until(lambda: self.service.get(path), lambda seen: seen["status"] in TERMINAL, self.patience)
+        except AssertionError as late:
+            raise Violation("nothing is stuck", late) from None
         self._look(record)
 
 
@@ -186,4 +191,5 @@ def machine_on(service: Mortal, *, once: bool = False) -> type[ServiceStates]:
         pass
 
     OnService.service, OnService.once, OnService.ended = service, once, 0
+    OnService.patience = IMPATIENCE_SECONDS if once else PATIENCE_SECONDS
     return OnService

@@ -163,8 +163,8 @@ MUTANTS: Final = {
     "resume-takes-nothing-back": Mutant(_resume_untold, "the output is the text that counts"),
     "resume-forgets-what-was-said": Mutant(_resumed_without_what_was_said, "the output is the text that counts"),
     "run-ended-is-not-written": Mutant(_end_untold, "an ended run says so"),
-    "cancel-of-a-running-run-is-lost": Mutant(
-        lambda: _rewrite(runs, "cancelling", "status = 'running'", "FALSE"), "nothing is stuck"
+    "cancel-is-not-written-down": Mutant(
+        lambda: _rewrite(runs, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
     ),
     "a-page-repeats-its-cursor": Mutant(
         lambda: _rewrite(runs, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"

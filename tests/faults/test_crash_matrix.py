@@ -97,5 +97,4 @@ def test_a_group_commit_is_whole_or_nothing() -> None:
         assert len(set(again.values())) == 20
         for key, run_id in acknowledged.items():
             assert run_id in (None, again[key])
-        for run_id in again.values():
-            until(lambda run_id=run_id: service.get(f"/runs/{run_id}")["status"] == "completed")
+        until(lambda: {service.get(f"/runs/{run_id}")["status"] for run_id in again.values()} == {"completed"})
