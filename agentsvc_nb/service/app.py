@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -21,7 +22,7 @@ from agentsvc_nb.service.http.guard import unknown_path
 from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.routing import routes
 from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.ports import Agent
+from agentsvc_nb.service.ports import Agent, Clock
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.service.work.agents import choose
@@ -31,6 +32,20 @@ from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
 from agentsvc_nb.service.work.tools.catalog import tools
+
+
+@dataclass(frozen=True)
+class Engines:
+    """What the service stands on; `embedded` is what it has when nothing else is given."""
+
+    database: SqliteDatabase
+    blobs: LocalBlobs
+    clock: Clock
+
+    @classmethod
+    def embedded(cls, settings: Settings) -> Engines:
+        folder = DataFolder(settings.data)
+        return cls(SqliteDatabase(folder.database), LocalBlobs(settings.data / "blobs"), SystemClock())
 
 
 class Live:
@@ -81,12 +96,19 @@ class Live:
 
 
 def create_app(
-    settings: Settings, *, instance: str, origin: str = "", sign_in_token: str = "", agent: Agent | None = None
+    settings: Settings,
+    *,
+    instance: str,
+    origin: str = "",
+    sign_in_token: str = "",
+    agent: Agent | None = None,
+    engines: Engines | None = None,
 ) -> Starlette:
     """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use,
-    `sign_in_token` opens the pages (without one nobody signs in), and `agent` replaces the one that the settings'
-    model names."""
-    live = _assemble(settings, instance, origin, sign_in_token, agent or choose(settings.model))
+    `sign_in_token` opens the pages (without one nobody signs in); `agent` replaces the one that the settings' model
+    names, `engines` the embedded ones."""
+    agent, engines = agent or choose(settings.model), engines or Engines.embedded(settings)
+    live = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -111,15 +133,15 @@ def create_app(
     return app
 
 
-def _assemble(settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent) -> Live:
-    folder = DataFolder(settings.data)
-    database = SqliteDatabase(folder.database)
-    blobs = LocalBlobs(settings.data / "blobs")
-    storage = Storage(database, blobs, FtsIndex(), SystemClock(), Signals(), origin)
+def _assemble(
+    settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent, engines: Engines
+) -> Live:
+    database, blobs = engines.database, engines.blobs
+    storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings.model, settings.data)
     job_runner = JobRunner(storage, catalog)
     run_runner = RunRunner(storage, agent, catalog, job_runner)
-    retention = Retention(storage, folder.hold_blobs)
+    retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)
     return Live(backend, database, retention)

@@ -6,6 +6,7 @@ one is never found; the row that names it is committed afterwards.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
@@ -101,7 +102,8 @@ class NewBlob:
         self._blobs.place(self._path, self.sha256)
 
     def discard(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # what is still in the buffer may find no room on the disk, either
+            self._file.close()
         self._path.unlink(missing_ok=True)
 
 

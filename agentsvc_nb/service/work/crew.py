@@ -49,22 +49,21 @@ class Crew:
         finally:
             del self._inner[name]
 
-    async def store(self, write: Callable[[], Awaitable[object]]) -> None:
-        """Write an end, again and again while that fails: a full disk will have room some day, and a run or job that
-        is not ended keeps its chat busy. When the service stops first, it is left for recovery.
+    async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:
+        """Write a beginning or an end, again and again while that fails: a full disk will have room some day, and a
+        run or job that is not ended keeps its chat busy. None when the service stops first: it is left for recovery.
 
         Raises `ValueError` and `OverflowError`: what can't be written at all.
         """
         while True:
             try:
-                await write()
-                return
+                return await write()
             except (ValueError, OverflowError):
                 raise
             except Exception:
-                log.exception("an end could not be stored; trying again")
+                log.exception("a beginning or an end could not be stored; trying again")
             if self.stopping:
-                return
+                return None
             await asyncio.sleep(STORE_AGAIN_SECONDS)
 
     async def stop(self) -> None:

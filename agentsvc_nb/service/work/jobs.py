@@ -53,8 +53,7 @@ class JobRunner:
         self.crew.interrupt(job_id)
 
     async def _work(self, job_id: str) -> None:
-        now = self._storage.clock.now()
-        job = await self._storage.db.write(lambda tx: jobs.claim(tx, job_id, now))
+        job = await self.crew.store(lambda: self._claim(job_id))
         if job is None:
             return
         self._storage.signals.notify(job_id)
@@ -65,6 +64,10 @@ class JobRunner:
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
+
+    async def _claim(self, job_id: str) -> JobRecord | None:
+        now = self._storage.clock.now()
+        return await self._storage.db.write(lambda tx: jobs.claim(tx, job_id, now))
 
     async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
         now = self._storage.clock.now()

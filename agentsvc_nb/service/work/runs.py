@@ -48,7 +48,7 @@ class RunRunner:
             self.wake(run.run_id)
 
     async def _work(self, run_id: str) -> None:
-        run = await self._claim(run_id)
+        run = await self.crew.store(lambda: self._claim(run_id))
         if run is None:
             return
         self._storage.signals.notify(run_id)

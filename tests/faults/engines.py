@@ -1,0 +1,164 @@
+"""The embedded service's engines with faults in them: they die, fail or speak late at a named point.
+
+A point is a moment, what it is a moment of, and which time: `in runs.claim 2` is within the transaction of the second
+`claim` statement of `records/runs.sql`, `after` the same when it is committed and nobody knows yet, `full` the same
+when the disk has no room for it. `blob write 3`, `blob rename 1` and `blob kept 1` are moments of a content on its way
+to the disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records import files, jobs, replays, runs
+from agentsvc_nb.service.work.storage import SystemClock
+
+T = TypeVar("T")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass
+class Point:
+    """Where the fault is; counts down to it."""
+
+    moment: str
+    what: str
+    left: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Point:
+        moment, what, nth = text.split()
+        return cls(moment, what, int(nth))
+
+    def reached(self, moment: str, what: str) -> bool:
+        if (moment, what) != (self.moment, self.what):
+            return False
+        self.left -= 1
+        return self.left == 0
+
+
+NOWHERE = Point("never", "", 0)
+
+
+def names() -> dict[str, str]:
+    """The named statements by their text, as they are when the service starts."""
+    modules = {"files": files, "jobs": jobs, "replays": replays, "runs": runs}
+    return {sql: f"{file}.{name}" for file, module in modules.items() for name, sql in module._sql.items()}
+
+
+class WatchedTx:
+    """`ports.Tx` that says which named statements it executed."""
+
+    def __init__(self, tx: Tx, passed: Callable[[str, Row | None], None]) -> None:
+        self._tx, self._passed, self._names = tx, passed, names()
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]:
+        return self._tx.all(sql, **params)
+
+    def one(self, sql: str, /, **params: Any) -> Row | None:
+        row = self._tx.one(sql, **params)
+        self._passed(self._names.get(sql, ""), row)
+        return row
+
+    def run(self, sql: str, /, **params: Any) -> int:
+        touched = self._tx.run(sql, **params)
+        self._passed(self._names.get(sql, ""), None)
+        return touched
+
+
+class FaultyDatabase(SqliteDatabase):
+    """Dies, or finds the disk full, at its point. With `group`, the first start waits within its transaction until so
+    many writes have come, which are then one group."""
+
+    def __init__(self, path: Path, point: Point, group: int = 0) -> None:
+        super().__init__(path)
+        self._point = point
+        self._awaited = threading.Semaphore(0)
+        self._group = group
+
+    async def write(self, use: Callable[[Tx], T]) -> T:
+        self._awaited.release()
+        dies_after = False
+
+        def passed(name: str, row: Row | None) -> None:
+            nonlocal dies_after
+            if name == "runs.insert" and self._group:
+                self._gather()
+            if self._point.reached(self._point.moment, name):
+                dies_after = self._struck()
+
+        result = await super().write(lambda tx: use(WatchedTx(tx, passed)))
+        if dies_after:
+            die()
+        return result
+
+    def _gather(self) -> None:
+        count, self._group = self._group, 0
+        for _ in range(count):
+            self._awaited.acquire(timeout=10)
+
+    def _struck(self) -> bool:
+        if self._point.moment == "in":
+            die()
+        if self._point.moment == "full":
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._point.moment == "after"
+
+
+class FaultyBlobs(LocalBlobs):
+    """Dies at its point: at the n-th `write`, before the n-th `rename`, or when one is `kept`."""
+
+    def __init__(self, root: Path, point: Point) -> None:
+        super().__init__(root)
+        self.point = point
+
+    def create(self) -> NewBlob:
+        return FaultyBlob(self, self._incoming)
+
+
+class FaultyBlob(NewBlob):
+    """One content on its way."""
+
+    _blobs: FaultyBlobs
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        self._file.flush()  # so that there is something half-written to be found
+        if self._blobs.point.reached("blob", "write"):
+            die()
+        if self._blobs.point.reached("full", "write"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def keep(self) -> None:
+        if self._blobs.point.reached("blob", "rename"):
+            die()
+        super().keep()
+        if self._blobs.point.reached("blob", "kept"):
+            die()
+
+
+class MovableClock(SystemClock):
+    """The machine's clock and what the file `clock-offset` in the data folder adds to it, in ms."""
+
+    def __init__(self, data: Path) -> None:
+        self._offset = data / "clock-offset"
+
+    def now(self) -> int:
+        try:
+            return super().now() + int(self._offset.read_text())
+        except FileNotFoundError:
+            return super().now()

@@ -1,0 +1,72 @@
+"""Serve with faults: what `agentsvc serve` does, on engines that fail at a named point, or with a mutant of the code.
+
+    python -m tests.faults.launcher --data DIR --port 0 [--point "in runs.claim 1"] [--group N] [--haunted] [--mutant M]
+
+The product has no switch for any of this: the engines go in by the arguments of `create_app`, as an agent does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import uuid
+from pathlib import Path
+
+from agentsvc_nb import __version__
+from agentsvc_nb.service.app import Engines, create_app
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb.service.keyring import ensure_own_key
+from agentsvc_nb.service.listener import Listener, bind, origin
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.agents import choose
+from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
+from tests.faults.mutants import MUTANTS
+from tests.faults.witness import HauntedDatabase, Witness
+
+
+def main() -> None:
+    given = _arguments()
+    if given.mutant:
+        MUTANTS[given.mutant].apply()
+    settings = Settings.from_env({}, data=given.data, model="scripted")
+    folder = DataFolder(settings.data)
+    folder.make()
+    with folder.hold(), bind("127.0.0.1", given.port) as listening:
+        ensure_own_key(folder)
+        base_url = origin("127.0.0.1", listening.getsockname()[1])
+        app = create_app(
+            settings,
+            instance=str(uuid.uuid4()),
+            origin=base_url,
+            agent=Witness(choose("scripted"), settings.data),
+            engines=_engines(given, folder),
+        )
+        ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
+        Listener(app, lambda: write_private(folder.ready, json.dumps(ready))).run(sockets=[listening])
+
+
+def _engines(given: argparse.Namespace, folder: DataFolder) -> Engines:
+    database: SqliteDatabase
+    if given.haunted:
+        database = HauntedDatabase(folder.database)
+    else:
+        database = FaultyDatabase(folder.database, Point.parse(given.point), given.group)
+    blobs = FaultyBlobs(folder.path / "blobs", Point.parse(given.point))
+    return Engines(database, blobs, MovableClock(folder.path))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--point", default="never never 0")
+    parser.add_argument("--group", type=int, default=0)
+    parser.add_argument("--haunted", action="store_true")
+    parser.add_argument("--mutant", choices=MUTANTS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

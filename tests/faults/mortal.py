@@ -1,0 +1,124 @@
+"""A service that can be killed, or told beforehand where to die; the test's end of `launcher`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from agentsvc_nb.wire.routes import V1
+from tests.waiting import until
+
+ROOT = Path(__file__).parents[2]
+DAY_MS = 24 * 3600 * 1000
+
+
+class Mortal:
+    """The launcher's process on one data folder; after a death `start` takes the same folder, port and key."""
+
+    def __init__(self, data: Path, *arguments: str) -> None:
+        self.data = data
+        self.days = 0
+        self._arguments = arguments
+        self._port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self.http = httpx.Client(timeout=30)
+
+    def start(self, *arguments: str) -> None:
+        """Start with these arguments of the launcher, and wait until it answers."""
+        self.launch(*arguments)
+        until(self._has_started)
+        base_url = json.loads(self._ready.read_text())["base_url"]
+        self._port = int(base_url.rpartition(":")[2])
+        key = (self.data / "key").read_text().strip()
+        self.http.close()
+        self.http = httpx.Client(base_url=base_url + V1, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+
+    def launch(self, *arguments: str) -> None:
+        """Start, for a service that may die before it answers."""
+        command = [sys.executable, "-m", "tests.faults.launcher", "--data", str(self.data), "--port", str(self._port)]
+        self._ready.unlink(missing_ok=True)
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *self._arguments, *arguments], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def has_died(self) -> bool:
+        """It killed itself at its point."""
+        assert self._process is not None
+        return self._process.poll() == -signal.SIGKILL
+
+    def see_it_die(self) -> None:
+        until(self.has_died, patience=10)
+
+    def next_day(self) -> None:
+        """The service's clock goes forward by a day."""
+        self.days += 1
+        new = self.data / "clock-offset.new"
+        new.write_text(str(self.days * DAY_MS))
+        new.replace(self.data / "clock-offset")
+
+    def get(self, path: str, **params: Any) -> dict[str, Any]:
+        answer = self.http.get(path, params=params or None)
+        assert answer.status_code == 200, answer.text
+        document: dict[str, Any] = answer.json()
+        return document
+
+    def post(self, path: str, document: dict[str, Any] | None = None, key: str | None = None) -> httpx.Response:
+        return self.http.post(path, json=document or {}, headers={"Idempotency-Key": key} if key else None)
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        """All events of a run, by pages."""
+        found: list[dict[str, Any]] = []
+        more = True
+        while more:
+            page = self.get(f"/runs/{run_id}/events", after=found[-1]["id"] if found else 0, limit=1000)
+            found += page["data"]
+            more = page["has_more"]
+        return found
+
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def _has_started(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log()[-2000:]
+        return self._ready.exists()
+
+    @property
+    def _ready(self) -> Path:
+        return self.data / "ready.json"
+
+    @property
+    def _log(self) -> Path:
+        return self.data / "serve.log"
+
+
+@contextlib.contextmanager
+def mortal(*arguments: str) -> Iterator[Mortal]:
+    """A mortal service in a folder of its own, not yet started; `arguments` are for each of its starts."""
+    with tempfile.TemporaryDirectory(prefix="agentsvc-mortal-") as folder:
+        service = Mortal(Path(folder), *arguments)
+        try:
+            yield service
+        finally:
+            service.kill()
+            service.http.close()

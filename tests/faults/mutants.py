@@ -1,0 +1,173 @@
+"""Small faults of the product, each of which the state machine must find; they are made in the launcher's process.
+
+A mutant names the rules that may betray it (a pattern): it is caught by one of them, and not by an accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, Final
+
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.engines import migrations
+from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import sse
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import replays, runs
+from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.work.runs import RunRunner
+from agentsvc_nb.wire.runs import ACTIVE
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`apply` makes the fault; `betrayed_by` matches the rules that it breaks."""
+
+    apply: Callable[[], None]
+    betrayed_by: str
+
+
+def _rewrite(module: Any, statement: str, old: str, new: str) -> None:
+    sql = module._sql[statement]
+    assert old in sql, f"{statement} has changed: {sql}"
+    module._sql[statement] = sql.replace(old, new)
+
+
+def _replace(where: ModuleType | type, name: str, by: Any) -> None:
+    assert hasattr(where, name), f"{where} has no {name} any more"
+    setattr(where, name, by)
+
+
+def _busy_chat_unseen() -> None:
+    connect = migrations.migrate
+
+    def migrate(connection: Any) -> None:
+        connect(connection)
+        connection.execute("DROP INDEX IF EXISTS run_one_active")
+
+    from agentsvc_nb.service.engines import sqlite
+
+    _replace(sqlite, "migrate", migrate)
+    _replace(runs, "active_of_chat", lambda tx, chat: None)
+
+
+def _key_unseen() -> None:
+    _replace(replays, "recall", lambda tx, where: None)
+    _rewrite(replays, "remember", "INSERT INTO", "INSERT OR IGNORE INTO")
+
+
+def _key_for_ever() -> None:
+    _replace(actions, "utc_day", lambda at: "always")
+
+
+def _key_of_another_chat() -> None:
+    address = actions._address
+
+    def of_any_chat(account: str, given: Any) -> Any:
+        found = address(account, given)
+        return found and replace(found, address="")
+
+    _replace(actions, "_address", of_any_chat)
+
+
+def _key_after_busy() -> None:
+    start = actions.start
+
+    def busy_first(tx: Tx, index: Any, key: Any, given: Any, *rest: Any) -> Any:
+        for run in runs.active(tx):
+            label = tx.one("SELECT label FROM chat WHERE id = :id", id=run.chat)
+            if label and label["label"] == given.where.session:
+                raise Fail("agent_run_rejected", top={"activeRunId": run.run_id})
+        return start(tx, index, key, given, *rest)
+
+    _replace(actions, "start", busy_first)
+
+
+def _no_recovery() -> None:
+    async def forget(self: RunRunner) -> None:
+        return None
+
+    _replace(RunRunner, "recover", forget)
+
+
+def _cancelling_not_recovered() -> None:
+    def recover(tx: Tx, origin: str, now: int) -> list[runs.RunRecord]:
+        return [run for run in runs.active(tx) if run.status != "cancelling"]
+
+    _replace(actions, "recover", recover)
+
+
+def _cancel_frees_at_once() -> None:
+    def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> runs.RunRecord:
+        record = actions.get(tx, account, run_id)
+        if record.status in ACTIVE:
+            return actions.finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
+        return record
+
+    _replace(actions, "cancel", cancel)
+
+
+def _resume_untold() -> None:
+    _replace(actions, "resume", lambda tx, run_id, attempt, now: runs.resume(tx, run_id, attempt))
+
+
+def _resumed_without_what_was_said() -> None:
+    checkpoint = runs.checkpoint
+    _replace(
+        runs,
+        "checkpoint",
+        lambda tx, run_id, attempt, state: checkpoint(tx, run_id, attempt, {**state, "said": ""}),
+    )
+
+
+def _end_untold() -> None:
+    append = runs.append
+
+    def without_last_words(*given: Any, ending: bool = False) -> int | None:
+        return 0 if ending and given[3] == "run.ended" else append(*given, ending=ending)
+
+    _replace(runs, "append", without_last_words)
+
+
+def _stream_from_the_start() -> None:
+    response = sse.Streams.response
+    _replace(sse.Streams, "response", lambda self, run_id, after: response(self, run_id, 0))
+
+
+_OWN = " AND attempt = :attempt"
+
+MUTANTS: Final = {
+    "no-index-no-busy-check": Mutant(_busy_chat_unseen, "at most one active|never overlap"),
+    "no-key-check": Mutant(_key_unseen, "a key gives its run"),
+    "key-counts-for-ever": Mutant(_key_for_ever, "a start is answered 202|a new start is a new run"),
+    "key-counts-in-every-chat": Mutant(_key_of_another_chat, "a start is answered 202|a new start is a new run"),
+    "replay-meets-its-own-409": Mutant(_key_after_busy, "a key gives its run"),
+    "no-recovery-at-start": Mutant(_no_recovery, "nothing is stuck"),
+    "cancelling-is-not-recovered": Mutant(_cancelling_not_recovered, "nothing is stuck"),
+    "no-fence-on-append": Mutant(lambda: _rewrite(runs, "next_event", _OWN, ""), "a late worker|comes once, and last"),
+    "no-fence-on-finish": Mutant(lambda: _rewrite(runs, "finish", _OWN, ""), "a late worker|an ended run"),
+    "no-terminal-guard": Mutant(
+        lambda: _rewrite(runs, "finish", " AND status IN ('queued', 'running', 'cancelling')", ""),
+        "a late worker|an ended run never changes",
+    ),
+    "events-after-the-end": Mutant(
+        lambda: _rewrite(runs, "next_event", "(ended_at IS NULL OR :ending)", "(TRUE OR :ending)"),
+        "a late worker|comes once, and last",
+    ),
+    "event-ids-with-gaps": Mutant(
+        lambda: _rewrite(runs, "next_event", "last_event + 1", "last_event + 1 + (last_event = 6)"), "dense from 1"
+    ),
+    "cancel-frees-the-chat-at-once": Mutant(_cancel_frees_at_once, "never overlap"),
+    "resume-takes-nothing-back": Mutant(_resume_untold, "the output is the text that counts"),
+    "resume-forgets-what-was-said": Mutant(_resumed_without_what_was_said, "the output is the text that counts"),
+    "run-ended-is-not-written": Mutant(_end_untold, "an ended run says so"),
+    "cancel-is-not-written-down": Mutant(
+        lambda: _rewrite(runs, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
+    ),
+    "a-page-repeats-its-cursor": Mutant(
+        lambda: _rewrite(runs, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
+    ),
+    "a-stream-starts-over": Mutant(_stream_from_the_start, "a stream goes on"),
+}

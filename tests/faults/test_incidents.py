@@ -1,0 +1,111 @@
+"""What went wrong in other services, tried on ours. The whole list is in docs/spec-map.md, "Incidents of others"."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.service.actions import keys
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.runs import Start
+from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.engines.fts import FtsIndex
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.http import sse
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.work.storage import Storage, SystemClock
+from tests.waiting import until
+
+T = TypeVar("T")
+
+
+class InterruptedDatabase(SqliteDatabase):
+    """Calls `meanwhile` once, when a read has its answer and its reader does not have it yet."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def read(self, use: Callable[[Tx], T]) -> T:
+        found = super().read(use)
+        if meanwhile := self.meanwhile:
+            self.meanwhile = None
+            meanwhile()
+        return found
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[Storage]:
+    database = InterruptedDatabase(tmp_path / "db.sqlite3")
+    database.open()
+    yield Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
+    database.close()
+
+
+def begun(storage: Storage) -> runs.RunRecord:
+    """A run at work, with two events."""
+    database, now = storage.db, storage.clock.now()
+    assert isinstance(database, SqliteDatabase)
+    key, _ = database.write_now(lambda tx: keys.create(tx, storage.clock, name="incident"))
+    given = Start("hello", Where(), "scripted", now)
+    run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, Settings(data=Path()), now))
+    claimed = database.write_now(lambda tx: actions.claim(tx, run.run_id, now))
+    assert claimed is not None
+    return claimed
+
+
+async def frames(storage: Storage, run_id: str, count: int) -> list[bytes]:
+    """The first so many things that a stream sends."""
+    sent = []
+    async for part in sse.Streams(storage).response(run_id, 0).body_iterator:
+        sent.append(bytes(part) if not isinstance(part, str) else part.encode())
+        if len(sent) == count:
+            break
+    return sent
+
+
+def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(storage: Storage) -> None:
+    """langgraphjs-api 65: subscribed after the snapshot, what came between was lost."""
+    run = begun(storage)
+    database = storage.db
+    assert isinstance(database, InterruptedDatabase)
+
+    def append(tx: Tx) -> int | None:
+        return runs.append(tx, run.run_id, run.attempt, "progress", {"done": 1}, 0)
+
+    def write() -> None:  # as a worker would, while the reader is held up
+        worker = threading.Thread(target=lambda: database.write_now(append))
+        worker.start()
+        worker.join()
+        storage.signals.notify(run.run_id)
+
+    database.meanwhile = write
+    retry, first, second = asyncio.run(frames(storage, run.run_id, 3))
+    assert (retry, first.count(b"\nid: ") + first.startswith(b"id: ")) == (b"retry: 1000\n\n", 2)
+    assert second.startswith(b"id: 3\nevent: progress\n"), "a ping would have come first, had it been missed"
+
+
+def test_a_ping_carries_no_id(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """aiq 272: heartbeats with ids of their own; a resumed stream skipped real events."""
+    monkeypatch.setattr(sse, "STREAM_PING_SECONDS", 0.01)
+    run = begun(storage)
+    *_, first_ping, second_ping = asyncio.run(frames(storage, run.run_id, 4))
+    assert first_ping == second_ping == b": ping\n\n"
+
+
+def test_a_chat_goes_on_after_a_cancel_within_a_tool(client: AgentService) -> None:
+    """pydantic-ai 7977: what was cancelled within a tool could not be continued."""
+    run = client.runs.start('call echo_job {"steps": 600, "seconds": 60}\nsay never')
+    until(lambda: any(event.type == "progress" for event in client.runs.events(run.run_id).data))
+    client.runs.cancel(run.run_id)
+    assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
+    again = client.runs.start("say goes on", chat=run.chat)
+    assert client.runs.wait(again.run_id, poll=0.05).output == "goes on"

@@ -1,0 +1,66 @@
+"""What a fault test wants to see from inside: who worked when, and whether a late worker is heard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from agentsvc_nb.service.actions import runs as actions
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import Agent, Row, Turn, Tx
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records.runs import Ending
+from tests.faults.engines import WatchedTx
+
+T = TypeVar("T")
+LATE: Final = "a late worker's words"
+TURNS: Final = "turns.log"
+SLOW_TO_STOP_SECONDS: Final = 0.1
+
+
+class Witness:
+    """An agent that writes down when it begins and when it has really stopped, for which it takes its time."""
+
+    def __init__(self, agent: Agent, data: Path) -> None:
+        self._agent = agent
+        self._log = data / TURNS
+
+    async def run(self, turn: Turn) -> str | None:
+        self._note("begin", turn)
+        try:
+            return await self._agent.run(turn)
+        except asyncio.CancelledError:
+            await asyncio.sleep(SLOW_TO_STOP_SECONDS)
+            raise
+        finally:
+            self._note("end", turn)
+
+    def _note(self, moment: str, turn: Turn) -> None:
+        line = {"pid": os.getpid(), "moment": moment, "message": turn.message}
+        with self._log.open("a") as log:
+            log.write(json.dumps(line) + "\n")
+
+
+class HauntedDatabase(SqliteDatabase):
+    """Whenever a run was taken over, the attempt before it writes late; whenever one ended, it is ended once more."""
+
+    async def write(self, use: Callable[[Tx], T]) -> T:
+        late: list[tuple[str, int]] = []
+
+        def passed(name: str, row: Row | None) -> None:
+            if row is not None and name in ("runs.resume", "runs.finish"):
+                late.append((row["run_id"], row["attempt"] - (name == "runs.resume")))
+
+        result = await super().write(lambda tx: use(WatchedTx(tx, passed)))
+        for run_id, attempt in late:
+            await super().write(lambda tx, run_id=run_id, attempt=attempt: _haunt(tx, run_id, attempt))  # type: ignore[misc]
+        return result
+
+
+def _haunt(tx: Tx, run_id: str, attempt: int) -> None:
+    runs.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
+    actions.finish(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)
