@@ -49,6 +49,7 @@ HANDLERS: dict[str, Handler] = {
     "projects.list": chats.list_projects,
     "chats.retire": chats.retire,
     "service.health": service.health,
+    "service.openapi": service.openapi,
 }
 
 
