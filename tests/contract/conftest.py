@@ -12,16 +12,18 @@ import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
+from tests.contract import documented
 
 if TYPE_CHECKING:
     from tests.contract.stage import Stage
 
 
 class Wire:
-    """HTTP requests to the service's developer routes, with its key."""
+    """HTTP requests to the service's developer routes, with its key. What they are refused with is documented."""
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
+        http.event_hooks = {"response": [documented.check]}
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path if path.startswith("/api") else V1 + path, **options)
