@@ -32,6 +32,7 @@ class Parameter:
     schema: Schema
     description: str
     required: bool = False
+    example: str | None = None
 
 
 def _text(pattern: str | None = None, **more: object) -> Schema:
@@ -57,13 +58,14 @@ KEY_ID: Final = _path("id", "The id of the key.")
 
 CHAT_ID: Final = Parameter("chat_id", "query", _text(ids.CHAT), "The chat: a UUID or a `chat_...` id.", required=True)
 INTO_CHAT: Final = Parameter("chat_id", "query", _text(ids.CHAT), "Put the files into this chat, too.")
-FILE_PATH: Final = Parameter("path", "query", _text(minLength=1), "The file's path, as listed.", required=True)
+FILE_PATH: Final = Parameter("path", "query", _text(minLength=1), "The file's path, as listed.", True, "notes.txt")
 Q: Final = Parameter(
     "q",
     "query",
     _text(minLength=1, maxLength=QUERY_MAX_CHARS),
     'Words of a file\'s name or contents: `"a phrase"`, `or`, `-word` to exclude; the last word is a prefix.',
     required=True,
+    example="summer",
 )
 AFTER_PATH: Final = Parameter("after", "query", _text(), "The `next_after` of the page before.")
 FILES_LIMIT: Final = Parameter("limit", "query", _integer(1, PAGE_MAX, PAGE_MAX), "How many files at most.")

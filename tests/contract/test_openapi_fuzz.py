@@ -22,6 +22,8 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.service.http.routing import HANDLERS
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
+from tests.contract.test_media_http import SRT, added, sound
+from tests.test_cli import agentsvc
 
 CONFIG = """
 seed = 20260101
@@ -53,33 +55,47 @@ class Seeded:
 
 
 @pytest.fixture(scope="module")
-def seeded() -> Iterator[Seeded]:
-    holds = {"sync_hold_seconds": 0.1, "ask_handle_seconds": 0.1}
-    with running_service("scripted", **holds, max_file_bytes=100_000) as service:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
+    with running_service("scripted", sync_hold_seconds=0.1, ask_handle_seconds=0.1, max_file_bytes=100_000) as service:
         with AgentService(service.api_key, base_url=service.base_url) as client:
-            run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\nsay done", sync=True)
-            assert run.chat is not None
-            job = client.jobs.submit("echo_job", {"steps": 1, "seconds": 0, "files": {"out.txt": "made"}})
-            client.jobs.wait(job.job_id, chat=job.chat)
-        yield Seeded(
-            service,
-            {
-                "query.chat_id": [run.chat],
-                "query.path": ["notes.txt", "a/b.csv"],
-                "query.q": ["sum", '"a summer" -winter', "x or y"],
-                "query.chat": [job.chat],
-                "path.job_id": [job.job_id],
-                "path.run_id": [run.run_id],
-                "path.name": ["create_images", "echo_job", "ask_stefanbrain"],
-                "body.tool": ["create_images", "echo_job"],
-            },
-        )
+            known = _work(client)
+        folder = tmp_path_factory.mktemp("media")
+        told, silent = sound(folder / "told.wav", 1), sound(folder / "silent.wav", 2)
+        told.with_suffix(".srt").write_text(SRT)
+        known["path.media_id"] = [added(service, told), added(service, silent)]
+        page = agentsvc("pages", "add", "--data", service.data, "https://example.com/summer")
+        known["path.page_id"] = [page.stdout.strip()]
+        yield Seeded(service, known)
 
 
+def _work(client: AgentService) -> dict[str, list[str]]:
+    """A run, a job and a report that have ended, and what they left, by the parameter that it fits."""
+    run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\nsay done", sync=True)
+    job = client.jobs.submit("echo_job", {"steps": 1, "seconds": 0, "files": {"out.txt": "made"}})
+    client.jobs.wait(job.job_id, chat=job.chat)
+    report = client.feedback.send("It works.")
+    assert run.chat is not None
+    return {
+        "query.chat_id": [run.chat],
+        "query.path": ["notes.txt", "a/b.csv"],
+        "query.q": ["sum", '"a summer" -winter', "x or y"],
+        "query.chat": [job.chat],
+        "path.job_id": [job.job_id],
+        "path.run_id": [run.run_id],
+        "path.name": ["create_images", "echo_job", "ask_stefanbrain"],
+        "path.id": [report.id],
+        "body.tool": ["create_images", "echo_job"],
+    }
+
+
+@pytest.mark.timeout(400)
 def test_the_service_and_its_document_agree(seeded: Seeded, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(CONFIG + _dictionaries(seeded.known))
+    document = httpx.get(seeded.service.base_url + ROUTES["service.openapi"].path)
+    (tmp_path / "openapi.json").write_bytes(document.content)
     arguments = [
-        f"{seeded.service.base_url}{ROUTES['service.openapi'].path}",
+        str(tmp_path / "openapi.json"),
+        f"--url={seeded.service.base_url}",
         f"--header=Authorization: Bearer {seeded.service.api_key}",
         *(f"--exclude-operation-id={route.operation_id}" for name, route in ROUTES.items() if _is_left_out(name)),
     ]

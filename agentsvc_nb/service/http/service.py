@@ -29,6 +29,6 @@ async def openapi(call: Call) -> Response:
 
 
 def _document() -> bytes:
-    from agentsvc_nb.service.http import openapi
+    from agentsvc_nb.service.http.openapi import document
 
-    return openapi.text()
+    return document.text()

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, from the tables of `wire/` (spec.md "Versioning": version 1.0.0).
 
-Nothing is written down here that a table or a model says already. Imported when it is first asked for.
+Nothing is written down here that a table or a model says already.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import functools
 import json
 from typing import Any, Final
 
-from agentsvc_nb.service.http import openapi_schemas as schemas
+from agentsvc_nb.service.http.openapi import schemas
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.operations import OPERATIONS, Operation, codes
 from agentsvc_nb.wire.parameters import Parameter
@@ -128,6 +128,7 @@ def _parameter(parameter: Parameter) -> Json:
         "required": parameter.required,
         "description": parameter.description,
         "schema": parameter.schema,
+        **({} if parameter.example is None else {"example": parameter.example}),
     }
 
 
