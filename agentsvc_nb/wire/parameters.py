@@ -1,6 +1,6 @@
 """What goes into an address and its headers, one row each; `wire.operations` says which route takes which.
 
-`service.http.parameters` checks them; `tests/contract/test_openapi_fuzz.py` holds the two together.
+`service.http.parameters` checks them; `tests/contract/test_openapi.py` holds the two together.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from agentsvc_nb.wire.routes import V1
 from tests.contract import documented
 
 if TYPE_CHECKING:
+    from tests.contract.seeding import Seeded
     from tests.contract.stage import Stage
 
 
@@ -54,6 +55,14 @@ def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
     with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
         yield Wire(http)
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
+    from tests.contract.seeding import seeded_service  # it uses test modules that use this one
+
+    with seeded_service(tmp_path_factory.mktemp("seeds")) as service:
+        yield service
 
 
 class Opened(Protocol):

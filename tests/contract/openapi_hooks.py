@@ -25,14 +25,14 @@ CATALOG: Final = offered(tools("scripted", Path()))
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
+def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
     query = case.query or {}
     if case.operation.path.startswith(ROUTES["jobs.status"].path) and not query.keys() & {"chat", "project", "session"}:
         case.query = {**query, "chat": os.environ["FUZZED_CHAT"]}
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return
     if case.operation.path == ROUTES["jobs.submit"].path:
-        tool = case.body.get("tool")
+        tool = str(case.body.get("tool"))
         if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):
             tool = JOB
         case.body = {**case.body, "tool": tool, "input": INPUTS.get(tool, {})}

@@ -1,5 +1,5 @@
 """The OpenAPI document: valid, whole, and as the specification has it. What it says is tried by
-`tests/contract/test_openapi_fuzz.py`."""
+`tests/contract/test_openapi.py`."""
 
 from __future__ import annotations
 

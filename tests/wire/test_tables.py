@@ -20,7 +20,6 @@ NOT_BUILT_YET = {
     "keys.create",
     "keys.list",
     "keys.delete",
-    "service.openapi",
 }
 
 

@@ -6,6 +6,7 @@ What an example can't know, an id or the key, is a variable: of the shell, or of
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -73,9 +74,12 @@ def python(call: Call) -> str:
     if call.body is not None:
         arguments.append(f"json={call.body!r}")
     if call.upload:
-        arguments.append(f'files={{"files": open("{FILE}", "rb")}}')
+        arguments.append('files={"files": file}')
     inner = ",\n    ".join(arguments)
-    return f"import httpx\n\nanswer = httpx.{call.method.lower()}(\n    {inner},\n)\nanswer.raise_for_status()"
+    request = f"answer = httpx.{call.method.lower()}(\n    {inner},\n)"
+    if call.upload:
+        request = f'with open("{FILE}", "rb") as file:\n{textwrap.indent(request, "    ")}'
+    return f"import httpx\n\n{request}\nanswer.raise_for_status()"
 
 
 def _shell_path(call: Call) -> str:

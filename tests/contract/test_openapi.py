@@ -11,19 +11,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService
 from agentsvc_nb.service.http.routing import HANDLERS
-from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
-from tests.contract.test_media_http import SRT, added, sound
-from tests.test_cli import agentsvc
+from tests.contract.seeding import Known, Seeded
 
 CONFIG = """
 seed = 20260101
@@ -44,48 +39,6 @@ max-steps = 6
 """
 KNOWN = 0.6
 """How often a parameter is one that exists."""
-
-
-@dataclass(frozen=True)
-class Seeded:
-    """A service that holds something to be found."""
-
-    service: RunningService
-    known: dict[str, list[str]]
-
-
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
-    with running_service("scripted", sync_hold_seconds=0.1, ask_handle_seconds=0.1, max_file_bytes=100_000) as service:
-        with AgentService(service.api_key, base_url=service.base_url) as client:
-            known = _work(client)
-        folder = tmp_path_factory.mktemp("media")
-        told, silent = sound(folder / "told.wav", 1), sound(folder / "silent.wav", 2)
-        told.with_suffix(".srt").write_text(SRT)
-        known["path.media_id"] = [added(service, told), added(service, silent)]
-        page = agentsvc("pages", "add", "--data", service.data, "https://example.com/summer")
-        known["path.page_id"] = [page.stdout.strip()]
-        yield Seeded(service, known)
-
-
-def _work(client: AgentService) -> dict[str, list[str]]:
-    """A run, a job and a report that have ended, and what they left, by the parameter that it fits."""
-    run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\nsay done", sync=True)
-    job = client.jobs.submit("echo_job", {"steps": 1, "seconds": 0, "files": {"out.txt": "made"}})
-    client.jobs.wait(job.job_id, chat=job.chat)
-    report = client.feedback.send("It works.")
-    assert run.chat is not None
-    return {
-        "query.chat_id": [run.chat],
-        "query.path": ["notes.txt", "a/b.csv"],
-        "query.q": ["sum", '"a summer" -winter', "x or y"],
-        "query.chat": [job.chat],
-        "path.job_id": [job.job_id],
-        "path.run_id": [run.run_id],
-        "path.name": ["create_images", "echo_job", "ask_stefanbrain"],
-        "path.id": [report.id],
-        "body.tool": ["create_images", "echo_job"],
-    }
 
 
 @pytest.mark.timeout(400)
@@ -130,7 +83,7 @@ def _is_left_out(name: str) -> bool:
     return name not in HANDLERS or ROUTES[name].access == "session"
 
 
-def _dictionaries(known: dict[str, list[str]]) -> str:
+def _dictionaries(known: Known) -> str:
     """The known values as the fuzzer takes them: named lists, and the parameters that they are for."""
     lists = [
         f"[dictionaries.{parameter.replace('.', '_')}]\nvalues = {json.dumps(values)}"
