@@ -114,7 +114,7 @@ def _operation(route: Route, operation: Operation) -> Json:
 def _description(route: Route) -> str:
     scopes = " or ".join(f"`{scope}`" for scope in sorted(route.scopes))
     who = {
-        "key": f"A key needs the scope {scopes}, or none at all.",
+        "key": f"A key that has scopes needs {scopes}.",
         "session": "Needs a signed-in browser; an API key cannot call it.",
         "open": "Needs no key.",
     }[route.access]

@@ -62,7 +62,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A model: what an answer holds."""
+    """A model: what a body or an answer holds."""
 
     name: str
     about: str
@@ -83,11 +83,10 @@ def chapters(document: Json) -> list[Chapter]:
 
 
 def shapes(document: Json) -> list[Shape]:
-    """The models that answers are made of, and the error envelope."""
+    """The models of bodies and answers, and the error envelope."""
     return [
-        Shape(name, schema.get("description", ""), _fields(schema, "answer"))
+        Shape(name, schema.get("description", ""), _fields(schema, "field"))
         for name, schema in document["components"]["schemas"].items()
-        if schema.get("additionalProperties") is True
     ]
 
 
@@ -123,7 +122,7 @@ def _body(document: Json, operation: Json) -> list[Row]:
     """The fields of the JSON object, and the parts of the form."""
     rows: list[Row] = []
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-        rows += _fields(resolved(document, content["schema"]), media_type)
+        rows += _fields(resolved(document, content["schema"]), "JSON" if media_type.endswith("json") else "form")
     return rows
 
 

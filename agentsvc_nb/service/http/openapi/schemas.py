@@ -72,7 +72,8 @@ def form(payload: type[BaseModel] | None) -> Json:
     """A multipart body: files, and the JSON object of a request that takes one."""
     if payload is None:
         return {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
-    return {"type": "object", "required": ["payload"], "properties": {"payload": reference(payload), "files": _FILES}}
+    part = {**reference(payload), "description": "The JSON object."}
+    return {"type": "object", "required": ["payload"], "properties": {"payload": part, "files": _FILES}}
 
 
 def refusal(codes: list[str]) -> Json:
