@@ -125,6 +125,14 @@ def test_a_renamed_file_answers_to_its_new_name(wire: Wire) -> None:
     assert [result["name"] for result in found(wire, chat, "autumn")] == ["Autumn brief"]
 
 
+def test_a_members_name_is_one_line_in_one_direction(wire: Wire) -> None:
+    params = {"chat_id": wire.finish("write a.txt words")["chat"], "path": "a.txt"}
+    for joined in ("\N{MAN}\u200d\N{WOMAN}", "می\u200cخواهم"):
+        assert wire("PATCH", "/files", params=params, json={"name": joined}).json()["name"] == joined
+    for wrong in ("a\nb", "a\u2028b", "txt\u202egpj.exe", "x" * 201, 5, None):
+        assert code(wire("PATCH", "/files", params=params, json={"name": wrong})) == "invalid_json"
+
+
 def test_scratch_is_listed_but_never_found(wire: Wire) -> None:
     chat = wire.finish("write tmp/a.txt needle\nwrite x/.hidden needle\nwrite kept.txt needle")["chat"]
     assert len(listed(wire, chat)["files"]) == 3
