@@ -63,7 +63,7 @@ def _close(given: argparse.Namespace) -> int:
 
 def _described(record: FeedbackRecord) -> str:
     """A line of facts, then the texts: what a stranger wrote must not steer the terminal."""
-    from agentsvc_nb.notebook.safe import plain
+    from agentsvc_nb.safe.text import plain
     from agentsvc_nb.wire.times import rfc3339
 
     about = [record.category, record.impact, record.endpoint, record.error_code, record.request_id]

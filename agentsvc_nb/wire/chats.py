@@ -16,7 +16,7 @@ class NewProject(Request):
     name: Annotated[
         str,
         StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
-    ] = Field(description="How people call the project: one line.")
+    ] = Field(description="How people call the project: one line.", examples=["Summer sale"])
 
 
 class Project(Model):

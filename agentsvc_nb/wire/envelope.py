@@ -11,7 +11,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 class Model(BaseModel):
     """An answer of the service. Unknown fields are kept: the specification promises some that it does not show."""
 
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
+    model_config = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        json_schema_serialization_defaults_required=True,  # the service sends every field
+    )
 
     @classmethod
     def read(cls, data: bytes | str) -> Self:

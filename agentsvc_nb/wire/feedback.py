@@ -20,7 +20,7 @@ class NewFeedback(Request):
 
     summary: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=FEEDBACK_SUMMARY_CHARS)
-    ] = Field(description="What happened, or what is wished for.")
+    ] = Field(description="What happened, or what is wished for.", examples=["The search finds what I look for."])
     category: Category | None = Field(default=None, description="What kind of report it is.")
     impact: Impact | None = Field(default=None, description="How much it stands in the way.")
     endpoint: Fact | None = Field(default=None, description="The endpoint that it is about.")

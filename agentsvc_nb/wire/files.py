@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
-from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.ids import SHA256
+from agentsvc_nb.wire.limits import FILE_NAME_CHARS, SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+
+ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$"
+"""Text that stays on its line and in its direction. Joiners (U+200C, U+200D) may stand in it: scripts need them."""
+
+
+class NewName(Request):
+    """The body of `PATCH /files`."""
+
+    name: str = Field(
+        max_length=FILE_NAME_CHARS,
+        pattern=ONE_LINE,
+        description="The member's own name for the file; an empty one takes the name back.",
+        examples=["Final report"],
+    )
 
 
 class StagedFile(Model):
@@ -37,7 +53,7 @@ class FileFacts(Model):
     """What is known of a file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
 
     object: str = "workspace_file"
-    id: str
+    id: str = Field(json_schema_extra={"pattern": SHA256})
     path: str = ""
     file_name: str = ""
     name: str | None = None
@@ -74,10 +90,10 @@ class SearchResult(FileFacts):
 
     object: str = "workspace_file_search_result"
     match: Literal["name", "content"] | str = "content"
-    snippets: list[list[SnippetPart]] = Field(default_factory=list)
+    snippets: list[list[SnippetPart]] = Field(default_factory=list, json_schema_extra={"maxItems": SNIPPETS_PER_MATCH})
 
 
 class FileSearch(Model):
     object: str = "workspace_file_search"
     chat: str = ""
-    results: list[SearchResult] = Field(default_factory=list)
+    results: list[SearchResult] = Field(default_factory=list, json_schema_extra={"maxItems": SEARCH_MAX_RESULTS})

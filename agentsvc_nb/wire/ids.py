@@ -12,12 +12,22 @@ from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
 _UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _TAIL: Final = r"[A-Za-z0-9_-]{1,64}"
 
-_RUN = re.compile(_UUID)
-_CHAT = re.compile(rf"chat_{_TAIL}|{_UUID}")
-_PROJECT = re.compile(rf"proj_{_TAIL}|{_UUID}")
-_UPLOAD = re.compile(rf"upload_{_TAIL}")
-_FEEDBACK = re.compile(rf"fb_{_TAIL}")
-_IDEMPOTENCY_KEY = re.compile(rf"[A-Za-z0-9_.:-]{{1,{IDEMPOTENCY_KEY_CHARS}}}")
+# As JSON Schema has them: of the whole text only because of their anchors.
+RUN: Final = rf"^{_UUID}$"
+CHAT: Final = rf"^(chat_{_TAIL}|{_UUID})$"
+CHAT_OR_NEW: Final = rf"^(new|chat_{_TAIL}|{_UUID})$"
+PROJECT: Final = rf"^(proj_{_TAIL}|{_UUID})$"
+UPLOAD: Final = rf"^upload_{_TAIL}$"
+FEEDBACK: Final = rf"^fb_{_TAIL}$"
+IDEMPOTENCY_KEY: Final = rf"^[A-Za-z0-9_.:-]{{1,{IDEMPOTENCY_KEY_CHARS}}}$"
+SHA256: Final = r"^[0-9a-f]{64}$"
+
+_RUN = re.compile(RUN)
+_CHAT = re.compile(CHAT)
+_PROJECT = re.compile(PROJECT)
+_UPLOAD = re.compile(UPLOAD)
+_FEEDBACK = re.compile(FEEDBACK)
+_IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY)
 
 KEY_PREFIX: Final = "svc_sk_"
 MEMBER_PREFIX: Final = "svc_oat_"

@@ -33,5 +33,7 @@ class LandingPage(Model):
 class NewLabels(Request):
     """The body of `PUT /landing-pages/{page_id}/labels`: all labels that the page has from now on."""
 
-    labels: dict[str, str] = Field(description="Value by label name; a label that is left out is taken away.")
-    expected_version: int = Field(ge=1, description="The `version` that was read.")
+    labels: dict[str, str] = Field(
+        description="Value by label name; a label that is left out is taken away.", examples=[{"goal": "buy"}]
+    )
+    expected_version: int = Field(ge=1, description="The `version` that was read.", examples=[1])

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, SESSION_CHARS
 
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 """A status that is not known is not terminal (contract §2)."""
+
+
+Chat = Annotated[str, Field(pattern=ids.CHAT)]
+Project = Annotated[str, Field(pattern=ids.PROJECT)]
+Session = Annotated[str, Field(min_length=1, max_length=SESSION_CHARS)]
+AnswerSchema = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"properties": {"type": {"const": "object"}}, "required": ["type"]}),
+]
+UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
+
+
+class NewRun(Request):
+    """The body of `POST /runs`; each wrong field is answered with a code of its own."""
+
+    message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
+    chat: Chat | None = Field(default=None, description="The chat to work in; a new one when left out.")
+    project: Project | None = Field(default=None, description="The project of the chat.")
+    session: Session | None = Field(default=None, description="A label that has a chat of its own.")
+    sync: bool | None = Field(default=None, description="Hold the answer until the run ends, for about 90 seconds.")
+    on_busy: Literal["reject"] | None = Field(default=None, description="What happens when the chat is busy.")
+    output_config: AnswerSchema | None = Field(
+        default=None,
+        description="A JSON Schema (draft 2020-12) for the final answer: an object at its root, of at most 64 KB, "
+        "without remote or recursive references.",
+    )
+    file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
+        default=None, description="Staged files to attach; with `files`, at most 10."
+    )
 
 
 class Usage(Model):

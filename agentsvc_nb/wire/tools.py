@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.envelope import Model, Request
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.runs import Project, Session
 
 JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 JOB_TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
+
+
+ChatOrNew = Annotated[str, Field(pattern=ids.CHAT_OR_NEW)]
+
+
+class NewCall(Request):
+    """The body of `POST /tools/{name}/invoke`."""
+
+    input: dict[str, Any] | None = Field(
+        default=None, description="As the tool's `input_schema` has it.", examples=[{"message": "say Hello"}]
+    )
+    chat: ChatOrNew | None = Field(
+        default=None, description="The chat to work in, or `new`; without it the one that tools share."
+    )
+    project: Project | None = Field(default=None, description="The project of the chat.")
+    session: Session | None = Field(default=None, description="A label that has a chat of its own.")
+
+
+class NewJob(NewCall):
+    """The body of `POST /jobs`."""
+
+    tool: str = Field(description="The name of an asynchronous tool.", examples=["create_images"])
+    input: dict[str, Any] | None = Field(
+        default=None,
+        description="As the tool's `input_schema` has it.",
+        examples=[{"request": {"kind": "static_ad", "brief": "Summer sale", "outputs": {"mode": "count", "count": 1}}}],
+    )
 
 
 class ToolDescription(Model):

@@ -12,16 +12,19 @@ import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
+from tests.contract import documented
 
 if TYPE_CHECKING:
+    from tests.contract.seeding import Seeded
     from tests.contract.stage import Stage
 
 
 class Wire:
-    """HTTP requests to the service's developer routes, with its key."""
+    """HTTP requests to the service's developer routes, with its key. What they are refused with is documented."""
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
+        http.event_hooks = {"response": [documented.check]}
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path if path.startswith("/api") else V1 + path, **options)
@@ -52,6 +55,14 @@ def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
     with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
         yield Wire(http)
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
+    from tests.contract.seeding import seeded_service  # it uses test modules that use this one
+
+    with seeded_service(tmp_path_factory.mktemp("seeds")) as service:
+        yield service
 
 
 class Opened(Protocol):

@@ -85,7 +85,9 @@ def test_downloads_are_attachments_with_their_hash_and_in_ranges(wire: Wire) -> 
     assert (part.status_code, part.content) == (206, whole.content[8:])
     stale = wire("GET", "/files/download", params=params, headers={"Range": "bytes=8-", "If-Range": '"other"'})
     assert (stale.status_code, stale.content) == (200, whole.content)
-    for unmet in ("bytes=999-", "bytes=-0", "bytes=0-1,999-"):
+    some = wire("GET", "/files/download", params=params, headers={"Range": "bytes=999-, 0-1"})
+    assert (some.status_code, some.content) == (206, whole.content[:2])
+    for unmet in ("bytes=999-", "bytes=-0", "bytes=999-,-0"):
         beyond = wire("GET", "/files/download", params=params, headers={"Range": unmet})
         assert (beyond.status_code, code(beyond)) == (416, "range_not_satisfiable")
         assert beyond.headers["content-range"] == f"bytes */{len(whole.content)}"
@@ -121,6 +123,14 @@ def test_a_renamed_file_answers_to_its_new_name(wire: Wire) -> None:
     renamed = wire("PATCH", "/files", params=params, json={"name": "Autumn brief"}).json()
     assert (renamed["name"], renamed["file_name"]) == ("Autumn brief", "a.txt")
     assert [result["name"] for result in found(wire, chat, "autumn")] == ["Autumn brief"]
+
+
+def test_a_members_name_is_one_line_in_one_direction(wire: Wire) -> None:
+    params = {"chat_id": wire.finish("write a.txt words")["chat"], "path": "a.txt"}
+    for joined in ("\N{MAN}\u200d\N{WOMAN}", "می\u200cخواهم"):
+        assert wire("PATCH", "/files", params=params, json={"name": joined}).json()["name"] == joined
+    for wrong in ("a\nb", "a\u2028b", "txt\u202egpj.exe", "x" * 201, 5, None):
+        assert code(wire("PATCH", "/files", params=params, json={"name": wrong})) == "invalid_json"
 
 
 def test_scratch_is_listed_but_never_found(wire: Wire) -> None:

@@ -40,6 +40,13 @@ def test_a_page_is_added_read_and_labelled(client: AgentService, service: Runnin
     assert client.labels.get(page).version == 3
 
 
+def test_a_whole_number_may_be_written_with_a_point(wire: Wire, page: str) -> None:
+    written = b'{"labels": {"goal": "buy"}, "expected_version": 1.0}'
+    assert wire("PUT", f"/landing-pages/{page}/labels", content=written).json()["version"] == 2
+    half = wire("PUT", f"/landing-pages/{page}/labels", json={"labels": {}, "expected_version": 2.5})
+    assert code(half) == "invalid_label"
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

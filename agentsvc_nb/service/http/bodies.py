@@ -14,7 +14,7 @@ from agentsvc_nb.service.actions.chats import check as check_where
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.rules import documents, inputs, schemas
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, SESSION_CHARS
 
 Document = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
@@ -41,9 +41,10 @@ def parse_object(data: bytes) -> Document:
 
 
 def checked(model: type[B], document: Document, code: str) -> B:
-    """The document as `model`, strictly: "5" is no integer. What does not fit is answered `code`, with the field."""
+    """The document as `model`, strictly: "5" is no integer, 5.0 is one, as JSON Schema has it. What does not fit is
+    answered `code`, with the field."""
     try:
-        return model.model_validate_json(json.dumps(without_nulls(document)), strict=True)
+        return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
     except ValidationError as error:
         field, fault = inputs.fault(error)
         raise Fail(code, fault, field=field) from None
@@ -60,6 +61,15 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+def _whole(value: Any) -> Any:
+    """The same JSON, with 5 for 5.0."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def message(document: Document) -> str:
     value = document.get("message")
     if not isinstance(value, str) or not value.strip():
@@ -72,8 +82,8 @@ def where(document: Document, *, new_allowed: bool = False) -> Where:
     given = Where(*(document.get(name) for name in ("chat", "project", "session")))
     check_where(given, new_allowed=new_allowed)
     session = given.session
-    if session is not None and not (isinstance(session, str) and 0 < len(session) <= 200):
-        raise Fail("invalid_json", "`session` must be a text of 1 to 200 characters.")
+    if session is not None and not (isinstance(session, str) and 0 < len(session) <= SESSION_CHARS):
+        raise Fail("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters.")
     return given
 
 

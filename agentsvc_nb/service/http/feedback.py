@@ -27,7 +27,7 @@ async def send(call: Call) -> Response:
 
 
 async def list_(call: Call) -> Response:
-    status = call.request.query_params.get("status") or None
+    status = call.request.query_params.get("status")
     allowed = get_args(Status)
     if status is not None and status not in allowed:
         raise Fail("invalid_query", f"`status` must be one of {', '.join(allowed)}.", param="status")

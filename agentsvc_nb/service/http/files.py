@@ -16,7 +16,7 @@ from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.files import FileRecord, UploadRecord
-from agentsvc_nb.wire.files import StagedFiles
+from agentsvc_nb.wire.files import NewName, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
 
@@ -96,9 +96,7 @@ def content(call: Call, record: FileRecord, disposition: str = "attachment") -> 
 
 async def rename(call: Call) -> Response:
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
-    name = (await bodies.read_object(call.request)).get("name")
-    if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
-        raise Fail("invalid_json", "`name` must be a line of at most 200 characters; an empty one takes the name back.")
-    index = call.backend.storage.index
-    record = await call.write(lambda tx: actions.rename(tx, index, account, chat, path, name.strip() or None))
+    given = bodies.checked(NewName, await bodies.read_object(call.request), "invalid_json")
+    index, name = call.backend.storage.index, given.name.strip() or None
+    record = await call.write(lambda tx: actions.rename(tx, index, account, chat, path, name))
     return answer(record.public())

@@ -64,18 +64,28 @@ def accepts(call: Call, media_type: str) -> bool:
 
 
 def check_range(call: Call, size: int) -> None:
-    """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`; one that can't be read is
-    dropped, as RFC 9110 §14.2 has it."""
+    """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`. Of several ranges those that
+    the file has are answered; a header that can't be read is dropped (RFC 9110 §14.2, §15.5.17)."""
     value = call.request.headers.get("range")
     if value is None:
         return
     ranges = [_RANGE.fullmatch(part) for part in value.partition("=")[2].split(",")]
     readable = all(found and _is_forward(found) for found in ranges)
     if not value.lower().startswith("bytes=") or not readable:
-        headers = call.request.scope["headers"]
-        headers[:] = [header for header in headers if header[0] != b"range"]
-    elif not all(_is_met(found, size) for found in ranges if found):
+        _replace_range(call, None)
+        return
+    met = [found[0].strip() for found in ranges if found and _is_met(found, size)]
+    if not met:
         raise Fail("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
+    _replace_range(call, f"bytes={','.join(met)}")
+
+
+def _replace_range(call: Call, value: str | None) -> None:
+    """What Starlette is to answer: it refuses several ranges when one of them is beyond the end."""
+    headers = call.request.scope["headers"]
+    headers[:] = [header for header in headers if header[0] != b"range"]
+    if value is not None:
+        headers.append((b"range", value.encode()))
 
 
 def _is_forward(found: re.Match[str]) -> bool:

@@ -54,6 +54,7 @@ HANDLERS: dict[str, Handler] = {
     "keys.list": keys.list_,
     "keys.delete": keys.delete,
     "service.health": service.health,
+    "service.openapi": service.openapi,
 }
 
 

@@ -56,8 +56,8 @@ async def cancel(call: Call) -> Response:
 
 async def events(call: Call) -> Response:
     after = parameters.integer(call, "after", 0, 0, EVENT_ID_MAX)
+    cursor = parameters.last_event_id(call)
     if parameters.accepts(call, "text/event-stream"):
-        cursor = parameters.last_event_id(call)
         silent = call.request.method == "HEAD"
         run_id = _record(call).run_id
         return call.backend.streams.response(run_id, after if cursor is None else cursor, silent=silent)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.responses import Response
 
 import agentsvc_nb
-from agentsvc_nb.service.http.answers import answer_json
+from agentsvc_nb.service.http.answers import JSON, answer_json
 from agentsvc_nb.service.http.backend import Call
 
 
@@ -19,3 +21,14 @@ async def health(call: Call) -> Response:
             "version": agentsvc_nb.__version__,
         }
     )
+
+
+async def openapi(call: Call) -> Response:
+    """The description of this API; built at the first request, in a thread, because that takes longer than a read."""
+    return Response(await asyncio.to_thread(_document), media_type=JSON)
+
+
+def _document() -> bytes:
+    from agentsvc_nb.service.http.openapi import document
+
+    return document.text()

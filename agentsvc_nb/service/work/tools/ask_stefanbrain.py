@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.wire.limits import URL_CHARS
+from agentsvc_nb.wire.runs import UploadId
 
-UploadId = Annotated[str, StringConstraints(pattern=r"^upload_[A-Za-z0-9_-]{1,64}$")]
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 
 

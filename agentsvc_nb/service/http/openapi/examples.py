@@ -1,0 +1,93 @@
+"""An example of each operation of the OpenAPI document, in curl and in Python.
+
+What an example can't know, an id or the key, is a variable: of the shell, or of the program.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+Json = dict[str, Any]
+
+FILE: Final = "notes.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request: `query` has the required parameters, None for what is a variable of the same name."""
+
+    method: str
+    path: str
+    query: dict[str, str | None]
+    body: Json | None
+    upload: bool
+    security: str
+
+
+def call(document: Json, method: str, path: str, operation: Json) -> Call:
+    """The plainest request that the operation takes."""
+    needed = [each for each in operation["parameters"] if each["in"] == "query" and each["required"]]
+    content = operation.get("requestBody", {}).get("content", {})
+    body = None
+    if "application/json" in content:
+        name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        fields = document["components"]["schemas"][name]["properties"]
+        body = {name: field["examples"][0] for name, field in fields.items() if "examples" in field}
+    return Call(
+        method,
+        path,
+        {each["name"]: each.get("example") for each in needed} | _job_chat(path),
+        body,
+        upload=body is None and "multipart/form-data" in content,
+        security=next((name for each in operation["security"] for name in each), ""),
+    )
+
+
+def curl(call: Call) -> str:
+    """A command of the shell."""
+    lines = [f'curl -X {call.method} "$BASE_URL{_shell_path(call)}"']
+    if call.security == "bearer":
+        lines.append('-H "Authorization: Bearer $SERVICE_API_KEY"')
+    elif call.security == "session":
+        lines.append('-b "$SESSION_COOKIE"')
+    if call.body is not None:
+        lines += ['-H "Content-Type: application/json"', f"-d '{json.dumps(call.body)}'"]
+    if call.upload:
+        lines.append(f"-F files=@{FILE}")
+    return " \\\n  ".join(lines)
+
+
+def python(call: Call) -> str:
+    """A few lines of Python, with httpx."""
+    arguments = [f'f"{{base_url}}{call.path}"' if "{" in call.path else f'base_url + "{call.path}"']
+    if call.query:
+        pairs = (f'"{name}": {name if value is None else json.dumps(value)}' for name, value in call.query.items())
+        arguments.append(f"params={{{', '.join(pairs)}}}")
+    if call.security == "bearer":
+        arguments.append('headers={"Authorization": f"Bearer {api_key}"}')
+    elif call.security == "session":
+        arguments.append('headers={"Cookie": session_cookie}')
+    if call.body is not None:
+        arguments.append(f"json={call.body!r}")
+    if call.upload:
+        arguments.append('files={"files": file}')
+    inner = ",\n    ".join(arguments)
+    request = f"answer = httpx.{call.method.lower()}(\n    {inner},\n)"
+    if call.upload:
+        request = f'with open("{FILE}", "rb") as file:\n{textwrap.indent(request, "    ")}'
+    return f"import httpx\n\n{request}\nanswer.raise_for_status()"
+
+
+def _shell_path(call: Call) -> str:
+    path = call.path.replace("{", "${")
+    pairs = (f"{name}={f'${{{name}}}' if value is None else quote(value)}" for name, value in call.query.items())
+    return path + ("?" + "&".join(pairs) if call.query else "")
+
+
+def _job_chat(path: str) -> dict[str, str | None]:
+    """A lookup of a job needs its chat, or its project and session: JSON Schema can't say so of parameters."""
+    return {"chat": None} if "{job_id}" in path else {}

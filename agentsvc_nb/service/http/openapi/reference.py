@@ -1,0 +1,175 @@
+"""The OpenAPI document as people read it: operations by tag, the shapes of what goes in and out, and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.http.openapi import examples
+from agentsvc_nb.service.http.openapi.words import kind
+from agentsvc_nb.wire.codes import CODES, Code
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A parameter or a field. `shape` names the shape that it holds, where it holds one."""
+
+    name: str
+    place: str
+    kind: str
+    required: bool
+    about: str
+    shape: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of success: its status, what it is, and its shape when it is JSON of ours."""
+
+    status: str
+    kind: str
+    shape: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One operation."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    about: str
+    parameters: list[Row]
+    body: list[Row]
+    answers: list[Answer]
+    refusals: list[Code]
+    curl: str
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The operations of one tag."""
+
+    tag: str
+    about: str
+    entries: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A model: what a body or an answer holds."""
+
+    name: str
+    about: str
+    rows: list[Row]
+
+
+def chapters(document: Json) -> list[Chapter]:
+    """The document's operations, in the order of its tags."""
+    operations = list(_operations(document))
+    return [
+        Chapter(
+            tag["name"],
+            tag["description"],
+            [_entry(document, *each) for each in operations if each[2]["tags"] == [tag["name"]]],
+        )
+        for tag in document["tags"]
+    ]
+
+
+def shapes(document: Json) -> list[Shape]:
+    """The models of bodies and answers, and the error envelope."""
+    return [
+        Shape(name, schema.get("description", ""), _fields(schema, "field"))
+        for name, schema in document["components"]["schemas"].items()
+    ]
+
+
+def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def _entry(document: Json, method: str, path: str, operation: Json) -> Entry:
+    call = examples.call(document, method, path, operation)
+    return Entry(
+        operation["operationId"],
+        method,
+        path,
+        operation["summary"],
+        operation["description"],
+        [_parameter(each) for each in operation["parameters"]],
+        _body(document, operation),
+        _answers(operation),
+        _refusals(document, operation),
+        examples.curl(call),
+        examples.python(call),
+    )
+
+
+def _parameter(parameter: Json) -> Row:
+    about = parameter["description"]
+    return Row(parameter["name"], parameter["in"], kind(parameter["schema"]), parameter["required"], about)
+
+
+def _body(document: Json, operation: Json) -> list[Row]:
+    """The fields of the JSON object, and the parts of the form."""
+    rows: list[Row] = []
+    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+        rows += _fields(resolved(document, content["schema"]), "JSON" if media_type.endswith("json") else "form")
+    return rows
+
+
+def _fields(schema: Json, place: str) -> list[Row]:
+    required = schema.get("required", [])
+    return [
+        Row(name, place, kind(field), name in required, field.get("description", ""), _shape(field))
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def _answers(operation: Json) -> list[Answer]:
+    found = []
+    for status, answer in operation["responses"].items():
+        if status < "400":
+            for media_type, content in answer["content"].items():
+                found.append(Answer(status, media_type, _shape(content["schema"])))
+    return found
+
+
+def _refusals(document: Json, operation: Json) -> list[Code]:
+    """The rows of the error table that can come, by status."""
+    found = []
+    for status, answer in operation["responses"].items():
+        if status >= "400":
+            schema = resolved(document, answer)["content"]["application/json"]["schema"]
+            found += [CODES[code] for code in schema["allOf"][1]["properties"]["error"]["properties"]["code"]["enum"]]
+    return found
+
+
+def _shape(schema: Json) -> str | None:
+    """The shape that stands in a field, alone, in a list or beside null."""
+    if "$ref" in schema:
+        return _name(schema)
+    inner = [*schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]
+    return next((name for each in inner if (name := _shape(each))), None)
+
+
+def _name(schema: Json) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
+
+
+def resolved(document: Json, part: Json) -> Json:
+    """What a `$ref` stands for; anything else as it is."""
+    if "$ref" not in part:
+        return part
+    found: Json = document
+    for step in part["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    return found

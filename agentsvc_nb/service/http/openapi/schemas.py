@@ -1,0 +1,106 @@
+"""The schemas of the OpenAPI document: the models of `wire/` as they go over the wire, and the error envelope."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from agentsvc_nb.service.rules.labels import LABELS
+from agentsvc_nb.wire.codes import ErrorType
+from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.wire.landing_pages import NewLabels
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+from agentsvc_nb.wire.operations import OPERATIONS
+from agentsvc_nb.wire.routes import ROUTES
+
+Json = dict[str, Any]
+
+_AT: Final = "#/components/schemas/"
+_FILES: Final[Json] = {
+    "type": "array",
+    "maxItems": ATTACHMENTS_MAX,
+    "items": {"type": "string", "format": "binary"},
+    "description": "Files; audio and video are refused.",
+}
+ERROR: Final[Json] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type"],
+            "properties": {
+                "message": {"type": "string", "description": "For a person."},
+                "type": {"enum": list(get_args(ErrorType))},
+                "code": {"type": "string", "description": "For a program."},
+            },
+            "additionalProperties": True,
+        },
+        "activeRunId": {"type": "string", "format": "uuid", "description": "The run that holds the chat, on a 409."},
+        "requiredDeveloperTermsVersion": {"type": "string", "description": "The current terms, on a 400."},
+    },
+    "additionalProperties": True,
+}
+
+
+def components() -> Json:
+    """Every model by name."""
+    asked: list[tuple[type[BaseModel], JsonSchemaMode]] = []
+    for name, operation in OPERATIONS.items():
+        answers = (ROUTES[name].answer, *operation.also.values())
+        asked += [(model, "serialization") for model in answers if model is not None]
+        asked += [(operation.body, "validation")] if operation.body else []
+    _, found = models_json_schema(asked, ref_template=_AT + "{model}")
+    schemas: Json = found["$defs"]
+    for schema in schemas.values():
+        _finish(schema)
+    _name_labels(schemas[NewLabels.__name__])
+    return {"Error": ERROR, **dict(sorted(schemas.items()))}
+
+
+def reference(model: type[BaseModel]) -> Json:
+    return {"$ref": _AT + model.__name__}
+
+
+def answer(model: type[Model] | None) -> Json:
+    return {"type": "object"} if model is None else reference(model)
+
+
+def form(payload: type[BaseModel] | None) -> Json:
+    """A multipart body: files, and the JSON object of a request that takes one."""
+    if payload is None:
+        return {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
+    part = {**reference(payload), "description": "The JSON object."}
+    return {"type": "object", "required": ["payload"], "properties": {"payload": part, "files": _FILES}}
+
+
+def refusal(codes: list[str]) -> Json:
+    """The envelope with one of these codes."""
+    named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
+    return {"allOf": [{"$ref": _AT + "Error"}, named]}
+
+
+def _finish(schema: Json) -> None:
+    """What holds for every model: `object` is constant, `..._at` is a time (contract §1). Titles repeat the names,
+    and an answer has no defaults: every field is sent."""
+    schema.pop("title", None)
+    for name, field in schema.get("properties", {}).items():
+        field.pop("title", None)
+        if name in ("object", "type") and "default" in field:
+            field["const"] = field["default"]
+        if field.get("default") is None or "additionalProperties" in schema:
+            field.pop("default", None)
+        if name.endswith("_at"):
+            for branch in field.get("anyOf", [field]):
+                branch |= {"format": "date-time"} if branch.get("type") == "string" else {}
+
+
+def _name_labels(schema: Json) -> None:
+    """Which labels there are is a table of the service's own."""
+    values = {
+        name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
+        for name, label in LABELS.items()
+    }
+    schema["properties"]["labels"] |= {"properties": values, "additionalProperties": False}

@@ -1,0 +1,43 @@
+"""What the document can't say, told to the fuzzer; it loads this module by its name.
+
+A lookup of a job names a chat, or a project and session, and JSON Schema can't ask for one of several parameters. The
+input of a tool, and whether it is a job, is said by the catalog and not by the document.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import schemathesis
+
+from agentsvc_nb.service.work.tools.catalog import offered, tools
+from agentsvc_nb.wire.routes import ROUTES
+
+INPUTS: Final[dict[str, dict[str, Any]]] = {
+    "create_images": {"request": {"brief": "Summer sale", "outputs": {"count": 1}}},
+    "echo_job": {"steps": 1, "seconds": 0, "files": {}},
+    "ask_stefanbrain": {"message": "say Hello"},
+}
+JOB: Final = "echo_job"
+CATALOG: Final = offered(tools("scripted", Path()))
+
+
+@schemathesis.hook
+def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
+    query = case.query or {}
+    if case.operation.path.startswith(ROUTES["jobs.status"].path) and not query.keys() & {"chat", "project", "session"}:
+        case.query = {**query, "chat": os.environ["FUZZED_CHAT"]}
+    if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
+        return
+    if case.operation.path == ROUTES["jobs.submit"].path:
+        tool = str(case.body.get("tool"))
+        if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):
+            tool = JOB
+        case.body = {**case.body, "tool": tool, "input": INPUTS.get(tool, {})}
+    elif case.operation.path == ROUTES["tools.invoke"].path:
+        parts = case.path_parameters or {}
+        tool = JOB if parts["name"] in CATALOG.keys() - INPUTS.keys() else parts["name"]
+        case.path_parameters = {**parts, "name": tool}
+        case.body = {**case.body, "input": INPUTS.get(tool, {})}

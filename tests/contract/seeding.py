@@ -1,0 +1,63 @@
+"""A service that holds something of each kind to be found, for what goes through all of its operations."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
+from tests.contract.test_media_http import SRT, added, sound
+from tests.test_cli import agentsvc
+
+Known = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """`known`: values that exist, by the parameter that takes them (`query.chat_id`, `path.run_id`)."""
+
+    service: RunningService
+    known: Known
+
+
+@contextlib.contextmanager
+def seeded_service(folder: Path) -> Iterator[Seeded]:
+    """`folder` is for files that are added to the service."""
+    with running_service("scripted", sync_hold_seconds=0.1, ask_handle_seconds=0.1, max_file_bytes=100_000) as service:
+        with AgentService(service.api_key, base_url=service.base_url) as client:
+            known = _work(client)
+        told, silent = sound(folder / "told.wav", 1), sound(folder / "silent.wav", 2)
+        told.with_suffix(".srt").write_text(SRT)
+        known["path.media_id"] = [added(service, told), added(service, silent)]
+        known["path.page_id"] = [_page(service, url) for url in ("https://example.com/a", "https://example.com/b")]
+        yield Seeded(service, known)
+
+
+def _work(client: AgentService) -> Known:
+    """A run, a job and a report that have ended, and what they left."""
+    run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\nsay done", sync=True)
+    other = client.runs.start("say done", sync=True)
+    job = client.jobs.submit("echo_job", {"steps": 1, "seconds": 0, "files": {"out.txt": "made"}})
+    client.jobs.wait(job.job_id, chat=job.chat)
+    report = client.feedback.send("It works.")
+    assert run.chat is not None
+    assert other.chat is not None
+    return {
+        "query.chat_id": [run.chat],
+        "query.path": ["notes.txt", "a/b.csv"],
+        "query.q": ["sum", '"a summer" -winter', "x or y"],
+        "query.chat": [job.chat],
+        "path.chat": [other.chat],
+        "path.job_id": [job.job_id],
+        "path.run_id": [run.run_id],
+        "path.name": ["ask_stefanbrain", "create_images", "echo_job"],
+        "path.id": [report.id],
+        "body.tool": ["create_images", "echo_job"],
+    }
+
+
+def _page(service: RunningService, url: str) -> str:
+    return agentsvc("pages", "add", "--data", service.data, url).stdout.strip()
