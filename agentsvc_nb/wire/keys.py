@@ -28,7 +28,7 @@ class NewKey(Request):
     ] = Field(description="How people tell the key from others.")
     developerTermsAccepted: bool = Field(description="Must be true.")
     developerTermsVersion: str = Field(description="The current version, as `GET /terms` says it.")
-    scopes: list[KeyScope] = Field(default_factory=list, description="What the key may do; none: everything.")
+    scopes: list[KeyScope] | None = Field(default=None, description="What the key may do; none: everything.")
     monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
         default=None, description="What its tokens may cost in a calendar month (UTC)."
     )

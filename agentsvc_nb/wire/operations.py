@@ -15,6 +15,7 @@ from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.envelope import Model, Request
 from agentsvc_nb.wire.feedback import NewFeedback
 from agentsvc_nb.wire.files import NewName
+from agentsvc_nb.wire.keys import NewKey
 from agentsvc_nb.wire.landing_pages import NewLabels
 from agentsvc_nb.wire.parameters import Parameter
 from agentsvc_nb.wire.routes import Route
@@ -63,7 +64,7 @@ _ANY: Final[Codes] = (
     "gateway_timeout",
 )
 _KEY: Final[Codes] = ("unauthorized", "api_key_scope_forbidden", "key_suspended", "plan_access_required")
-_SESSION: Final[Codes] = ("unauthorized",)
+_SESSION: Final[Codes] = ("unauthorized", "foreign_origin")
 _RATES: Final[Codes] = (
     "request_per_minute",
     "request_per_minute_user",
@@ -158,7 +159,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "chats.retire": Operation((p.CHAT,), codes=_CHAT),
     "terms.get": Operation(),
     "keys.create": Operation(
-        status=201, codes=("invalid_scope", "developer_terms_not_accepted", "developer_terms_version_mismatch")
+        body=NewKey,
+        status=201,
+        codes=("invalid_scope", "developer_terms_not_accepted", "developer_terms_version_mismatch"),
     ),
     "keys.list": Operation(),
     "keys.delete": Operation((p.KEY_ID,), codes=("key_not_found",)),

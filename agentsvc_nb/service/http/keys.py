@@ -51,7 +51,7 @@ def new_key(document: bodies.Document) -> NewKey:
 
 async def made(call: Call, given: NewKey) -> CreatedKey:
     """A new key as it was asked for, with its secret."""
-    clock, scopes = call.backend.storage.clock, tuple(dict.fromkeys(given.scopes))
+    clock, scopes = call.backend.storage.clock, tuple(dict.fromkeys(given.scopes or ()))
     record, secret = await call.write(
         lambda tx: actions.create(tx, clock, name=given.name, scopes=scopes, budget_cents=given.monthly_budget_cents)
     )
