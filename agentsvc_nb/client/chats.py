@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.core import Call, Core
+from typing import Unpack
+
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.options import Options
 from agentsvc_nb.wire.chats import Project, ProjectList, RetiredChat
 
 
-async def create_project(core: Core, name: str) -> Project:
+async def create_project(core: Core, name: str, **options: Unpack[Options]) -> Project:
     """Make a project; give its id as `project` to runs and jobs. Never sent twice."""
-    return await core.ask(Project, Call("projects.create", body={"name": name}))
+    return await core.scoped(options).ask(Project, Call("projects.create", body={"name": name}))
 
 
-async def list_projects(core: Core) -> list[Project]:
+async def list_projects(core: Core, **options: Unpack[Options]) -> list[Project]:
     """All projects, the oldest first."""
-    return (await core.ask(ProjectList, Call("projects.list"))).data
+    return (await core.scoped(options).ask(ProjectList, Call("projects.list"))).data
 
 
-async def retire(core: Core, chat: str) -> RetiredChat:
+async def retire(core: Core, chat: str, **options: Unpack[Options]) -> RetiredChat:
     """Let a chat take no more starts; safe to repeat. What runs in it goes on, and its files stay readable.
 
     Raises `StefanBrainError` (`chat_not_found`).
     """
-    return await core.ask(RetiredChat, Call("chats.retire", {"chat": chat}))
+    return await core.scoped(options).ask(RetiredChat, Call("chats.retire", {"chat": chat}))

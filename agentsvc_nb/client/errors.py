@@ -35,7 +35,8 @@ class StefanBrainError(Exception):
     """Base of everything that the client raises.
 
     `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
-    answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent.
+    answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent;
+    `late` whether the deadline left no room for another attempt.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class StefanBrainError(Exception):
         self.retry_after_seconds, self.reset_at, self.active_run_id = retry_after_seconds, reset_at, active_run_id
         self.hint, self.body = hint, body
         self.method, self.path, self.attempts = "", "", 0
+        self.late = False
 
     def __str__(self) -> str:
         facts = [self.code, self.request_id and f"request {self.request_id}"]
@@ -116,6 +118,13 @@ class JobTimeoutError(StefanBrainError):
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
         super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
         self.job_id, self.chat = job_id, chat
+
+
+def deadline_passed(*, sent: bool = True) -> APIConnectionError:
+    """The call's `deadline` is over, and no answer came."""
+    error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
+    error.late = True
+    return error
 
 
 _CLASSES: Final = {

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.following import Following
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.options import Options, WaitOptions
 from agentsvc_nb.client.pages import AsyncPages, Paged, Pages
 from agentsvc_nb.client.stream import AsyncEventStream, EventStream
 
@@ -23,11 +24,22 @@ Operation = Callable[Concatenate[Core, P], Coroutine[Any, Any, R]]
 Walk = Callable[Concatenate[Core, P], Paged[R]]
 
 
+def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """`**options` as the keywords that it stands for, so that `?` and completion show them."""
+    if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+        return [parameter]
+    fields = next(kind for kind in (Options, WaitOptions) if parameter.annotation == f"Unpack[{kind.__name__}]")
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
+        for name, kind in fields.__annotations__.items()
+    ]
+
+
 def _dressed(face: F, operation: Callable[..., Any], returns: str | None = None) -> F:
     """`face` with the operation's docstring and signature, `self` in place of `core`."""
     dressed: Any = functools.update_wrapper(face, operation)
     signature = inspect.signature(operation)
-    _, *given = signature.parameters.values()
+    _, *given = (shown for parameter in signature.parameters.values() for shown in _expanded(parameter))
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     annotation = returns or signature.return_annotation
     dressed.__signature__ = signature.replace(parameters=[own, *given], return_annotation=annotation)

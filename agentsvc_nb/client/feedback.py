@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.core import Call, Core
+from typing import Unpack
+
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.options import Options
 from agentsvc_nb.wire.feedback import Category, FeedbackList, FeedbackReceipt, FeedbackReport, Impact, Status
 
 
@@ -15,6 +19,7 @@ async def send(
     endpoint: str | None = None,
     error_code: str | None = None,
     request_id: str | None = None,
+    **options: Unpack[Options],
 ) -> FeedbackReceipt:
     """Send a report; never sent twice.
 
@@ -36,14 +41,17 @@ async def send(
         "error_code": error_code,
         "request_id": request_id,
     }
-    return await core.ask(FeedbackReceipt, Call("feedback.send", body=body))
+    return await core.scoped(options).ask(FeedbackReceipt, Call("feedback.send", body=body))
 
 
-async def list_(core: Core, *, status: Status | None = None, limit: int | None = None) -> list[FeedbackReport]:
+async def list_(
+    core: Core, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
+) -> list[FeedbackReport]:
     """The reports of the account, newest first: of one `status`, and at most `limit` (1 to 100, default 20)."""
-    return (await core.ask(FeedbackList, Call("feedback.list", query={"status": status, "limit": limit}))).data
+    call = Call("feedback.list", query={"status": status, "limit": limit})
+    return (await core.scoped(options).ask(FeedbackList, call)).data
 
 
-async def get(core: Core, id: str) -> FeedbackReport:
+async def get(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport:
     """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`)."""
-    return await core.ask(FeedbackReport, Call("feedback.get", {"id": id}))
+    return await core.scoped(options).ask(FeedbackReport, Call("feedback.get", {"id": id}))

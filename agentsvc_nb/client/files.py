@@ -9,10 +9,12 @@ import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from agentsvc_nb.client.core import Call, Core
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.options import Options
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
 from agentsvc_nb.wire.files import FilePage, FileSearch, StagedFile, StagedFiles, WorkspaceFile
@@ -23,7 +25,9 @@ _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECA
 _NAME_BYTES: Final = 200
 
 
-async def upload(core: Core, *files: FileInput, chat: str | None = None) -> list[StagedFile]:
+async def upload(
+    core: Core, *files: FileInput, chat: str | None = None, **options: Unpack[Options]
+) -> list[StagedFile]:
     """Stage up to 10 files for later use as attachments (`file_ids`), for 24 hours; with `chat` put them there too.
 
     A file is a path, `(name, bytes)`, `(name, file)` or a file opened with `"rb"`, which is sent from its start.
@@ -32,11 +36,13 @@ async def upload(core: Core, *files: FileInput, chat: str | None = None) -> list
     if not files:
         return []
     call = Call("files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"))
-    return (await core.ask(StagedFiles, call)).files
+    return (await core.scoped(options).ask(StagedFiles, call)).files
 
 
-def list_(core: Core, chat: str) -> Paged[WorkspaceFile]:
+def list_(core: Core, chat: str, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
     """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked."""
+
+    core = core.scoped(options)
 
     async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None]:
         page = await core.ask(FilePage, Call("files.list", query={"chat_id": chat, "after": after or None}))
@@ -45,18 +51,20 @@ def list_(core: Core, chat: str) -> Paged[WorkspaceFile]:
     return Paged(fetch, "")
 
 
-async def search(core: Core, q: str, *, chat: str) -> FileSearch:
+async def search(core: Core, q: str, *, chat: str, **options: Unpack[Options]) -> FileSearch:
     """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix."""
-    return await core.ask(FileSearch, Call("files.search", query={"chat_id": chat, "q": q}))
+    return await core.scoped(options).ask(FileSearch, Call("files.search", query={"chat_id": chat, "q": q}))
 
 
-async def rename(core: Core, path: str, name: str, *, chat: str) -> WorkspaceFile:
+async def rename(core: Core, path: str, name: str, *, chat: str, **options: Unpack[Options]) -> WorkspaceFile:
     """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays."""
     call = Call("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
-    return await core.ask(WorkspaceFile, call)
+    return await core.scoped(options).ask(WorkspaceFile, call)
 
 
-async def download(core: Core, path: str, *, chat: str, to: str | os.PathLike[str] | None = None) -> bytes | Path:
+async def download(
+    core: Core, path: str, *, chat: str, to: str | os.PathLike[str] | None = None, **options: Unpack[Options]
+) -> bytes | Path:
     """A file's bytes; with `to` (a file, or a folder to put it in) its place on disk, where it replaces what was there.
 
     The content is checked against its SHA-256. With `to` it is streamed into a `.part` file beside the target, which
@@ -68,10 +76,11 @@ async def download(core: Core, path: str, *, chat: str, to: str | os.PathLike[st
     PosixPath('downloads/plan.md')
     """
     call = Call("files.download", query={"chat_id": chat, "path": path}, stream=True)
+    core = core.scoped(options)
     if to is None:
-        return await core.repeat(call, lambda: _bytes(core, call))
+        return await core.repeat(call, functools.partial(_bytes, core))
     target = _target(to, path)
-    await core.repeat(call, lambda: _file(core, call, target))
+    await core.repeat(call, functools.partial(_file, core, target))
     return target
 
 
@@ -81,7 +90,7 @@ async def _bytes(core: Core, call: Call) -> bytes:
     return bytes(whole)
 
 
-async def _file(core: Core, call: Call, target: Path) -> None:
+async def _file(core: Core, target: Path, call: Call) -> None:
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:

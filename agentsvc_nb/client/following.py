@@ -8,12 +8,12 @@ comes again. A proxy's cut looks like a clean end: only `run.ended`, or a page t
 from __future__ import annotations
 
 import json
-import math
 from collections import deque
 from typing import Final
 
 from agentsvc_nb.client import retry
-from agentsvc_nb.client.core import Call, Core
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.io import Answer
 from agentsvc_nb.client.sse import Decoder, Frame
@@ -29,11 +29,11 @@ READ_SECONDS: Final = 75.0
 
 
 class Following:
-    """A resumable read of one run's events, from after event `after`; `deadline` is a time of `core.io.now`."""
+    """A resumable read of one run's events, from after event `after`, until the core's deadline."""
 
-    def __init__(self, core: Core, run: Run, after: int = 0, deadline: float | None = None) -> None:
+    def __init__(self, core: Core, run: Run, after: int = 0) -> None:
         self.run, self.cursor, self.reconnects = run, after, 0
-        self._core, self._io, self._deadline = core, core.io, deadline
+        self._core, self._io = core, core.io
         self._answer: Answer | None = None
         self._waiting: deque[Event] = deque()
         self._decoder = Decoder()
@@ -57,7 +57,7 @@ class Following:
         while not self.run.ended:
             await self._in_time()
             self.run = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
-            await self._io.sleep(0 if self.run.ended else min(RUN_POLL_SECONDS, self._left()))
+            await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
         return self.run
 
     async def close(self) -> None:
@@ -105,8 +105,7 @@ class Following:
             headers["last-event-id"] = str(self.cursor)
         self.reconnects += self._opened
         self._opened = True
-        patience = min(READ_SECONDS, max(self._left(), 0.001))
-        call = Call("runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=patience, stream=True)
+        call = Call("runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=READ_SECONDS, stream=True)
         answer = await self._core.once(call)
         self._answer, self._decoder, self._events_here = answer, Decoder(), 0
         self._opened_at = self._io.now()
@@ -156,7 +155,7 @@ class Following:
             error.attempts = self._failures
             error.hint = error.hint or f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
             raise error
-        await self._io.sleep(min(wait, self._left()))
+        await self._core.rest(wait)
 
     async def _hang_up(self) -> None:
         answer, self._answer = self._answer, None
@@ -164,12 +163,9 @@ class Following:
             await self._io.close(answer)
 
     async def _in_time(self) -> None:
-        if self._left() <= 0:
+        if self._core.left <= 0:
             await self.close()
             raise JobTimeoutError(self.run.run_id, self.run.chat)
-
-    def _left(self) -> float:
-        return math.inf if self._deadline is None else self._deadline - self._io.now()
 
 
 def _event(frame: Frame) -> Event:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from agentsvc_nb.client.core import Call, Core
-from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
+from agentsvc_nb.client.waiting import Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import Job, JobAccepted
@@ -26,6 +29,7 @@ async def submit(
     project: str | None = None,
     session: str | None = None,
     idempotency_key: str | None = None,
+    **options: Unpack[Options],
 ) -> JobAccepted:
     """Submit an asynchronous tool and return at once; look the job up with the `chat` answered.
 
@@ -35,14 +39,22 @@ async def submit(
     """
     body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
-    return await core.ask(JobAccepted, Call("jobs.submit", body=body, key=idempotency_key, resend=resend))
+    return await core.scoped(options).ask(
+        JobAccepted, Call("jobs.submit", body=body, key=idempotency_key, resend=resend)
+    )
 
 
 async def status(
-    core: Core, job_id: str, *, chat: str | None = None, project: str | None = None, session: str | None = None
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
 ) -> Job:
     """Read a job, by the chat of its acceptance, or the same project and session."""
-    return await core.ask(Job, _call("jobs.status", job_id, chat, project, session))
+    return await core.scoped(options).ask(Job, _call("jobs.status", job_id, chat, project, session))
 
 
 async def wait(
@@ -54,42 +66,52 @@ async def wait(
     session: str | None = None,
     timeout: float = WAIT_SECONDS,
     on_progress: OnProgress | None = None,
+    **options: Unpack[WaitOptions],
 ) -> Job:
     """Wait until the job has succeeded; `on_progress(job)` is called after each look.
 
     Looks as often as the service recommends, else after 2 s and then 1.5 times longer each, up to 15 s.
     Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
     """
-    deadline, interval = core.io.now() + timeout, JOB_POLL_SECONDS
+    waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
     while True:
-        job = await status(core, job_id, chat=chat, project=project, session=session)
+        job = await waiting.look(status(waiting.core, job_id, chat=chat, project=project, session=session))
         if on_progress and inspect.isawaitable(seen := on_progress(job)):
             await seen
         if job.ended:
             return _succeeded(job)
-        left = deadline - core.io.now()
-        if left <= 0:
-            raise JobTimeoutError(job_id, job.chat or chat)
         hint = job.recommended_poll_after_ms
-        await core.io.sleep(min(left, hint / 1000 if hint else interval))
+        await waiting.pause(hint / 1000 if hint else interval, job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
 
 
 async def result(
-    core: Core, job_id: str, *, chat: str | None = None, project: str | None = None, session: str | None = None
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
 ) -> Job:
     """The job with its result: `kind` `files` (see `files`) or `inline` (see `data`).
 
     Raises `StefanBrainError` (`job_not_finished`).
     """
-    return await core.ask(Job, _call("jobs.result", job_id, chat, project, session))
+    return await core.scoped(options).ask(Job, _call("jobs.result", job_id, chat, project, session))
 
 
 async def cancel(
-    core: Core, job_id: str, *, chat: str | None = None, project: str | None = None, session: str | None = None
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
 ) -> Job:
     """Ask the job to stop; safe to repeat."""
-    return await core.ask(Job, _call("jobs.cancel", job_id, chat, project, session))
+    return await core.scoped(options).ask(Job, _call("jobs.cancel", job_id, chat, project, session))
 
 
 async def submit_and_wait(
@@ -103,12 +125,15 @@ async def submit_and_wait(
     idempotency_key: str | None = None,
     timeout: float = WAIT_SECONDS,
     on_progress: OnProgress | None = None,
+    **options: Unpack[WaitOptions],
 ) -> Job:
     """`submit`, `wait`, then `result`; raises what they raise."""
-    accepted = await submit(
-        core, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key
-    )
-    await wait(core, accepted.job_id, chat=accepted.chat, timeout=timeout, on_progress=on_progress)
+    core = core.scoped(options)
+    timed = core.within(timeout)
+    starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
+    accepted = await in_time(timed, chat, starting)
+    left = max(0.0, timed.left)
+    await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, on_progress=on_progress)
     return await result(core, accepted.job_id, chat=accepted.chat)
 
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.core import Call, Core
+from typing import Unpack
+
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.options import Options
 from agentsvc_nb.wire.landing_pages import Label, LabelList, LandingPage
 
 
-async def list_(core: Core) -> list[Label]:
+async def list_(core: Core, **options: Unpack[Options]) -> list[Label]:
     """The labels that there are, each with the values that it may have."""
-    return (await core.ask(LabelList, Call("labels.list"))).labels
+    return (await core.scoped(options).ask(LabelList, Call("labels.list"))).labels
 
 
-async def get(core: Core, page_id: str) -> LandingPage:
+async def get(core: Core, page_id: str, **options: Unpack[Options]) -> LandingPage:
     """A landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`)."""
-    return await core.ask(LandingPage, Call("labels.get", {"page_id": page_id}))
+    return await core.scoped(options).ask(LandingPage, Call("labels.get", {"page_id": page_id}))
 
 
-async def write(core: Core, page_id: str, labels: dict[str, str], expected_version: int) -> LandingPage:
+async def write(
+    core: Core, page_id: str, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
+) -> LandingPage:
     """Replace the labels of a page; one that is left out is taken away. Never sent twice.
 
     `expected_version` is the `version` that was read. Raises `StefanBrainError`: `invalid_label`, or
     `version_conflict` when somebody else wrote since.
     """
     body = {"labels": labels, "expected_version": expected_version}
-    return await core.ask(LandingPage, Call("labels.write", {"page_id": page_id}, body=body))
+    return await core.scoped(options).ask(LandingPage, Call("labels.write", {"page_id": page_id}, body=body))

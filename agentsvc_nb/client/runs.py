@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from agentsvc_nb.client.core import Call, Core
-from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, refused
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.errors import refused
 from agentsvc_nb.client.following import Following
+from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
+from agentsvc_nb.client.waiting import Wait, in_time
 from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Run
@@ -31,7 +34,7 @@ async def start(
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),
     idempotency_key: str | None = None,
-    timeout: float | None = None,
+    **options: Unpack[Options],
 ) -> Run:
     """Start a run and return at once with its record; it keeps going.
 
@@ -47,7 +50,6 @@ async def start(
         file_ids: staged uploads (`files.upload`), counted with `files`.
         idempotency_key: with it a start that got no answer is sent again, and the same key on the same UTC day
             gives the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
-        timeout: seconds to wait for the answer, per attempt.
 
     Raises:
         StefanBrainError: refused; code `agent_run_rejected`, with `active_run_id`, when the chat is busy.
@@ -69,57 +71,67 @@ async def start(
         "file_ids": list(file_ids) or None,
     }
     attached = parts(files, "too_many_attachments", len(file_ids)) or None
-    patience = timeout or (max(core.timeout, SYNC_SECONDS) if sync else None)
-    return await core.ask(Run, Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=patience))
+    core = core.scoped(options)
+    held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
+    return await core.ask(Run, Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held))
 
 
-async def get(core: Core, run_id: str) -> Run:
+async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`)."""
-    return await core.ask(Run, Call("runs.get", {"run_id": run_id}))
+    return await core.scoped(options).ask(Run, Call("runs.get", {"run_id": run_id}))
 
 
-async def wait(core: Core, run_id: str, *, timeout: float = WAIT_SECONDS, poll: float = RUN_POLL_SECONDS) -> Run:
+async def wait(
+    core: Core,
+    run_id: str,
+    *,
+    timeout: float = WAIT_SECONDS,
+    poll: float = RUN_POLL_SECONDS,
+    **options: Unpack[WaitOptions],
+) -> Run:
     """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
 
     Reads every `poll` seconds. Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
     """
-    deadline = core.io.now() + timeout
-    while not (run := await get(core, run_id)).ended:
-        left = deadline - core.io.now()
-        if left <= 0:
-            raise JobTimeoutError(run_id, run.chat)
-        await core.io.sleep(min(poll, left))
+    waiting = Wait(core.scoped(options), timeout, WaitNotice("run", run_id))
+    while not (run := await waiting.look(get(waiting.core, run_id))).ended:
+        await waiting.pause(poll, run.status, run.chat)
     return run
 
 
-async def cancel(core: Core, run_id: str) -> Run:
+async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`."""
-    return await core.ask(Run, Call("runs.cancel", {"run_id": run_id}))
+    return await core.scoped(options).ask(Run, Call("runs.cancel", {"run_id": run_id}))
 
 
-async def events(core: Core, run_id: str, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT) -> EventPage:
+async def events(
+    core: Core, run_id: str, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
+) -> EventPage:
     """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000."""
-    return await core.ask(EventPage, Call("runs.events", {"run_id": run_id}, {"after": after, "limit": limit}))
+    call = Call("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
+    return await core.scoped(options).ask(EventPage, call)
 
 
-def iterate_events(core: Core, run_id: str, *, after: int = 0) -> Paged[Event]:
+def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Paged[Event]:
     """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones."""
+    core = core.scoped(options)
 
     async def fetch(after: int) -> tuple[list[Event], int | None]:
         while not (page := await events(core, run_id, after=after)).data:
             if page.status in TERMINAL:
                 return [], None
-            await core.io.sleep(RUN_POLL_SECONDS)
+            await core.rest(RUN_POLL_SECONDS)
         return page.data, None if page.data[-1].type == "run.ended" else page.next_after
 
     return Paged(fetch, after)
 
 
-async def attach(core: Core, run_id: str, *, after: int = 0) -> Following:
+async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Following:
     """Follow a run that was started before, from after event `after` (0: from its beginning).
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
     """
+    core = core.scoped(options)
     return Following(core, await get(core, run_id), after)
 
 
@@ -136,29 +148,24 @@ async def start_and_stream(
     file_ids: Sequence[str] = (),
     idempotency_key: str | None = None,
     timeout: float | None = None,
+    **options: Unpack[WaitOptions],
 ) -> Following:
     """Start a run and follow its events; a dropped connection is picked up where it was left.
 
     Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
     `JobTimeoutError` and the run goes on. A key that was used today replays its run from the first event.
     """
-    deadline = None if timeout is None else core.io.now() + timeout
-    try:
-        run = await start(
-            core,
-            message,
-            chat=chat,
-            project=project,
-            session=session,
-            on_busy=on_busy,
-            output_config=output_config,
-            files=files,
-            file_ids=file_ids,
-            idempotency_key=idempotency_key,
-            timeout=None if timeout is None else min(timeout, core.timeout),
-        )
-    except APIConnectionError:
-        if deadline is not None and core.io.now() >= deadline:
-            raise JobTimeoutError(None, chat) from None
-        raise
-    return Following(core, run, deadline=deadline)
+    core = core.scoped(options).within(timeout)
+    starting = start(
+        core,
+        message,
+        chat=chat,
+        project=project,
+        session=session,
+        on_busy=on_busy,
+        output_config=output_config,
+        files=files,
+        file_ids=file_ids,
+        idempotency_key=idempotency_key,
+    )
+    return Following(core, await in_time(core, chat, starting))

@@ -5,10 +5,11 @@ What can be done with them is in `groups`.
 
 from __future__ import annotations
 
+import copy
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
-from agentsvc_nb.client.core import BASE_URL, TIMEOUT_SECONDS, Core, Revive
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.groups import (
     AsyncChats,
     AsyncFeedback,
@@ -29,7 +30,10 @@ from agentsvc_nb.client.groups import (
     Runs,
     Tools,
 )
-from agentsvc_nb.client.io import AsyncIO, AsyncTransport, SyncIO, SyncTransport, step
+from agentsvc_nb.client.http import AsyncIO, AsyncTransport, SyncIO, SyncTransport
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
+from agentsvc_nb.client.origin import BASE_URL, Origin, Revive
 from agentsvc_nb.wire.limits import MAX_RETRIES
 
 
@@ -39,7 +43,26 @@ class _Client:
     @property
     def base_url(self) -> str:
         """Origin of the service; the key is sent there and nowhere else."""
-        return self._core.base_url
+        return self._core.origin.base_url
+
+    def _use(self, core: Core) -> None:
+        raise NotImplementedError
+
+    def with_options(self, **options: Unpack[ClientOptions]) -> Self:
+        """A client on the same connections and with the same history, under other options.
+
+        Args:
+            timeout: seconds to wait for each answer, per attempt.
+            deadline: seconds for each whole call, its repeats and waits included.
+            max_retries: how often a call is repeated after a transient failure, where that is safe.
+            headers: headers of your own, added to those there are; never the key.
+            on_retry, on_wait: called with a notice before each repeat, and for each wait for the service's work.
+
+        >>> client.with_options(deadline=10, max_retries=0).tools.list()  # doctest: +SKIP
+        """
+        other = copy.copy(self)
+        other._use(self._core.configured(options))
+        return other
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"
@@ -53,6 +76,8 @@ class AgentService(_Client):
         base_url: origin of the service.
         max_retries: how often a request is repeated after a transient failure, where that is safe; 0: never.
         timeout: seconds to wait for each answer.
+        on_retry: is called with a `RetryNotice` before a request is sent again.
+        on_wait: is called with a `WaitNotice` whenever a call waits for a run or job.
         transport: stands in for the network (tests).
         revive: starts the embedded service again when it is gone, and gives its `(base_url, api_key)`.
 
@@ -72,10 +97,16 @@ class AgentService(_Client):
         *,
         max_retries: int = MAX_RETRIES,
         timeout: float = TIMEOUT_SECONDS,
+        on_retry: OnRetry | None = None,
+        on_wait: OnWait | None = None,
         transport: SyncTransport | None = None,
         revive: Revive | None = None,
     ) -> None:
-        core = self._core = Core(api_key, base_url, SyncIO(transport), max_retries, timeout, revive)
+        settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
+        self._use(Core(Origin(api_key, base_url, revive), SyncIO(transport), settings))
+
+    def _use(self, core: Core) -> None:
+        self._core = core
         self.runs, self.files, self.jobs, self.tools = Runs(core), Files(core), Jobs(core), Tools(core)
         self.projects, self.chats = Projects(core), Chats(core)
         self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
@@ -107,10 +138,16 @@ class AsyncAgentService(_Client):
         *,
         max_retries: int = MAX_RETRIES,
         timeout: float = TIMEOUT_SECONDS,
+        on_retry: OnRetry | None = None,
+        on_wait: OnWait | None = None,
         transport: AsyncTransport | None = None,
         revive: Revive | None = None,
     ) -> None:
-        core = self._core = Core(api_key, base_url, AsyncIO(transport), max_retries, timeout, revive)
+        settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
+        self._use(Core(Origin(api_key, base_url, revive), AsyncIO(transport), settings))
+
+    def _use(self, core: Core) -> None:
+        self._core = core
         self.runs, self.files = AsyncRuns(core), AsyncFiles(core)
         self.jobs, self.tools = AsyncJobs(core), AsyncTools(core)
         self.projects, self.chats = AsyncProjects(core), AsyncChats(core)

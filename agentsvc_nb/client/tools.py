@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from agentsvc_nb.client.core import ACCEPTED, Call, Core
+from agentsvc_nb.client.call import Call
+from agentsvc_nb.client.core import ACCEPTED, Core
 from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.client.jobs import NOT_IDEMPOTENT
+from agentsvc_nb.client.options import Options
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolResult
 
 
-async def list_(core: Core) -> list[ToolDescription]:
+async def list_(core: Core, **options: Unpack[Options]) -> list[ToolDescription]:
     """All tools. One that lacks a credential, a model or the network says `available=False`."""
-    return (await core.ask(ToolList, Call("tools.list"))).data
+    return (await core.scoped(options).ask(ToolList, Call("tools.list"))).data
 
 
-async def describe(core: Core, name: str) -> ToolDescription:
+async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:
     """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`)."""
-    return await core.ask(ToolDescription, Call("tools.describe", {"name": name}))
+    return await core.scoped(options).ask(ToolDescription, Call("tools.describe", {"name": name}))
 
 
 async def invoke(
@@ -30,7 +32,7 @@ async def invoke(
     project: str | None = None,
     session: str | None = None,
     idempotency_key: str | None = None,
-    timeout: float | None = None,
+    **options: Unpack[Options],
 ) -> ToolResult | JobAccepted:
     """Call a tool: its result, or the acceptance of a job when the tool is asynchronous or takes long.
 
@@ -41,7 +43,6 @@ async def invoke(
         project, session: in place of `chat`.
         idempotency_key: counts for tools that the catalog calls idempotent; with it a call without an answer is
             sent again.
-        timeout: seconds to wait for the answer, per attempt.
 
     Raises:
         ToolResultError: the tool failed; `body` is its whole answer.
@@ -51,8 +52,8 @@ async def invoke(
     """
     body = {"input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
-    call = Call("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend, timeout=timeout)
-    answer = await core.send(call)
+    call = Call("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
+    answer = await core.scoped(options).send(call)
     if answer.status == ACCEPTED:
         return core.read(JobAccepted, call, answer)
     result = core.read(ToolResult, call, answer)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.client.core import KEY_VARIABLE
+from agentsvc_nb.client.origin import KEY_VARIABLE
 from agentsvc_nb.client.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local

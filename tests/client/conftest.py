@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.core import Core
-from agentsvc_nb.client.io import SyncIO
+from agentsvc_nb.client.http import SyncIO
+from agentsvc_nb.client.origin import Origin
 
 KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
@@ -43,7 +44,7 @@ class Network:
         self._answers = iter(answers)
         self.requests: list[httpx.Request] = []
         self.io = InstantIO(httpx.MockTransport(self._answer))
-        self.core = Core(KEY, "http://service.test", self.io)
+        self.core = Core(Origin(KEY, "http://service.test"), self.io)
         self.core.dice = lambda: 1.0
 
     def _answer(self, request: httpx.Request) -> httpx.Response:

@@ -13,6 +13,8 @@ from agentsvc_nb.client import runs
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.options import Settings
+from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
@@ -63,7 +65,7 @@ def test_an_address_that_is_none(url: str) -> None:
 )
 def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> None:
     net = network(answer(200, run()))
-    step(runs.get(Core(KEY, base_url, net.io), RUN_ID))
+    step(runs.get(Core(Origin(KEY, base_url), net.io), RUN_ID))
     assert str(net.requests[0].url) == sent_to
     assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -125,7 +127,8 @@ class Embedded:
     def __init__(self, *answers: Scripted, max_retries: int = 0) -> None:
         self.net = Network(answers)
         self.revived = 0
-        self.core = Core(KEY, "http://127.0.0.1:1", self.net.io, max_retries, revive=self.revive)
+        origin = Origin(KEY, "http://127.0.0.1:1", self.revive)
+        self.core = Core(origin, self.net.io, Settings(max_retries=max_retries))
 
     def revive(self) -> tuple[str, str]:
         self.revived += 1

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.io import AsyncIO, SyncIO, _options, _ssl_context
+from agentsvc_nb.client.http import AsyncIO, SyncIO, _options, _ssl_context
 from agentsvc_nb.client.surface import AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID, answer, run
 

@@ -340,7 +340,12 @@ def test_tools(network: Networks) -> None:
 def test_faces_show_the_operations_signature_and_docstring() -> None:
     client = AgentService(KEY)
     shown = inspect.signature(client.runs.wait)
-    assert str(shown) == "(run_id: 'str', *, timeout: 'float' = 1200, poll: 'float' = 3.0) -> 'Run'"
+    options = "deadline: 'float | None' = None, max_retries: 'int | None' = None"
+    options += ", headers: 'Mapping[str, str] | None' = None"
+    assert str(shown) == f"(run_id: 'str', *, timeout: 'float' = 1200, poll: 'float' = 3.0, {options}) -> 'Run'"
+    assert str(inspect.signature(client.runs.get)) == (
+        f"(run_id: 'str', *, {options}, timeout: 'float | None' = None) -> 'Run'"
+    )
     assert inspect.signature(client.runs.attach).return_annotation == "EventStream"
     assert inspect.signature(AsyncAgentService(KEY).files.list).return_annotation == "AsyncPages[WorkspaceFile]"
     assert (client.runs.wait.__doc__ or "").startswith("Wait until the run has completed")

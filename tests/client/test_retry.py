@@ -122,6 +122,5 @@ def test_research_shortform_is_never_sent_again(network: Networks) -> None:
 
 def test_max_retries_zero(network: Networks) -> None:
     net = network(failure("brain_unavailable", 503))
-    net.core.max_retries = 0
     with pytest.raises(StefanBrainError, match="brain_unavailable"):
-        step(runs.get(net.core, RUN_ID))
+        step(runs.get(net.core, RUN_ID, max_retries=0))

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.client.io import AsyncTransport
+from agentsvc_nb.client.http import AsyncTransport
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder

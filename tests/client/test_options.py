@@ -1,0 +1,249 @@
+"""What a call may be given: patience, repeats, headers, hooks; and clients that share connections."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb.client import files, jobs, runs
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, RateLimitError, StefanBrainError
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.options import RetryNotice, WaitNotice
+from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
+
+Networks = Callable[..., Network]
+
+
+def read_timeout(net: Network, at: int = 0) -> Any:
+    return net.requests[at].extensions["timeout"]["read"]
+
+
+# -- one call ------------------------------------------------------------------------------------------------------
+
+
+def test_each_option_reaches_the_request(network: Networks) -> None:
+    net = network(answer(200, run()), answer(200, run()))
+    step(runs.get(net.core, RUN_ID))
+    step(runs.get(net.core, RUN_ID, timeout=7, headers={"X-Team": "blue"}))
+    assert [read_timeout(net, at) for at in (0, 1)] == [60, 7]
+    assert [request.headers.get("x-team") for request in net.requests] == [None, "blue"]
+
+
+@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Cookie", "Host"])
+def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) -> None:
+    with pytest.raises(StefanBrainError, match="give the key as api_key"):
+        step(runs.get(network().core, RUN_ID, headers={name: "x"}))
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(TypeError, match="'retries' is not an option; there are deadline, headers"):
+        AgentService(KEY).runs.get(RUN_ID, retries=3)  # type: ignore[call-arg]
+
+
+# -- the deadline --------------------------------------------------------------------------------------------------
+
+
+def test_an_attempt_may_take_what_is_left(network: Networks) -> None:
+    """Each wait is the dice's 0.5 s, then 1 s, of a deadline of 3 s."""
+    net = network(*[httpx.ReadError("reset")] * 3)
+    with pytest.raises(APIConnectionError):
+        step(runs.get(net.core, RUN_ID, deadline=3))
+    assert [read_timeout(net, at) for at in range(3)] == [3, 2.5, 1.5]
+
+
+def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(network: Networks) -> None:
+    net = network(failure("request_per_minute", 429, retry_after="20"))
+    with pytest.raises(RateLimitError) as caught:
+        step(runs.get(net.core, RUN_ID, deadline=19.5))
+    assert (caught.value.retry_after_seconds, net.io.slept) == (20, [])
+
+
+def test_nothing_is_sent_after_it(network: Networks) -> None:
+    net = network()
+    with pytest.raises(APIConnectionError, match="deadline passed") as caught:
+        step(runs.get(net.core, RUN_ID, deadline=0))
+    assert (caught.value.timed_out, caught.value.sent, net.requests) == (True, False, [])
+
+
+def test_it_holds_for_a_whole_wait(network: Networks) -> None:
+    running = answer(200, {"job_id": "j", "chat": "chat_1", "status": "running"})
+    net = network(*[running] * 2)
+    with pytest.raises(JobTimeoutError) as caught:
+        step(jobs.wait(net.core, "j", chat="chat_1", deadline=4))
+    assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
+
+
+def test_a_submit_without_an_answer_in_time_has_no_job_id(network: Networks) -> None:
+    net = network(httpx.ReadTimeout(""))
+    net.io.now = lambda: 5.0 * len(net.requests)  # type: ignore[method-assign]
+    with pytest.raises(JobTimeoutError, match="may have started") as caught:
+        step(jobs.submit_and_wait(net.core, "echo_job", {}, chat="chat_1", timeout=5))
+    assert (caught.value.job_id, caught.value.chat) == (None, "chat_1")
+
+
+@contextmanager
+def dripping(head: bytes = b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n") -> Iterator[tuple[str, threading.Event]]:
+    """A server that answers with a byte every 20 ms, and never ends; the event is set once a client hung up."""
+    left = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, listener:
+            connection.recv(65536)
+            try:
+                connection.sendall(head)
+                while not left.wait(0.02):
+                    connection.sendall(b" ")
+            except OSError:
+                left.set()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=serve, args=(listener,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", left
+    finally:
+        left.set()
+        thread.join()
+
+
+def get_sync(base_url: str) -> None:
+    with AgentService(KEY, base_url) as client:
+        client.runs.get(RUN_ID, deadline=0.2)
+
+
+def get_async(base_url: str) -> None:
+    async def get() -> None:
+        async with AsyncAgentService(KEY, base_url) as client:
+            await client.runs.get(RUN_ID, deadline=0.2)
+
+    asyncio.run(get())
+
+
+def download_sync(base_url: str) -> None:
+    with AgentService(KEY, base_url) as client:
+        client.files.download("a.txt", chat="chat_1", deadline=0.2)
+
+
+def download_async(base_url: str) -> None:
+    async def get() -> None:
+        async with AsyncAgentService(KEY, base_url) as client:
+            await client.files.download("a.txt", chat="chat_1", deadline=0.2)
+
+    asyncio.run(get())
+
+
+@pytest.mark.parametrize("call", [get_sync, get_async, download_sync, download_async])
+def test_an_answer_that_drips_is_cut(call: Callable[[str], None]) -> None:
+    """Each byte comes well within the timeout of a read; the whole never would."""
+    with dripping() as (base_url, left):
+        with pytest.raises(APIConnectionError, match="deadline passed"):
+            call(base_url)
+        assert left.wait(10)
+
+
+def test_a_silent_service_is_cut_and_named_so() -> None:
+    match = "deadline passed"
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(APIConnectionError, match=match):
+        get_sync(f"http://127.0.0.1:{silent.getsockname()[1]}")
+
+
+# -- hooks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
+    net = network(failure("brain_unavailable", 503), answer(200, run()))
+    told: list[tuple[RetryNotice, int]] = []
+    core = net.core.configured({"on_retry": lambda notice: told.append((notice, len(net.io.slept)))})
+    step(runs.get(core, RUN_ID))
+    [(notice, slept)] = told
+    assert (notice.operation, notice.attempt, notice.seconds, notice.error.code, slept) == (
+        "runs.get",
+        1,
+        0.5,
+        "brain_unavailable",
+        0,
+    )
+
+
+def test_waits_are_told(network: Networks) -> None:
+    states = ("running", "running", "succeeded")
+    net = network(*[answer(200, {"job_id": "j", "chat": "chat_1", "status": status}) for status in states])
+    told: list[WaitNotice] = []
+    step(jobs.wait(net.core.configured({"on_wait": told.append}), "j", chat="chat_1"))
+    assert told == [WaitNotice("job", "j", "running", 2), WaitNotice("job", "j", "running", 3)]
+
+
+def test_a_hook_that_raises_ends_the_call(network: Networks) -> None:
+    def stop(notice: RetryNotice) -> None:
+        raise KeyError(notice.operation)
+
+    net = network(failure("brain_unavailable", 503))
+    with pytest.raises(KeyError, match=r"files\.upload"):
+        step(files.upload(net.core.configured({"on_retry": stop}), ("a", b"")))
+
+
+def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:
+    answers = iter([failure("brain_unavailable", 503, retry_after="0"), answer(200, run())])
+    told: list[str] = []
+
+    async def tell(notice: RetryNotice) -> None:
+        await asyncio.sleep(0)
+        told.append(notice.operation)
+
+    async def get() -> None:
+        network = httpx.MockTransport(lambda request: next(answers))
+        async with AsyncAgentService(KEY, transport=network, on_retry=tell) as client:
+            await client.runs.get(RUN_ID)
+
+    asyncio.run(get())
+    assert told == ["runs.get"]
+
+
+# -- with_options --------------------------------------------------------------------------------------------------
+
+
+def test_with_options_shares_connections_and_changes_nothing_else() -> None:
+    sent: list[httpx.Request] = []
+
+    def service(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return answer(200, run())
+
+    client = AgentService(KEY, transport=httpx.MockTransport(service), timeout=9)
+    other = client.with_options(timeout=3, headers={"x-team": "blue"}).with_options(headers={"x-more": "1"})
+    other.runs.get(RUN_ID)
+    client.runs.get(RUN_ID)
+    other.runs.get(RUN_ID, timeout=1)
+    assert [request.extensions["timeout"]["read"] for request in sent] == [3, 9, 1]
+    assert [request.headers.get("x-team") for request in sent] == ["blue", None, "blue"]
+    assert sent[0].headers["x-more"] == "1"
+    assert other._core.io is client._core.io
+    assert type(other) is AgentService
+
+
+def test_a_clients_deadline_starts_anew_with_each_call(network: Networks) -> None:
+    net = network(answer(200, run()), answer(200, run()))
+    core = net.core.configured({"deadline": 5})
+    step(runs.get(core, RUN_ID))
+    step(net.io.sleep(10))
+    step(runs.get(core, RUN_ID, timeout=30))
+    assert [read_timeout(net, at) for at in (0, 1)] == [5, 5]
+
+
+def test_a_calls_deadline_stands_for_all_its_requests(network: Networks) -> None:
+    """Also where the client has one of its own."""
+    accepted = {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "chat_1"}
+    done = {"job_id": "j", "chat": "chat_1", "status": "succeeded"}
+    net = network(answer(202, accepted), *[answer(200, {**done, "status": "running"})], *[answer(200, done)] * 2)
+    core = net.core.configured({"deadline": 5})
+    step(jobs.submit_and_wait(core, "echo_job", {}))
+    assert [read_timeout(net, at) for at in range(4)] == [5, 5, 3, 3]
