@@ -75,7 +75,9 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "projects.create": lambda s: Right(options={"json": {"name": "Spring"}}),
     "projects.list": lambda s: Right(),
     "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
+    "terms.get": lambda s: Right(),
     "service.health": lambda s: Right(),
+    "service.openapi": lambda s: Right(),
 }
 
 FILLED: Final = {

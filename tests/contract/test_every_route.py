@@ -26,7 +26,7 @@ def ids(route: Route) -> str:
 
 
 def test_each_route_that_is_built_has_a_right_request() -> None:
-    assert set(RIGHT) == set(HANDLERS)
+    assert set(HANDLERS) <= set(RIGHT)
 
 
 @pytest.mark.parametrize("route", BUILT, ids=ids)
