@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import pytest
 
@@ -109,6 +110,19 @@ def test_attachments_are_counted_together(wire: Wire, sent: int, status: int) ->
 
 def test_a_multipart_start_without_a_payload_is_invalid_json(wire: Wire) -> None:
     assert code(wire("POST", "/runs", files={"files": ("a.txt", b"x")})) == "invalid_json"
+
+
+def test_a_payload_and_a_json_body_hold_16_mib_and_other_fields_count_for_nothing(wire: Wire) -> None:
+    large = "x" * 17_000_000
+    body = json.dumps({"message": large})
+    part = {"files": ("a.txt", b"x")}
+    whole: dict[str, Any] = {"content": body}
+    parts: dict[str, Any] = {"data": {"payload": body}, "files": part}
+    for options in (whole, parts):
+        answer = wire("POST", "/runs", **options)
+        assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
+    fields = {"other": large, "payload": json.dumps({"message": "say x"})}
+    assert wire("POST", "/runs", data=fields, files=part).status_code == 202
 
 
 def test_a_refused_start_leaves_no_file_and_no_chat(stage: Stage) -> None:

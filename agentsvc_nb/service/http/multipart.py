@@ -38,9 +38,9 @@ class Rules:
 
 @dataclass(slots=True)
 class Form:
-    """What a multipart body held: small fields in memory, files as blobs not yet kept."""
+    """What a multipart body held: the `payload` in memory, files as blobs not yet kept; other fields are ignored."""
 
-    fields: dict[str, bytes] = field(default_factory=dict)
+    payload: bytes = b""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
@@ -107,7 +107,7 @@ class _Reader:
         self._name = ""
         self._file_name = ""
         self._blob: NewBlob | None = None
-        self._field = bytearray()
+        self._payload = bytearray()
         self._finished = False
 
     def callbacks(self) -> MultipartCallbacks:
@@ -132,7 +132,7 @@ class _Reader:
         self.form.discard()
 
     def _part_begin(self) -> None:
-        self._disposition, self._blob, self._field = b"", None, bytearray()
+        self._disposition, self._blob, self._payload = b"", None, bytearray()
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -157,18 +157,23 @@ class _Reader:
 
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         if self._blob is None:
-            self._field += data[start:end]
-            if len(self._field) > JSON_MAX_BYTES:
-                raise Fail("invalid_multipart", "A form field is larger than 16 MiB.")
+            self._keep_payload(data[start:end])
             return
         if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
             limit = self._rules.max_file_bytes
             raise Fail(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
         self._blob.write(data[start:end])
 
+    def _keep_payload(self, data: bytes) -> None:
+        if self._name == PAYLOAD:
+            self._payload += data
+            if len(self._payload) > JSON_MAX_BYTES:
+                raise Fail(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
+
     def _part_end(self) -> None:
         if self._blob is None:
-            self.form.fields[self._name] = bytes(self._field)
+            if self._name == PAYLOAD:
+                self.form.payload = bytes(self._payload)
             return
         if media_types.is_audio_or_video(self._blob.head):
             raise Fail("unsupported_attachment", f"{self._file_name!r} is audio or video.")

@@ -11,7 +11,7 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.http.multipart import PAYLOAD, Form, Rules, check_length, is_multipart, read_form
+from agentsvc_nb.service.http.multipart import Form, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
@@ -26,7 +26,7 @@ async def start(call: Call) -> Response:
     try:
         if is_multipart(call.request):
             form = await read_form(call.request, call.backend.blobs, rules)
-            document = bodies.parse_object(form.fields.get(PAYLOAD, b""))
+            document = bodies.parse_object(form.payload)
         else:
             check_length(call.request, rules)
             document = await bodies.read_object(call.request)
