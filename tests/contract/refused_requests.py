@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx
 
+from tests.contract.signing import ACCEPTED, KEYS
 from tests.contract.stage import Stage
 
 Provoke = Callable[[Stage], httpx.Response]
@@ -62,6 +63,10 @@ def _eleven(stage: Stage, path: str) -> httpx.Response:
     return attach(stage, *((f"{number}.txt", b"x") for number in range(11)), path=path)
 
 
+def _key(stage: Stage, **body: Any) -> httpx.Response:
+    return stage.browser("POST", KEYS, json={"name": "made", **body})
+
+
 WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "message_required": lambda s: start(s, message=" "),
     "invalid_chat": lambda s: start(s, chat="nonsense"),
@@ -83,6 +88,11 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "too_many_files": lambda s: _eleven(s, "/files"),
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
+    "invalid_scope": lambda s: _key(s, **ACCEPTED, scopes=["files"]),
+    "developer_terms_not_accepted": _key,
+    "developer_terms_version_mismatch": lambda s: _key(s, **{**ACCEPTED, "developerTermsVersion": "none"}),
+    "foreign_origin": lambda s: s.browser("GET", KEYS, headers={"Origin": "http://elsewhere.example"}),
+    "key_not_found": lambda s: s.browser("DELETE", f"{KEYS}/key_none"),
     "chat_not_found": lambda s: start(s, chat="chat_unknown"),
     "project_not_found": lambda s: start(s, project="proj_unknown"),
     "run_not_found": lambda s: s.wire("GET", f"/runs/{NOBODY}"),

@@ -10,6 +10,7 @@ import httpx
 
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
+from tests.contract.signing import ACCEPTED, KEYS
 from tests.contract.stage import Stage
 
 
@@ -76,6 +77,9 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "projects.list": lambda s: Right(),
     "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
     "terms.get": lambda s: Right(),
+    "keys.create": lambda s: Right(options={"json": {"name": "made", **ACCEPTED}}),
+    "keys.list": lambda s: Right(),
+    "keys.delete": lambda s: Right({"id": s.browser("POST", KEYS, json={"name": "made", **ACCEPTED}).json()["id"]}),
     "service.health": lambda s: Right(),
     "service.openapi": lambda s: Right(),
 }
@@ -83,10 +87,11 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
 FILLED: Final = {
     "run_id": ("nonsense", "invalid_run_id", "00000000-0000-0000-0000-000000000000", "run_not_found"),
     "chat": ("nonsense", "invalid_chat", "chat_unknown", "chat_not_found"),
+    "keys.delete": (None, None, "key_unknown", "key_not_found"),
     "id": ("nonsense", "invalid_feedback", "fb_unknown", "feedback_not_found"),
     "job_id": (None, None, "job_unknown", "job_not_found"),
     "name": (None, None, "unknown", "tool_not_found"),
     "media_id": (None, None, "media_unknown", "media_not_found"),
     "page_id": (None, None, "page_unknown", "landing_page_not_found"),
 }
-"""By the name in a path: an ill-formed id with its code, where the contract gives the id a form, and an unknown one."""
+"""By route, or by the name in a path: an ill-formed id with its code, where ids have a form, and an unknown one."""

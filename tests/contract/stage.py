@@ -18,7 +18,9 @@ from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
+from tests.contract.signing import signed_in
 from tests.waiting import until
 
 T = TypeVar("T")
@@ -39,6 +41,11 @@ class Stage:
         self._stack = stack
         self._others: dict[str, RunningService] = {}
         self.wire = self.open(service)
+        self.browser = Wire(stack.enter_context(signed_in(service)))
+
+    def caller(self, name: str) -> Wire:
+        """Who may call this route: the key, or the signed-in browser."""
+        return self.browser if ROUTES[name].access == "session" else self.wire
 
     def open(self, service: RunningService, key: str | None = None) -> Wire:
         """Any service, with any key; "" for none."""

@@ -31,7 +31,7 @@ def test_each_route_that_is_built_has_a_right_request() -> None:
 
 @pytest.mark.parametrize("route", BUILT, ids=ids)
 def test_a_right_request_is_answered(route: Route, stage: Stage) -> None:
-    answer = RIGHT[route.name](stage).send(stage.wire, route.name)
+    answer = RIGHT[route.name](stage).send(stage.caller(route.name), route.name)
     assert answer.is_success, answer.text
     assert answer.headers["x-request-id"].startswith("req_")
     if route.answer is not None:
@@ -45,6 +45,14 @@ def test_a_route_wants_a_key(route: Route, stage: Stage) -> None:
     right = RIGHT[route.name](stage)
     for secret in ("", "svc_sk_unknown", "svc_oat_unknown", stage.service.api_key[:-1]):
         answer = right.send(stage.open(stage.service, secret), route.name, params={}, content=b"{")
+        assert (answer.status_code, code(answer)) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize("route", [route for route in BUILT if route.access == "session"], ids=ids)
+def test_a_route_of_the_browser_wants_its_session_and_no_key(route: Route, stage: Stage) -> None:
+    right = RIGHT[route.name](stage)
+    for wire in (stage.wire, stage.open(stage.service, "")):
+        answer = right.send(wire, route.name)
         assert (answer.status_code, code(answer)) == (401, "unauthorized")
 
 
@@ -79,7 +87,7 @@ def test_another_method_is_refused_with_those_that_are_right(path: str, stage: S
 @pytest.mark.parametrize("route", [route for route in BUILT if route.method == "GET"], ids=ids)
 def test_head_is_get_without_the_body(route: Route, stage: Stage) -> None:
     right = RIGHT[route.name](stage)
-    told, head = (right.send(stage.wire, route.name, method) for method in ("GET", "HEAD"))
+    told, head = (right.send(stage.caller(route.name), route.name, method) for method in ("GET", "HEAD"))
     assert (head.status_code, head.content) == (told.status_code, b"")
     for name in ("content-type", "content-length"):
         assert head.headers[name] == told.headers[name]
@@ -89,11 +97,11 @@ def test_head_is_get_without_the_body(route: Route, stage: Stage) -> None:
 def test_an_id_that_is_wrong_or_unknown_is_named(route: Route, stage: Stage) -> None:
     right = RIGHT[route.name](stage)
     (part,) = right.parts
-    wrong, wrong_code, unknown, unknown_code = FILLED[part]
+    wrong, wrong_code, unknown, unknown_code = FILLED.get(route.name) or FILLED[part]
     for text, expected, status in ((wrong, wrong_code, 400), (unknown, unknown_code, 404)):
         if text is not None:
             right.parts[part] = text
-            answer = right.send(stage.wire, route.name)
+            answer = right.send(stage.caller(route.name), route.name)
             assert (answer.status_code, code(answer)) == (status, expected)
 
 
@@ -108,5 +116,5 @@ def counted(service: RunningService) -> int:
 def test_a_request_counts_where_the_table_says_so(route: Route, rated: Stage) -> None:
     right = RIGHT[route.name](rated)
     before = counted(rated.service)
-    assert right.send(rated.wire, route.name).is_success
+    assert right.send(rated.caller(route.name), route.name).is_success
     assert counted(rated.service) - before == (1 if route.limited else 0)
