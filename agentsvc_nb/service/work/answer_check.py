@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.rules import schemas
 
-TRIAL_SECONDS: Final = 10
+TRIAL_SECONDS: Final = 5
 """Of the processor: on a busy machine even the start of a process takes long."""
 PATIENCE_SECONDS: Final = 60.0
 TRIALS_MAX: Final = 2
