@@ -76,6 +76,7 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "projects.list": lambda s: Right(),
     "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
     "service.health": lambda s: Right(),
+    "service.openapi": lambda s: Right(),
 }
 
 FILLED: Final = {
