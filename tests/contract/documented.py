@@ -9,6 +9,8 @@ import httpx
 from agentsvc_nb.wire.operations import OPERATIONS, codes
 from agentsvc_nb.wire.routes import ROUTES
 
+OTHERS_TO_ANSWER = {"request_too_large"}  # of the MCP endpoint: only a script that asks for it is answered so
+
 
 def check(answer: httpx.Response) -> None:
     """The answer of a route, when it is an error, has a status and a code that the route's operation lists."""
@@ -17,7 +19,8 @@ def check(answer: httpx.Response) -> None:
         return
     answer.read()
     listed = codes(ROUTES[name], OPERATIONS[name]).get(answer.status_code, [])
-    assert answer.json()["error"]["code"] in listed, f"{name}: {answer.status_code} {answer.text}"
+    code = answer.json()["error"]["code"]
+    assert code in listed or code in OTHERS_TO_ANSWER, f"{name}: {answer.status_code} {answer.text}"
 
 
 def _route(method: str, path: str) -> str | None:

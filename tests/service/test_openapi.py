@@ -15,10 +15,10 @@ from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 from agentsvc_nb.wire.operations import OPERATIONS, codes
 from agentsvc_nb.wire.routes import ROUTES
+from tests.contract.documented import OTHERS_TO_ANSWER
 
 Json = dict[str, Any]
 DOCUMENT: Json = json.loads(document.text())
-OTHERS_TO_ANSWER = {"request_too_large"}  # of the MCP endpoint, which is outside this project
 BODILESS = {"runs.cancel", "jobs.cancel", "media.transcribe", "files.upload"}
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from agentsvc_nb.service.http import runs
-from agentsvc_nb.service.web import chats, feedback, settings, signing
+from agentsvc_nb.service.web import chats, feedback, reference, settings, signing
 from agentsvc_nb.service.web.page import Page
 
 _PAGES: Final = {
@@ -22,6 +22,7 @@ _PAGES: Final = {
     "/app/feedback": Page({"GET": feedback.show, "POST": feedback.send}),
     "/app/sign-out": Page({"POST": signing.sign_out}),
     "/app/sign-in": Page({"GET": signing.sign_in}, open=True),
+    "/app/api": Page({"GET": reference.show}, open=True),
     "/app/terms": Page({"GET": signing.terms}, open=True),
     "/app/static/{name}": Page({"GET": signing.static}, open=True),
     "/app/{rest:path}": Page({"GET": signing.missing}, open=True),
