@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx
 
+from tests.contract.signing import ACCEPTED, KEYS
 from tests.contract.stage import Stage
 
 Provoke = Callable[[Stage], httpx.Response]
@@ -62,6 +63,14 @@ def _eleven(stage: Stage, path: str) -> httpx.Response:
     return attach(stage, *((f"{number}.txt", b"x") for number in range(11)), path=path)
 
 
+def _key(stage: Stage, **fields: Any) -> httpx.Response:
+    return stage.wire("POST", KEYS, json={"name": "x", **ACCEPTED, **fields}, headers=stage.session())
+
+
+def _foreign(stage: Stage) -> httpx.Response:
+    return stage.wire("GET", KEYS, headers={**stage.session(), "Origin": "https://example.com"})
+
+
 WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "message_required": lambda s: start(s, message=" "),
     "invalid_chat": lambda s: start(s, chat="nonsense"),
@@ -83,6 +92,11 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "too_many_files": lambda s: _eleven(s, "/files"),
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
+    "invalid_scope": lambda s: _key(s, scopes=["everything"]),
+    "developer_terms_not_accepted": lambda s: _key(s, developerTermsAccepted=False),
+    "developer_terms_version_mismatch": lambda s: _key(s, developerTermsVersion="older"),
+    "foreign_origin": _foreign,
+    "key_not_found": lambda s: s.wire("DELETE", f"{KEYS}/key_none", headers=s.session()),
     "chat_not_found": lambda s: start(s, chat="chat_unknown"),
     "project_not_found": lambda s: start(s, project="proj_unknown"),
     "run_not_found": lambda s: s.wire("GET", f"/runs/{NOBODY}"),

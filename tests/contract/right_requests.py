@@ -10,6 +10,7 @@ import httpx
 
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
+from tests.contract.signing import ACCEPTED, KEYS
 from tests.contract.stage import Stage
 
 
@@ -45,6 +46,15 @@ def _report(stage: Stage) -> Right:
     return Right({"id": stage.wire("POST", "/feedback", json={"summary": "fine"}).json()["id"]})
 
 
+def _new_key(stage: Stage) -> Right:
+    return Right(options={"json": {"name": "x", **ACCEPTED}, "headers": stage.session()})
+
+
+def _key(stage: Stage) -> Right:
+    made = stage.wire("POST", KEYS, json={"name": "x", **ACCEPTED}, headers=stage.session()).json()
+    return Right({"key_id": made["id"]}, {"headers": stage.session()})
+
+
 RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "runs.start": lambda s: Right(options={"json": {"message": "say x"}}),
     "runs.get": _ended_run,
@@ -75,6 +85,10 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "projects.create": lambda s: Right(options={"json": {"name": "Spring"}}),
     "projects.list": lambda s: Right(),
     "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
+    "terms.get": lambda s: Right(),
+    "keys.create": _new_key,
+    "keys.list": lambda s: Right(options={"headers": s.session()}),
+    "keys.delete": _key,
     "service.health": lambda s: Right(),
 }
 
@@ -82,6 +96,7 @@ FILLED: Final = {
     "run_id": ("nonsense", "invalid_run_id", "00000000-0000-0000-0000-000000000000", "run_not_found"),
     "chat": ("nonsense", "invalid_chat", "chat_unknown", "chat_not_found"),
     "id": ("nonsense", "invalid_feedback", "fb_unknown", "feedback_not_found"),
+    "key_id": (None, None, "key_unknown", "key_not_found"),
     "job_id": (None, None, "job_unknown", "job_not_found"),
     "name": (None, None, "unknown", "tool_not_found"),
     "media_id": (None, None, "media_unknown", "media_not_found"),
