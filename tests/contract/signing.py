@@ -20,3 +20,11 @@ def signed_in(service: RunningService) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=service.base_url, timeout=60) as browser:
         assert browser.get(service.sign_in_url).status_code == 303
         yield browser
+
+
+def page(browser: httpx.Client, path: str, status: int = 200) -> str:
+    """The HTML at `path`."""
+    answer = browser.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return answer.text

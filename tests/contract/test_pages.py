@@ -11,10 +11,9 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire import terms
 from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire
-from tests.contract.signing import signed_in
+from tests.contract.signing import page, signed_in
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
 
@@ -28,13 +27,6 @@ PNG = bytes.fromhex(
 def browser(service: RunningService) -> Iterator[httpx.Client]:
     with signed_in(service) as found:
         yield found
-
-
-def page(browser: httpx.Client, path: str, status: int = 200) -> str:
-    answer = browser.get(path)
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    return answer.text
 
 
 def test_every_page_is_locked_up(browser: httpx.Client) -> None:
@@ -65,7 +57,7 @@ def test_an_unknown_page_is_a_page_and_an_unknown_route_json(browser: httpx.Clie
     page(browser, "/app/chats/not%20a%20chat", 400)
     page(browser, "/app?before=x", 400)
     wrong = browser.delete("/app/settings")
-    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
     assert browser.get("/api/nothing").json()["error"]["code"] == "not_found"
     assert browser.get("/").headers["location"] == "/app"
 
@@ -191,73 +183,3 @@ def test_hostile_text_adds_no_markup_of_its_own(hostile_page: str) -> None:
     assert targets
     assert all(re.match(r"(https?://|mailto:|/app\b|#main)", target) for target in targets)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", ours)
-
-
-def fields(**more: str) -> dict[str, str]:
-    return {"name": "from the page", "accepted": "yes", "version": terms.VERSION, **more}
-
-
-def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:
-    made = browser.post("/app/settings/keys", data=fields())
-    assert made.status_code == 201
-    (secret,) = re.findall(r'id="key">(svc_sk_[\w-]{43})<', made.text)
-    tools = f"{service.base_url}{V1}/tools"
-    assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 200
-    text = page(browser, "/app/settings")
-    assert secret not in text
-    (row,) = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if secret[:12] in row]
-    (link,) = re.findall(r'href="(/app/settings/keys/[^"]+/delete)"', row)
-    assert "from the page" in page(browser, link), "it asks first"
-    assert browser.post(link).headers["location"] == "/app/settings"
-    assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 401
-    page(browser, link, 404)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"accepted": ""}, "The developer terms were not accepted"),
-        ({"version": "1999"}, "The accepted terms are not the current ones"),
-        ({"name": " "}, "at least 1 character"),
-        ({"name": "x" * 101}, "at most 100 characters"),
-    ],
-)
-def test_a_wrong_form_says_why_and_keeps_what_was_typed(
-    browser: httpx.Client, wrong: dict[str, str], said: str
-) -> None:
-    answer = browser.post("/app/settings/keys", data=fields(**wrong))
-    assert answer.status_code == 400
-    assert said in answer.text
-    assert f'value="{fields(**wrong)["name"].strip()}"' in answer.text
-
-
-def test_a_form_that_is_too_big_or_broken_is_refused(browser: httpx.Client) -> None:
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert browser.post("/app/feedback", content=b"summary=" + b"x" * 70_000, headers=form).status_code == 413
-    assert browser.post("/app/feedback", content=b"summary=\xff\xfe", headers=form).status_code == 400
-    assert browser.post("/app/feedback", content=b"&".join([b"a=b"] * 60), headers=form).status_code == 400
-
-
-def test_usage_is_shown_by_key_and_month() -> None:
-    with running_service() as service, signed_in(service) as browser:
-        assert "Nothing has been billed yet" in page(browser, "/app/settings")
-        secret = service.create_key(name="spender")
-        start = {"message": "usage 100000 50000", "sync": True}
-        for _ in range(2):
-            httpx.post(service.base_url + f"{V1}/runs", json=start, headers={"x-api-key": secret}, timeout=60)
-        text = page(browser, "/app/settings")
-        (row,) = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if "tokens" in row]
-        assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[1:] == ["spender", "300,000 tokens", "30.00 cents"]
-
-
-def test_feedback_is_sent_and_shown_with_its_reply(wire: Wire, browser: httpx.Client) -> None:
-    report = {"summary": "The <moving> bar is stuck.", "category": "bug", "impact": "minor", "request_id": "req_7"}
-    assert browser.post("/app/feedback", data=report).headers["location"] == "/app/feedback"
-    text = page(browser, "/app/feedback")
-    assert "The &lt;moving&gt; bar is stuck." in text
-    assert "req_7" in text
-    stored = wire("GET", "/feedback").json()["data"][0]
-    assert stored.items() >= report.items(), "the same reports as over the API"
-    wrong = browser.post("/app/feedback", data={"summary": "x", "category": "praises"})
-    assert wrong.status_code == 400
-    assert "category" in wrong.text

@@ -30,6 +30,7 @@ class Page:
 
     def __init__(self, methods: Mapping[str, Handler], *, open: bool = False) -> None:
         self._methods = methods
+        self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
         self._open = open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -43,7 +44,7 @@ class Page:
     async def _respond(self, request: Request, backend: Backend) -> Response:
         handler = self._methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is None:
-            raise Fail("method_not_allowed", headers={"Allow": ", ".join(sorted(self._methods))})
+            raise Fail("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
         session = None if self._open else sessions.require(request, backend)
         return await handler(Call(request, backend, backend.storage.clock.now(), known_session=session))
 
