@@ -255,7 +255,7 @@ _ROWS = (
     Route(
         "keys.delete",
         "DELETE",
-        f"{DEVELOPERS}/keys/{{key_id}}",
+        f"{DEVELOPERS}/keys/{{id}}",
         "Deletes a key; requests with it are refused from then on.",
         limited=False,
         answer=keys.DeletedKey,

@@ -65,10 +65,6 @@ class Stage:
         """The service without limits, with a new key."""
         return self.open(self.service, self.service.create_key(**key))
 
-    def session(self) -> dict[str, str]:
-        """The headers of a signed-in browser."""
-        return {"Cookie": httpx.get(self.service.sign_in_url).headers["set-cookie"].partition(";")[0]}
-
     def page(self) -> str:
         """A new landing page."""
         url = f"https://example.com/{uuid.uuid4().hex}"

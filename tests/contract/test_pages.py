@@ -119,7 +119,7 @@ def test_the_stream_is_read_with_the_session(wire: Wire, browser: httpx.Client) 
 
 
 def test_jobs_are_shown(wire: Wire, browser: httpx.Client) -> None:
-    submit = {"tool": "echo_job", "input": {"steps": 2, "seconds": 0, "files": {"out.txt": "made"}}}
+    submit = {"chat": "new", "tool": "echo_job", "input": {"steps": 2, "seconds": 0, "files": {"out.txt": "made"}}}
     job = wire("POST", "/jobs", json=submit).json()
     text = until(
         lambda: page(browser, f"/app/chats/{job['chat']}"), lambda found: '<span class="status succeeded">' in found

@@ -30,9 +30,9 @@ async def list_(call: Call) -> Response:
 
 
 async def delete(call: Call) -> Response:
-    key_id, now = call.path("key_id"), call.now
-    await call.write(lambda tx: actions.delete(tx, call.account, key_id, now))
-    return answer(DeletedKey(id=key_id))
+    id, now = call.path("id"), call.now
+    await call.write(lambda tx: actions.delete(tx, call.account, id, now))
+    return answer(DeletedKey(id=id))
 
 
 def new_key(document: bodies.Document) -> NewKey:
