@@ -51,8 +51,8 @@ def test_a_change_is_a_line_with_its_request_id(logged: RunningService) -> None:
     """Method, path, status, time, key and the id that the answer carries; what only reads and works is no line."""
     status, request_id = ask(logged, "POST", f"{API}/files?chat_id=chat_x", Authorization=f"Bearer {logged.api_key}")
     line = until(lambda: with_path(logged, f"{API}/files"))[0]
-    assert status == 404
-    assert f'method=POST path="{API}/files" status=404 ms=' in line
+    assert status == 400
+    assert f'method=POST path="{API}/files" status=400 ms=' in line
     assert f"request={request_id} key=key_" in line
     assert "chat_x" not in line, "the query"
     ask(logged, "GET", "/healthz")

@@ -290,7 +290,7 @@ def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
         if query is not None:
             for found in (index.by_name(tx, CHATS[0], query), index.by_words(tx, CHATS[0], query)):
                 answered += list(found) == ["a"]
-    assert answered > 1_000
+    assert answered > 500
 
 
 def found(tx: MemoryTx, q: str, chat: str = CHATS[0], index: FtsIndex | None = None) -> list[str]:
