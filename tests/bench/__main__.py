@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import first_event, followers, memory, reads, starts, uploads
+from tests.bench import first_event, followers, memory, reads, search, starts, uploads
 
 if __name__ == "__main__":
-    for benchmark in (reads, starts, first_event, followers, uploads, memory):
+    for benchmark in (reads, starts, first_event, followers, uploads, memory, search):
         benchmark.main("--quick" in sys.argv)
         print()

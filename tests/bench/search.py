@@ -5,10 +5,10 @@ python -m tests.bench.search [--quick]
 
 from __future__ import annotations
 
-import argparse
 import re
 import sqlite3
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -111,10 +111,8 @@ def _plain(q: str) -> str:
     return said
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small numbers, to see that it runs")
-    for scale in QUICK if parser.parse_args().quick else FULL:
+def main(quick: bool) -> None:
+    for scale in QUICK if quick else FULL:
         with tempfile.TemporaryDirectory() as folder:
             compare(Path(folder), scale)
 
@@ -185,4 +183,4 @@ def timed(use: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main("--quick" in sys.argv)

@@ -48,6 +48,7 @@ KNOWN = 0.6
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.slow
 def test_the_service_and_its_document_agree(seeded: Seeded, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(CONFIG + _dictionaries(seeded.known))
     document = httpx.get(seeded.service.base_url + ROUTES["service.openapi"].path)

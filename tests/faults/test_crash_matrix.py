@@ -15,6 +15,8 @@ from tests.faults.mortal import Mortal, mortal
 from tests.faults.scenario import Morning
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 POINTS = [
     "in replays.remember 1",  # the key and its run are written, not committed
     "after replays.remember 1",  # committed; nobody was told, nobody has begun

@@ -19,6 +19,8 @@ from tests.faults.machine import machine_on
 from tests.faults.mortal import mortal
 from tests.faults.mutants import MUTANTS
 
+pytestmark = pytest.mark.slow
+
 LONG = settings.get_current_profile_name() == "long"
 # Without shrinking: each example takes its real time, and the steps of a failure are printed as they were.
 BUDGET = settings(

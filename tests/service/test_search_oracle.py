@@ -270,6 +270,7 @@ def test_the_rules_and_the_snippets_agree_with_the_oracle() -> None:
             assert any(match for passage in snippets(query, texts[path]) for _, match in passage), (q, texts[path])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
     """Any text is a query, and any query can be asked of the index."""
