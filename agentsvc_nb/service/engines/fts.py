@@ -34,6 +34,7 @@ _NEWEST = """
     WHERE w.file_words MATCH :match AND w.rowid < :before AND t.chat = :chat
     ORDER BY w.rowid DESC LIMIT :limit
 """
+_REACH = f"SELECT COUNT(*) AS count, MIN(id) AS oldest FROM ({_NEWEST}) AS newest"
 _BEST = """
     SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
     WHERE w.file_words MATCH :match AND w.rowid >= :oldest AND t.chat = :chat
@@ -110,23 +111,31 @@ class FtsIndex:
         most = max(self.ranked_max, limit)
         bucket = bucket_of(chat)
         match = by_words(bucket, query)
-        matching = _newest(tx, chat, match, most + 1)
-        if len(matching) <= most:
+        matching, _ = _reach(tx, chat, match, most + 1)
+        if matching <= most:
             return _ranked(tx, chat, match, 0, limit)
         for level in range(TOP_LEVEL, 0, -1):
             strong = by_level(bucket, query, level)
-            candidates = _newest(tx, chat, strong, most)
-            if len(candidates) >= limit:
-                return _ranked(tx, chat, strong, candidates[-1][0], limit)
+            candidates, oldest = _reach(tx, chat, strong, most)
+            if candidates >= limit:
+                return _ranked(tx, chat, strong, oldest, limit)
         best = _ranked(tx, chat, strong, 0, limit)
         known = set(best)
-        return [*best, *(path for _, path in matching if path not in known)][:limit]
+        others = _newest(tx, chat, match, limit + len(best))
+        return [*best, *(path for _, path in others if path not in known)][:limit]
 
 
 def _newest(tx: Tx, chat: str, match: str, limit: int, before: int = _LATEST) -> list[tuple[int, str]]:
     """(id, path) of the files written last."""
     rows = tx.all(_NEWEST, match=match, chat=chat, limit=limit, before=before)
     return [(row["id"], row["path"]) for row in rows]
+
+
+def _reach(tx: Tx, chat: str, match: str, limit: int) -> tuple[int, int]:
+    """How many there are of the newest `limit`, and the id of the oldest of them."""
+    row = tx.one(_REACH, match=match, chat=chat, limit=limit, before=_LATEST)
+    assert row is not None
+    return row["count"], row["oldest"] or 0
 
 
 def _ranked(tx: Tx, chat: str, match: str, oldest: int, limit: int) -> list[str]:

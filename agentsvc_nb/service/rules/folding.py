@@ -58,6 +58,8 @@ _LOSES_MARKS = re.compile(
 )
 # What may become one character with what stands before it: marks, jamo, the half-width signs of voiced kana.
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
+_CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # A text may be folded in pieces when each begins with a character that never joins the one before it.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
@@ -72,7 +74,13 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _fold_joined(text) if _JOINS.search(text) else text.translate(_ALONE)
+    kinds = "".join(set(text))
+    if _JOINS.search(kinds):
+        return _fold_joined(text)
+    if _CHEROKEE.search(kinds):
+        return text.translate(_ALONE)
+    # In most texts few characters are not ASCII. What they fold to has no capitals.
+    return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
 
 
 def _fold_joined(text: str) -> str:
@@ -156,11 +164,23 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+def _is_aligned(text: str) -> bool:
+    """Whether each character folds to one, by itself: most texts, and then nothing needs to be found again."""
+    if text.isascii():
+        return True
+    kinds = set(text)
+    return not _JOINS.search("".join(kinds)) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
+
+
 class Folded:
     """A folded text (`text`) that knows which part of the original each part of it came from."""
 
     def __init__(self, original: str) -> None:
-        self._pieces = [original] if original.isascii() else _PIECE.findall(original)
+        self._aligned = _is_aligned(original)
+        if self._aligned:
+            self.text = fold(original)
+            return
+        self._pieces = _PIECE.findall(original)
         folded = [fold(piece) for piece in self._pieces]
         self.text = "".join(folded)
         self._starts = list(accumulate(map(len, folded), initial=0))
@@ -168,6 +188,8 @@ class Folded:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The part of the original that the non-empty part [start, end) of `text` came from; whole characters."""
+        if self._aligned:
+            return start, end
         return self._origin(start, 0), self._origin(end, 1)
 
     def _origin(self, offset: int, ending: int) -> int:

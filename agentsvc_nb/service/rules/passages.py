@@ -24,6 +24,7 @@ _HITS_MAX = 200
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 # All but the single spaces, which are most of them and stay as they are.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
+_ODD_BLANK = re.compile(rf"(?! )[\s{_CONTROL}]")
 # Direction marks left unbalanced by the cut would turn the page around them.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -41,7 +42,7 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
 
     See `search.snippets`.
     """
-    text = _BLANKS.sub(" ", _UNSHOWN.sub("", text)).strip()
+    text = _tidied(text)
     folded = Folded(text)
     hits = sorted(
         Hit(start, end, number)
@@ -58,6 +59,16 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
         begin, floor = _cut(text, first, floor)
         found.append(list(_parts(text, near, begin, floor)))
     return found
+
+
+def _tidied(text: str) -> str:
+    """Without direction marks, on one line. Which characters there are is seen sooner than where."""
+    kinds = "".join(set(text))
+    if _UNSHOWN.search(kinds):
+        text = _UNSHOWN.sub("", text)
+    if "  " in text or _ODD_BLANK.search(kinds):
+        text = _BLANKS.sub(" ", text)
+    return text.strip()
 
 
 def _cores(hits: Sequence[Hit], limit: int) -> list[int]:
