@@ -1,0 +1,13 @@
+"""Calling back into the user's code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
+    """Call `hook`, which may be a coroutine function with the async client. What it raises ends the call."""
+    if hook is not None and inspect.isawaitable(heard := hook(*news)):
+        await heard
