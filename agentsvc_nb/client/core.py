@@ -175,5 +175,6 @@ class Core:
             body=call.body and {name: value for name, value in call.body.items() if value is not None},
             files=files,
             stream=call.stream,
+            on_sent=call.on_sent,
             ends=self.deadline,
         )

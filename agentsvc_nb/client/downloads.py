@@ -8,20 +8,19 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
-from agentsvc_nb.client import hooks, places
+from agentsvc_nb.client import places
 from agentsvc_nb.client.arriving import Arriving, ArrivingFile, matches
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.client.hooks import OnProgress, tell
 from agentsvc_nb.client.io import Answer
 from agentsvc_nb.client.options import Options
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 
-OnProgress = Callable[[int, int | None], Any]
-"""Called with the bytes that came (or went), and with how many there are, where that is known."""
 Open = Callable[[str | None], Arriving]
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
@@ -153,7 +152,7 @@ class _Download:
         arriving = self.arriving
         while (chunk := await self._core.io.read(answer)) is not None:
             await self._core.io.call(functools.partial(arriving.take, chunk))
-            await hooks.tell(self._on_progress, arriving.done, arriving.total)
+            await tell(self._on_progress, arriving.done, arriving.total)
 
     def _checked(self) -> bool:
         """Whether it is whole. What an earlier download left may be spoiled: then all is asked again, once."""

@@ -6,6 +6,7 @@ from typing import Unpack
 
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.hooks import OnProgress
 from agentsvc_nb.client.options import Options
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
@@ -14,17 +15,22 @@ from agentsvc_nb.wire.files import FilePage, StagedFile, StagedFiles, WorkspaceF
 
 
 async def upload(
-    core: Core, *files: FileInput, chat: str | None = None, **options: Unpack[Options]
+    core: Core,
+    *files: FileInput,
+    chat: str | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[Options],
 ) -> Listing[StagedFile]:
     """Stage up to 10 files for later use as attachments (`file_ids`), for 24 hours; with `chat` put them there too.
 
     A file is a path, a file opened with `"rb"` (sent from where it stands), bytes, a pandas DataFrame (as CSV), a
-    matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`.
+    matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`. `on_progress` is called
+    with the bytes of the request that have gone out, and all that will.
     Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`), `OSError` for a path.
     """
     if not files:
         return Listing([], StagedFile)
-    call = Call("files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"))
+    call = Call("files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"), on_sent=on_progress)
     return Listing((await core.scoped(options).ask(StagedFiles, call)).files, StagedFile)
 
 

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+OnProgress = Callable[[int, int | None], Any]
+"""Called with the bytes that came or went, and with how many there are, where that is known."""
+
 
 async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
     """Call `hook`, which may be a coroutine function with the async client. What it raises ends the call."""

@@ -11,9 +11,9 @@ from typing import Any, Final, Unpack
 from agentsvc_nb.client import places
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
-from agentsvc_nb.client.downloads import OnProgress as OnBytes
 from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.client.hooks import OnProgress as OnBytes
 from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.results import Job
