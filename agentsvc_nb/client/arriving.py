@@ -49,7 +49,7 @@ class Arriving:
         self.done, self._digest = 0, hashlib.sha256()
         self._file.seek(0)
 
-    def take(self, chunk: bytes) -> None:
+    def take(self, chunk: bytes | bytearray) -> None:
         self._file.write(chunk)
         self._digest.update(chunk)
         self.done += len(chunk)

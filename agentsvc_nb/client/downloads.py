@@ -24,6 +24,7 @@ from agentsvc_nb.wire.limits import MIB
 Open = Callable[[str | None], Arriving]
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
+_BLOCK_BYTES: Final = MIB // 2
 _GAIN_BYTES: Final = MIB
 """A connection that brought so much before it broke was no failed attempt."""
 
@@ -149,10 +150,23 @@ class _Download:
             raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
 
     async def _read(self, answer: Answer) -> None:
-        arriving = self.arriving
-        while (chunk := await self._core.io.read(answer)) is not None:
-            await self._core.io.call(functools.partial(arriving.take, chunk))
-            await tell(self._on_progress, arriving.done, arriving.total)
+        """Takes blocks, not chunks: with asyncio each is a trip to a thread."""
+        arriving, come = self.arriving, bytearray()
+        try:
+            while (chunk := await self._core.io.read(answer)) is not None:
+                come += chunk
+                if len(come) >= _BLOCK_BYTES:
+                    block, come = come, bytearray()
+                    await self._take(block)
+            block, come = come, bytearray()
+            await self._take(block)
+        finally:
+            arriving.take(come)
+
+    async def _take(self, block: bytearray) -> None:
+        if block:
+            await self._core.io.call(functools.partial(self.arriving.take, block))
+            await tell(self._on_progress, self.arriving.done, self.arriving.total)
 
     def _checked(self) -> bool:
         """Whether it is whole. What an earlier download left may be spoiled: then all is asked again, once."""

@@ -5,7 +5,7 @@ Every operation is written once, in the module of its resource.
 
 from __future__ import annotations
 
-from agentsvc_nb.client import chats, downloads, feedback, files, jobs, labels, media, runs, tools
+from agentsvc_nb.client import artifacts, chats, downloads, feedback, files, jobs, labels, media, runs, tools
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
 
@@ -47,7 +47,7 @@ class Jobs(Group):
     result = sync(jobs.result)
     cancel = sync(jobs.cancel)
     submit_and_wait = sync(jobs.submit_and_wait)
-    download_artifacts = sync(jobs.download_artifacts)
+    download_artifacts = sync(artifacts.download_artifacts)
 
 
 class Tools(Group):
@@ -126,7 +126,7 @@ class AsyncJobs(Group):
     result = aio(jobs.result)
     cancel = aio(jobs.cancel)
     submit_and_wait = aio(jobs.submit_and_wait)
-    download_artifacts = aio(jobs.download_artifacts)
+    download_artifacts = aio(artifacts.download_artifacts)
 
 
 class AsyncTools(Group):

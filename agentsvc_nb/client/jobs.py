@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, Unpack
 
-from agentsvc_nb.client import places
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
-from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
-from agentsvc_nb.client.hooks import OnProgress as OnBytes
 from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.results import Job
 from agentsvc_nb.client.waiting import Wait, in_time
-from agentsvc_nb.wire import tools
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted
@@ -142,53 +135,6 @@ async def submit_and_wait(
     left = max(0.0, timed.left)
     await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, on_progress=on_progress)
     return await result(core, accepted.job_id, chat=accepted.chat)
-
-
-async def download_artifacts(
-    core: Core,
-    job: str | tools.Job,
-    *,
-    to: str | os.PathLike[str],
-    chat: str | None = None,
-    project: str | None = None,
-    session: str | None = None,
-    on_progress: OnBytes | None = None,
-    **options: Unpack[Options],
-) -> list[Path]:
-    """Put all files of a job's result into the folder `to`, which is made, and give their places; see `files.download`.
-
-    Args:
-        job: its id, with its `chat` or `project` and `session`; or its result.
-        to: the folder. Files of one name get `-2`, `-3`, ... before their suffix; what is there already stays.
-        on_progress: called with the bytes so far and the bytes in all.
-
-    Raises `StefanBrainError` (`job_not_finished`; as `files.download`), `OSError`.
-
-    >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
-    [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
-    """
-    core = core.scoped(options)
-    if isinstance(job, str):
-        job = await result(core, job, chat=chat, project=project, session=session)
-    elif job.files is None and job.kind is None:
-        job = await result(core, job.job_id, chat=job.chat)
-    folder = await core.io.call(lambda: places.folder(to))
-    return await _files(core, job, folder, on_progress)
-
-
-async def _files(core: Core, job: tools.Job, folder: Path, on_progress: OnBytes | None) -> list[Path]:
-    files, put = job.files or [], []
-    total, before = sum(file.size_bytes for file in files), 0
-    for file, name in zip(files, places.distinct(file.path for file in files), strict=True):
-        told = functools.partial(_told, on_progress, before, total)
-        put.append(folder / name)
-        await download(core, file, chat=job.chat, to=put[-1], on_progress=told)
-        before += file.size_bytes
-    return put
-
-
-async def _told(hook: OnBytes | None, before: int, total: int, done: int, _: int | None) -> None:
-    await tell(hook, before + done, total)
 
 
 def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> Call:

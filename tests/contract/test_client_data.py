@@ -76,7 +76,7 @@ def test_a_dataframe_goes_up_and_comes_back(face: Face, wire: Wire) -> None:
 def test_tables_of_what_there_is_and_what_there_is_not(face: Face, wire: Wire) -> None:
     chat = wire.new_chat()
 
-    def types(table: pd.DataFrame) -> dict[str, Any]:
+    def types(table: pd.DataFrame) -> dict[Any, str]:
         return {name: str(kind) for name, kind in table.dtypes.items()}
 
     empty = types(face(lambda client: client.files.list(chat).to_frame()))
