@@ -11,7 +11,7 @@ from typing import Final
 
 _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
-    "|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # invisible: a name that reads otherwise than it is
+    "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # not to be stored, or not to be seen
 )
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³])\s*(\..*)?", re.IGNORECASE)
 _NAME_BYTES: Final = 200
@@ -38,7 +38,7 @@ def name(path: str) -> str:
     ('_bashrc', '_con.txt', '_')
     """
     safe = _UNSAFE.sub("_", PurePosixPath(path).name).strip(" ").rstrip(". ")
-    safe = safe.encode("utf-8", "replace")[-_NAME_BYTES:].decode("utf-8", "ignore").lstrip(" ")
+    safe = safe.encode()[-_NAME_BYTES:].decode(errors="ignore").lstrip(" ")
     if safe.startswith("."):
         safe = f"_{safe.lstrip('.')}"
     return f"_{safe}" if not safe or _DEVICE.fullmatch(safe) else safe

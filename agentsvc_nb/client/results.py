@@ -95,7 +95,7 @@ class Listing(list[T]):
         self.kind = kind
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a record; the columns are the model's fields, and their types are always the same (docs/client.md).
+        """A row a record; the columns are the model's fields, and their types are always the same (docs/data.md).
 
         Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 from tests.contract.conftest import Wire
 from tests.contract.cuts import Cuts
-from tests.contract.faces import Face, async_face
+from tests.contract.faces import Face, async_face, sync_face
 
 CONTENT = random.Random(4).randbytes(5 * MIB + 7)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -104,6 +105,16 @@ def test_what_is_on_disk_already_is_not_fetched(face: Face, chat: str, tmp_path:
     # By path the content is known from the answer's headers only.
     assert face(download("uploads/big.bin", chat=chat, to=tmp_path), Cuts([1])) == target
     assert target.stat().st_mtime_ns == before
+
+
+def test_two_at_once_do_not_spoil_each_other(service: RunningService, chat: str, tmp_path: Path) -> None:
+    """They write to one `.part`."""
+    face = sync_face(service.api_key, service.base_url)
+    entry = listed(face, chat)
+    with ThreadPoolExecutor() as pool:
+        places = list(pool.map(lambda _: face(download(entry, chat=chat, to=tmp_path)), range(6)))
+    assert {place.read_bytes() for place in places} == {CONTENT}
+    assert [path.name for path in tmp_path.iterdir()] == ["big.bin"]
 
 
 def test_a_listed_file_that_has_changed_is_not_taken(face: Face, chat: str, tmp_path: Path) -> None:
