@@ -79,7 +79,7 @@ async def _fetch(
         await core.repeat(call, download.once)
         return download.arriving
     finally:
-        await core.io.call(download.leave)
+        download.leave()  # not in a thread: the task may be cancelled
 
 
 class _Download:
