@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,6 +161,18 @@ def test_the_progress_of_an_upload(face: Face, tmp_path: Path) -> None:
     assert told[-1][0] == told[-1][1] > len(CONTENT)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert len(told) > 10
+
+
+def test_a_file_is_never_whole_in_memory(face: Face, chat: str, tmp_path: Path) -> None:
+    face(download("uploads/big.bin", chat=chat))  # what the first call imports is no part of it
+    tracemalloc.start()
+    try:
+        place = face(download("uploads/big.bin", chat=chat, to=tmp_path))
+        face(lambda client: client.files.upload(place))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * MIB < len(CONTENT)
 
 
 def test_an_async_hook_is_awaited(service: RunningService, chat: str, tmp_path: Path) -> None:
