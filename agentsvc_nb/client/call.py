@@ -7,6 +7,7 @@ from typing import Any
 
 from agentsvc_nb.client import retry
 from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.hooks import OnProgress
 from agentsvc_nb.client.parts import Part
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route
@@ -27,6 +28,7 @@ class Call:
     timeout: float | None = None
     stream: bool = False
     resend: Resend | None = None
+    on_sent: OnProgress | None = None
     attempt: int = 1
     waited: float = 0.0
 

@@ -7,6 +7,7 @@ from typing import Unpack
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.options import Options
+from agentsvc_nb.client.results import Listing
 from agentsvc_nb.wire.chats import Project, ProjectList, RetiredChat
 
 
@@ -15,9 +16,9 @@ async def create_project(core: Core, name: str, **options: Unpack[Options]) -> P
     return await core.scoped(options).ask(Project, Call("projects.create", body={"name": name}))
 
 
-async def list_projects(core: Core, **options: Unpack[Options]) -> list[Project]:
+async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Project]:
     """All projects, the oldest first."""
-    return (await core.scoped(options).ask(ProjectList, Call("projects.list"))).data
+    return Listing((await core.scoped(options).ask(ProjectList, Call("projects.list"))).data, Project)
 
 
 async def retire(core: Core, chat: str, **options: Unpack[Options]) -> RetiredChat:

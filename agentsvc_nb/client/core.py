@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import logging
 import math
 import random
@@ -21,6 +20,7 @@ from agentsvc_nb.client.errors import (
     deadline_passed,
     from_response,
 )
+from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.io import IO, Answer, Request
 from agentsvc_nb.client.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
@@ -86,8 +86,7 @@ class Core:
         hook: Callable[[Any], Any] | None = hooks.on_retry
         if isinstance(notice, WaitNotice):
             hook = hooks.on_wait
-        if hook and inspect.isawaitable(seen := hook(notice)):
-            await seen
+        await tell(hook, notice)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -176,5 +175,6 @@ class Core:
             body=call.body and {name: value for name, value in call.body.items() if value is not None},
             files=files,
             stream=call.stream,
+            on_sent=call.on_sent,
             ends=self.deadline,
         )

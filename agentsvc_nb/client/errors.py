@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from agentsvc_nb.client import cards
 from agentsvc_nb.wire.codes import CODES, STATUSES
 from agentsvc_nb.wire.tools import Job
 
@@ -64,6 +65,11 @@ class StefanBrainError(Exception):
         tail = ", ".join(fact for fact in facts if fact)
         first = f"{self.message} ({tail})" if tail else self.message
         return f"{first}\n{self.hint}" if self.hint else first
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+        facts = {"code": self.code, "status": self.status, "request": self.request_id, "to do": self.hint}
+        called = {"called": f"{self.method} {self.path}".strip(), "attempts": self.attempts or None}
+        return cards.card(type(self).__name__, facts | called, self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By state, not by arguments: subclasses have constructors of their own.

@@ -7,6 +7,7 @@ from typing import Unpack
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.options import Options
+from agentsvc_nb.client.results import Listing
 from agentsvc_nb.wire.feedback import Category, FeedbackList, FeedbackReceipt, FeedbackReport, Impact, Status
 
 
@@ -46,10 +47,10 @@ async def send(
 
 async def list_(
     core: Core, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
-) -> list[FeedbackReport]:
+) -> Listing[FeedbackReport]:
     """The reports of the account, newest first: of one `status`, and at most `limit` (1 to 100, default 20)."""
     call = Call("feedback.list", query={"status": status, "limit": limit})
-    return (await core.scoped(options).ask(FeedbackList, call)).data
+    return Listing((await core.scoped(options).ask(FeedbackList, call)).data, FeedbackReport)
 
 
 async def get(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport:

@@ -16,10 +16,11 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.io import Answer
+from agentsvc_nb.client.results import Run
 from agentsvc_nb.client.sse import Decoder, Frame
 from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, Run
+from agentsvc_nb.wire.runs import TERMINAL
 
 RECONNECTS: Final = 5
 """In a row without progress."""
@@ -56,7 +57,8 @@ class Following:
             pass
         while not self.run.ended:
             await self._in_time()
-            self.run = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
+            read = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
+            self.run = read.of_shape(self.run.shape)
             await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
         return self.run
 
@@ -77,7 +79,7 @@ class Following:
         self.cursor = event.id
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
-            self.run = Run.read(json.dumps(record))
+            self.run = Run.read(json.dumps(record)).of_shape(self.run.shape)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         return event

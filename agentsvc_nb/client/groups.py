@@ -5,7 +5,7 @@ Every operation is written once, in the module of its resource.
 
 from __future__ import annotations
 
-from agentsvc_nb.client import chats, feedback, files, jobs, labels, media, runs, tools
+from agentsvc_nb.client import artifacts, chats, downloads, feedback, files, jobs, labels, media, runs, tools
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
 
@@ -34,7 +34,7 @@ class Files(Group):
     upload = sync(files.upload)
     list = sync_pages(files.list_)
     search = sync(files.search)
-    download = sync(files.download)
+    download = sync(downloads.download)
     rename = sync(files.rename)
 
 
@@ -47,6 +47,7 @@ class Jobs(Group):
     result = sync(jobs.result)
     cancel = sync(jobs.cancel)
     submit_and_wait = sync(jobs.submit_and_wait)
+    download_artifacts = sync(artifacts.download_artifacts)
 
 
 class Tools(Group):
@@ -112,7 +113,7 @@ class AsyncFiles(Group):
     upload = aio(files.upload)
     list = aio_pages(files.list_)
     search = aio(files.search)
-    download = aio(files.download)
+    download = aio(downloads.download)
     rename = aio(files.rename)
 
 
@@ -125,6 +126,7 @@ class AsyncJobs(Group):
     result = aio(jobs.result)
     cancel = aio(jobs.cancel)
     submit_and_wait = aio(jobs.submit_and_wait)
+    download_artifacts = aio(artifacts.download_artifacts)
 
 
 class AsyncTools(Group):

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar, cast
 
 import httpx
 
+from agentsvc_nb.client.bodies import Told
 from agentsvc_nb.client.errors import APIConnectionError, deadline_passed
 from agentsvc_nb.client.io import Answer, Request
 
@@ -205,9 +206,13 @@ def _build(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.
     if request.stream:
         headers["accept-encoding"] = "identity"
     timeout = httpx.Timeout(request.seconds, connect=min(request.seconds, CONNECT_SECONDS))
-    return client.build_request(
+    built = client.build_request(
         request.method, request.url, params=request.query or None, headers=headers, timeout=timeout, **sends
     )
+    if request.on_sent:
+        length = built.headers.get("content-length")
+        built.stream = Told(built.stream, int(length) if length else None, request.on_sent)
+    return built
 
 
 def _answer(response: httpx.Response, request: Request, body: bytes = b"", chunks: Any = None) -> Answer:

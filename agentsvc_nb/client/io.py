@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, BinaryIO, Protocol, TypeVar
 
+from agentsvc_nb.client.hooks import OnProgress
+
 T = TypeVar("T")
 
 
@@ -28,6 +30,7 @@ class Request:
     body: dict[str, Any] | None = None
     files: list[tuple[str, bytes | BinaryIO]] | None = None
     stream: bool = False
+    on_sent: OnProgress | None = None
     ends: float = math.inf
 
 

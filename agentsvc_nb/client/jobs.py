@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
+from agentsvc_nb.client.results import Job
 from agentsvc_nb.client.waiting import Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
-from agentsvc_nb.wire.tools import Job, JobAccepted
+from agentsvc_nb.wire.tools import JobAccepted
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
 """A key means nothing to these: sending one twice does it twice."""
@@ -76,8 +77,7 @@ async def wait(
     waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
     while True:
         job = await waiting.look(status(waiting.core, job_id, chat=chat, project=project, session=session))
-        if on_progress and inspect.isawaitable(seen := on_progress(job)):
-            await seen
+        await tell(on_progress, job)
         if job.ended:
             return _succeeded(job)
         hint = job.recommended_poll_after_ms

@@ -7,12 +7,13 @@ from typing import Unpack
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.options import Options
+from agentsvc_nb.client.results import Listing
 from agentsvc_nb.wire.landing_pages import Label, LabelList, LandingPage
 
 
-async def list_(core: Core, **options: Unpack[Options]) -> list[Label]:
+async def list_(core: Core, **options: Unpack[Options]) -> Listing[Label]:
     """The labels that there are, each with the values that it may have."""
-    return (await core.scoped(options).ask(LabelList, Call("labels.list"))).labels
+    return Listing((await core.scoped(options).ask(LabelList, Call("labels.list"))).labels, Label)
 
 
 async def get(core: Core, page_id: str, **options: Unpack[Options]) -> LandingPage:

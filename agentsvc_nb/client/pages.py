@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.results import Listing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
@@ -16,8 +20,8 @@ Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
 class Paged(Generic[T]):
     """The state of a walk over pages: each page is read when its first item is asked for."""
 
-    def __init__(self, fetch: Fetch[T], start: Any) -> None:
-        self._fetch, self._cursor = fetch, start
+    def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
+        self._fetch, self._cursor, self._kind = fetch, start, kind
         self._items: deque[T] = deque()
 
     async def next(self) -> T | None:
@@ -25,6 +29,12 @@ class Paged(Generic[T]):
             items, self._cursor = await self._fetch(self._cursor)
             self._items.extend(items)
         return self._items.popleft() if self._items else None
+
+    async def all(self) -> Listing[T]:
+        found = Listing[T]([], self._kind)
+        while (item := await self.next()) is not None:
+            found.append(item)
+        return found
 
 
 class Pages(Generic[T]):
@@ -36,6 +46,14 @@ class Pages(Generic[T]):
     def first(self) -> T | None:
         """The next item, None when there is none left."""
         return step(self._paged.next())
+
+    def all(self) -> Listing[T]:
+        """All that are left, in one list."""
+        return step(self._paged.all())
+
+    def to_frame(self) -> pd.DataFrame:
+        """All that are left as a DataFrame, a row each; see `Listing.to_frame`."""
+        return self.all().to_frame()
 
     def __iter__(self) -> Pages[T]:
         return self
@@ -56,6 +74,14 @@ class AsyncPages(Generic[T]):
     async def first(self) -> T | None:
         """The next item, None when there is none left."""
         return await self._paged.next()
+
+    async def all(self) -> Listing[T]:
+        """All that are left, in one list."""
+        return await self._paged.all()
+
+    async def to_frame(self) -> pd.DataFrame:
+        """All that are left as a DataFrame, a row each; see `Listing.to_frame`."""
+        return (await self.all()).to_frame()
 
     def __aiter__(self) -> AsyncPages[T]:
         return self

@@ -1,27 +1,55 @@
-"""Files to be sent: a path, `(name, bytes)`, `(name, open file)` or an open file; never read whole."""
+"""Files to be sent: a path, an open file, bytes, a DataFrame, a figure or a picture, each also as `(name, it)`.
+
+A path is never read whole, nor is an open file.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from io import TextIOBase
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, Protocol, cast
 
+from agentsvc_nb.client import contents, places
 from agentsvc_nb.client.errors import refused
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
-FileInput = str | os.PathLike[str] | tuple[str, bytes] | tuple[str, BinaryIO] | BinaryIO
+
+class Table(Protocol):
+    """A pandas DataFrame or Series: sent as CSV."""
+
+    @property
+    def to_csv(self) -> Any: ...
+
+
+class Figure(Protocol):
+    """A matplotlib figure: sent as PNG."""
+
+    @property
+    def savefig(self) -> Any: ...
+
+
+class Picture(Protocol):
+    """A PIL picture: sent as PNG."""
+
+    @property
+    def getpixel(self) -> Any: ...
+
+
+Content = bytes | bytearray | memoryview | BinaryIO | Table | Figure | Picture
+FileInput = str | os.PathLike[str] | Content | tuple[str, Content]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a multipart body. A path is opened anew for each attempt."""
+    """One file of a multipart body. A path is opened anew for each attempt. `made_up`: the client named it."""
 
     name: str
     source: Path | bytes | BinaryIO
+    made_up: bool = False
 
     @property
     def rewindable(self) -> bool:
@@ -31,21 +59,37 @@ class Part:
     def open(self, opened: ExitStack) -> bytes | BinaryIO:
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
-        return self.source if isinstance(self.source, bytes) else cast(BinaryIO, _Reader(self.source))
+        return self.source
 
 
 class _Reader:
-    """A caller's file without its `fileno`: the size on disk is not what a pipe or a gzip file gives to read."""
+    """A caller's file from where it stands: that is its place 0, for the first sending and the next.
+
+    It has no `fileno`: the size on disk is not what a pipe or a gzip file gives to read.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+        self.read, self.seekable, self._file = file.read, file.seekable, file
+        self._start = file.tell() if file.seekable() else 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        shift = self._start if whence == io.SEEK_SET else 0
+        return self._file.seek(offset + shift, whence) - self._start
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
 
 
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
-    """`files` as parts of a body. More than 10, with `already` attached ones, are refused with `code`."""
+    """`files` as parts of a body. More than 10, with `already` attached ones, are refused with `code`.
+
+    Two of which the client made up the name get two names. Raises `TypeError` for what is no file.
+    """
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    return tuple(_part(file) for file in files)
+    made = [_part(file) for file in files]
+    names = iter(places.distinct(part.name for part in made if part.made_up))
+    return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
 
 
 def _part(file: FileInput) -> Part:
@@ -54,15 +98,20 @@ def _part(file: FileInput) -> Part:
         return Part(path.name, path)
     if isinstance(file, tuple):
         name, content = file
-        return Part(
-            PurePath(name).name or "file", bytes(content) if isinstance(content, bytearray) else _binary(content)
-        )
-    return Part(PurePath(str(getattr(file, "name", ""))).name or "file", cast(BinaryIO, _binary(file)))
+        return replace(_unnamed(content), name=PurePath(name).name or "file", made_up=False)
+    return _unnamed(file)
 
 
-def _binary(content: object) -> bytes | BinaryIO:
-    if isinstance(content, bytes) or (hasattr(content, "read") and not isinstance(content, TextIOBase)):
-        return cast("bytes | BinaryIO", content)
+def _unnamed(content: object) -> Part:
+    if isinstance(content, bytes | bytearray | memoryview):
+        return Part(*contents.named(bytes(content)), made_up=True)
+    if drawn := contents.drawn(content):
+        return Part(*drawn, made_up=True)
+    if hasattr(content, "read") and not isinstance(content, io.TextIOBase):
+        name = getattr(content, "name", "")
+        known = PurePath(name).name if isinstance(name, str) else ""
+        return Part(known or "file", cast(BinaryIO, _Reader(cast(BinaryIO, content))), made_up=not known)
     raise TypeError(
-        f"Cannot send a {type(content).__name__}: give a path, (name, bytes), (name, file) or a file opened with 'rb'."
+        f"Cannot send a {type(content).__name__}: give a path, bytes, a DataFrame, a figure, a picture, (name, bytes), "
+        "(name, file) or a file opened with 'rb'."
     )

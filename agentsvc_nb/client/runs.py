@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
@@ -12,10 +12,12 @@ from agentsvc_nb.client.following import Following
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
+from agentsvc_nb.client.results import EventPage, Run
+from agentsvc_nb.client.structured import Shape, schema
 from agentsvc_nb.client.waiting import Wait, in_time
-from agentsvc_nb.wire.events import Event, EventPage
+from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, Run
+from agentsvc_nb.wire.runs import TERMINAL
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """A held start is answered within 90 s, or cut by the gateway at 120 s."""
@@ -30,7 +32,7 @@ async def start(
     session: str | None = None,
     sync: bool = False,
     on_busy: str | None = None,
-    output_config: dict[str, Any] | None = None,
+    output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),
     idempotency_key: str | None = None,
@@ -45,8 +47,9 @@ async def start(
         session: a label of your own that gives a parallel workstream its own chat.
         sync: hold the answer, for about 90 seconds, until the run has ended.
         on_busy: only `"reject"`.
-        output_config: a JSON Schema that the final answer must fit.
-        files: attachments: paths, `(name, bytes)`, `(name, file)` or files opened with `"rb"`; at most 10.
+        output_config: what the final answer must fit: a JSON Schema, a pydantic model or a dataclass, which the
+            run's `data` is then an instance of.
+        files: attachments, at most 10: paths, open files, bytes, DataFrames, figures; see `files.upload`.
         file_ids: staged uploads (`files.upload`), counted with `files`.
         idempotency_key: with it a start that got no answer is sent again, and the same key on the same UTC day
             gives the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
@@ -67,13 +70,14 @@ async def start(
         "session": session,
         "sync": sync or None,
         "on_busy": on_busy,
-        "output_config": output_config,
+        "output_config": schema(output_config),
         "file_ids": list(file_ids) or None,
     }
     attached = parts(files, "too_many_attachments", len(file_ids)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
-    return await core.ask(Run, Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held))
+    call = Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+    return (await core.ask(Run, call)).of_shape(output_config)
 
 
 async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -123,7 +127,7 @@ def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack
             await core.rest(RUN_POLL_SECONDS)
         return page.data, None if page.data[-1].type == "run.ended" else page.next_after
 
-    return Paged(fetch, after)
+    return Paged(fetch, after, Event)
 
 
 async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Following:
@@ -143,7 +147,7 @@ async def start_and_stream(
     project: str | None = None,
     session: str | None = None,
     on_busy: str | None = None,
-    output_config: dict[str, Any] | None = None,
+    output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),
     idempotency_key: str | None = None,

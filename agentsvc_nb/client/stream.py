@@ -7,8 +7,8 @@ from typing import Self
 
 from agentsvc_nb.client.following import Following
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.results import Run
 from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run
 
 
 class _Face:

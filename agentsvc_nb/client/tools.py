@@ -9,13 +9,14 @@ from agentsvc_nb.client.core import ACCEPTED, Core
 from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.client.jobs import NOT_IDEMPOTENT
 from agentsvc_nb.client.options import Options
+from agentsvc_nb.client.results import Listing
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolResult
 
 
-async def list_(core: Core, **options: Unpack[Options]) -> list[ToolDescription]:
+async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescription]:
     """All tools. One that lacks a credential, a model or the network says `available=False`."""
-    return (await core.scoped(options).ask(ToolList, Call("tools.list"))).data
+    return Listing((await core.scoped(options).ask(ToolList, Call("tools.list"))).data, ToolDescription)
 
 
 async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:

@@ -6,5 +6,5 @@ connecting  which service              storing     files: list, put, get
 reuse       ask, or show a known run again             session     connection, chat, journal, trail
 feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
 transcript  events to the state of a view              stream      live, static and terminal screens
-render      that state to a safe bundle                safe, markdown, blocks, tables, pictures, frames
+render      that state to a safe bundle                markdown, blocks, tables, pictures, frames
 """

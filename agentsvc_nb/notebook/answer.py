@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -26,7 +27,7 @@ class Kept:
     @property
     def df(self) -> pd.DataFrame:
         """The files that it wrote, a row each; no network is needed."""
-        return frames.frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
+        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
         """Show nothing while `shown()` says so: the cell that made it shows it already."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.answer import Answer
 from agentsvc_nb.notebook.asking import Turn, ask
@@ -56,7 +57,7 @@ def runs(session: Session) -> pd.DataFrame:
                 _refresh(session, client, row["run_id"])
         rows = session.journal.runs(_name(session))
     wanted = [{name: row[name] for name in frames.RUNS} for row in rows]
-    return frames.frame(wanted, frames.RUNS, notebook=session.notebook)
+    return frame(wanted, frames.RUNS, notebook=session.notebook)
 
 
 def _stale(session: Session, base_url: str, status: str, run_id: str | None) -> bool:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.failures import AskError, told
 from agentsvc_nb.notebook.question import Attachment, attachments
@@ -59,7 +60,7 @@ def files(session: Session) -> pd.DataFrame:
         except StefanBrainError as error:
             raise told(error, session.base_url) from None
         rows = [*listed, *rows]
-    return frames.frame(rows, frames.FILES, chat=chat)
+    return frame(rows, frames.FILES, chat=chat)
 
 
 def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:

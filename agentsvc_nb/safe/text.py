@@ -47,3 +47,9 @@ def label(text: object, limit: int = LABEL_CHARS) -> str:
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
     """A name for HTML, in text or within a quoted attribute."""
     return html.escape(label(text, limit), quote=True)
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Harmless text of at most `limit` characters, with a word on what was left out."""
+    shown = plain(text[: 2 * limit])[:limit]
+    return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"

@@ -29,6 +29,10 @@ def test_the_client_loads_the_http_library_and_pydantic_only() -> None:
     assert not loaded & HEAVY
 
 
+def test_a_replay_loads_no_service() -> None:
+    assert not loaded_by("from agentsvc_nb.testing import Record, Replay") & HEAVY
+
+
 def test_names_come_when_they_are_used() -> None:
     assert not loaded_by("import agentsvc_nb; agentsvc_nb.StefanBrainError") & (HEAVY | {"httpx"})
 

@@ -13,6 +13,7 @@ import pytest
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.contract import documented
+from tests.contract.faces import Face, async_face, sync_face
 
 if TYPE_CHECKING:
     from tests.contract.seeding import Seeded
@@ -83,6 +84,12 @@ def opened() -> Iterator[Opened]:
     yield open_
     for client in clients:
         client.close()
+
+
+@pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
+def face(request: pytest.FixtureRequest, service: RunningService) -> Face:
+    made: Face = request.param(service.api_key, service.base_url)
+    return made
 
 
 @pytest.fixture

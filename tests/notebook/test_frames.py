@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.tables import size
 
@@ -22,14 +23,14 @@ FILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("columns", [frames.FILES, frames.RUNS], ids=["files", "runs"])
 def test_an_empty_frame_has_all_columns_with_their_types(columns: dict[str, str]) -> None:
-    empty = frames.frame([], columns)
+    empty = frame([], columns)
     assert list(columns) == list(empty.columns)
     assert list(columns.values()) == [str(kind) for kind in empty.dtypes]
 
 
 def test_types_are_the_same_with_rows_missing_values_and_mixed_times() -> None:
     rows = [FILE, FILE | {"updated_at": "2026-11-21T06:00:00.123Z", "size_bytes": None}, {"path": "b"}]
-    made = frames.frame(rows, frames.FILES, chat="chat_1")
+    made = frame(rows, frames.FILES, chat="chat_1")
     assert list(frames.FILES.values()) == [str(kind) for kind in made.dtypes]
     assert pd.Timestamp("2026-11-21T06:00:00.123Z") == made["updated_at"][1]
     assert bool(made["updated_at"].isna()[2])
@@ -37,12 +38,12 @@ def test_types_are_the_same_with_rows_missing_values_and_mixed_times() -> None:
 
 
 def test_unknown_fields_stand_at_the_end() -> None:
-    made = frames.frame([{"new": {"x": 1}, **FILE}, FILE], frames.FILES)
+    made = frame([{"new": {"x": 1}, **FILE}, FILE], frames.FILES)
     assert [*frames.FILES, "new"] == list(made.columns)
 
 
 def test_a_time_that_is_none_is_missing_not_an_error() -> None:
-    assert bool(frames.frame([FILE | {"updated_at": "soon"}], frames.FILES)["updated_at"].isna()[0])
+    assert bool(frame([FILE | {"updated_at": "soon"}], frames.FILES)["updated_at"].isna()[0])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""How results show themselves: small cards and tables, as text everywhere and as static HTML where there is HTML.
+
+What the service sent is foreign: it is shown as text, with nothing in it that is markup, script, a link or a picture.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from agentsvc_nb.safe.text import escape, excerpt, label
+
+Bundle = dict[str, str]
+"""What IPython shows, by media type."""
+
+ROWS: Final = 20
+TEXT_CHARS: Final = 2_000
+_PRE: Final = '<pre style="white-space:pre-wrap">'
+
+
+def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
+    """A title, the facts that are known, and a text below."""
+    known = [(name, value) for name, value in facts.items() if value not in (None, "")]
+    lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
+    parts = [f"<p><strong>{escape(title)}</strong></p>", f"<table>{cells}</table>" if known else ""]
+    if text:
+        shown = excerpt(text, TEXT_CHARS)
+        lines.append(shown)
+        parts.append(f"{_PRE}{html.escape(shown)}</pre>")
+    return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(parts)}</div>"}
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
+    """A line for each of the first 20 of `count` rows, and how many there are."""
+    shown = [[label(_cell(row.get(name))) for name in columns] for row in islice(rows, ROWS)]
+    more = [f"… {count - ROWS:,} more"] if count > ROWS else []
+    head = f"{title} ({count:,})"
+    lines = [label(head), *(f"  {line}" for line in _aligned([list(columns), *shown]))] if shown else [label(head)]
+    body = "".join(_tr(cells, "td") for cells in shown)
+    grid = f"<table><thead>{_tr(columns, 'th')}</thead><tbody>{body}</tbody></table>" if shown else ""
+    tail = "".join(f"<p>{escape(line)}</p>" for line in more)
+    return {
+        "text/plain": "\n".join(lines + more),
+        "text/html": f"<div><p><strong>{escape(head)}</strong></p>{grid}{tail}</div>",
+    }
+
+
+def _cell(value: object) -> object:
+    return "" if value is None else value
+
+
+def _tr(cells: Iterable[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

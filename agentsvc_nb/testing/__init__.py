@@ -1,0 +1,35 @@
+"""For tests: a real service of your own (`running_service`), and transports that record a service and play it back.
+
+Record once against a service, then test notebooks and scripts offline:
+
+    AgentService(key, base_url, transport=Record("tests/prices.jsonl"))
+    AgentService("replay", transport=Replay("tests/prices.jsonl"))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentsvc_nb.testing.record import Record
+    from agentsvc_nb.testing.replay import NotRecorded, Replay
+    from agentsvc_nb.testing.service import RunningService, running_service
+
+__all__ = ["NotRecorded", "Record", "Replay", "RunningService", "running_service"]
+
+_HOMES = {
+    "NotRecorded": "replay",
+    "Record": "record",
+    "Replay": "replay",
+    "RunningService": "service",
+    "running_service": "service",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Who replays does not load the service.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

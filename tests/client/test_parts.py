@@ -1,0 +1,120 @@
+"""What can be attached, and the bytes that go out for it."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+from PIL import Image
+
+from agentsvc_nb.client import files
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.parts import parts
+from tests.client.conftest import Network, answer
+
+Networks = Callable[..., Network]
+PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
+
+
+def sent(network: Networks, *given: Any) -> list[tuple[str, bytes]]:
+    """Name and content of each file in the body."""
+    net = network(answer(200, {"files": []}))
+    step(files.upload(net.core, *given))
+    return contents(net.requests[0])
+
+
+def contents(request: httpx.Request) -> list[tuple[str, bytes]]:
+    assert request.headers["content-length"] == str(len(request.content))
+    boundary = request.headers["content-type"].partition("boundary=")[2].encode()
+    found = []
+    for piece in request.content.split(b"--" + boundary)[1:-1]:
+        head, _, body = piece.partition(b"\r\n\r\n")
+        name = re.search(rb'filename="([^"]*)"', head)
+        assert name
+        found.append((name[1].decode(), body.removesuffix(b"\r\n")))
+    return found
+
+
+def test_a_dataframe_goes_as_csv(network: Networks) -> None:
+    csv = "product,price\nlamp,12.5\nchäir,80.0\n".encode()
+    assert sent(network, PRICES, ("prices.csv", PRICES), PRICES["price"]) == [
+        ("table.csv", csv),
+        ("prices.csv", csv),
+        ("table-2.csv", b"price\n12.5\n80.0\n"),
+    ]
+
+
+def test_an_index_that_says_something_goes_along(network: Networks) -> None:
+    [(_, csv)] = sent(network, PRICES.set_index("product"))
+    assert csv.decode() == "product,price\nlamp,12.5\nchäir,80.0\n"
+
+
+def test_a_picture_goes_as_png(network: Networks) -> None:
+    picture = Image.new("RGB", (2, 3), "red")
+    [(name, png), (other, _)] = sent(network, picture, ("red.png", picture))
+    assert (name, other) == ("image.png", "red.png")
+    assert Image.open(io.BytesIO(png)).size == (2, 3)
+
+
+def test_a_figure_goes_as_png(network: Networks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """matplotlib is no dependency: a module of its name with the two things that count."""
+
+    class Figure:
+        def savefig(self, to: io.BytesIO, format: str, bbox_inches: str) -> None:
+            Image.new("L", (1, 1)).save(to, format)
+
+    module = types.ModuleType("matplotlib.figure")
+    module.Figure = Figure  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", module)
+    [(name, png), (second, _)] = sent(network, Figure(), Figure())
+    assert (name, second, png[:4]) == ("figure.png", "figure-2.png", b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"plain w\xc3\xb6rds", "text.txt"),
+        (b"", "text.txt"),
+        (b"\xff\x00\x01", "data.bin"),
+        (b"nul\0", "data.bin"),
+        (b"%PDF-1.7 ...", "document.pdf"),
+        (b"\x89PNG\r\n\x1a\n...", "image.png"),
+        (b"\xff\xd8\xff\xe0", "image.jpg"),
+        (b"RIFF0000WEBPVP8 ", "image.webp"),
+    ],
+)
+def test_bytes_are_named_by_what_they_are(network: Networks, content: bytes, name: str) -> None:
+    assert sent(network, content, bytearray(content)) == [(name, content), (name.replace(".", "-2."), content)]
+
+
+def test_an_open_file_goes_from_where_it_stands_also_the_second_time(network: Networks, tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_bytes(b"header\nrest")
+    net = network(httpx.ReadError("reset"), answer(200, {"files": []}))
+    with (tmp_path / "log.txt").open("rb") as opened:
+        opened.readline()
+        step(files.upload(net.core, opened))
+    assert [contents(request) for request in net.requests] == [[("log.txt", b"rest")]] * 2
+
+
+def test_a_file_without_a_name(network: Networks) -> None:
+    assert sent(network, io.BytesIO(b"a"), io.BytesIO(b"b")) == [("file", b"a"), ("file-2", b"b")]
+
+
+def test_recognising_imports_nothing() -> None:
+    before = set(sys.modules)
+    parts([b"x", io.BytesIO(b"x"), PRICES], "too_many_files")
+    assert not {name.partition(".")[0] for name in set(sys.modules) - before} & {"matplotlib", "pandas", "PIL"}
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, [b"x"], object(), pd])
+def test_what_is_no_file_says_what_would_be(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=rf"Cannot send a {type(wrong).__name__}: give a path, bytes, a DataFrame"):
+        parts([wrong], "too_many_files")

@@ -1,0 +1,90 @@
+"""Lists as tables: their columns and types."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from agentsvc_nb.client import errors, files, frames, runs, tools
+from agentsvc_nb.client.io import step
+from agentsvc_nb.client.pages import Pages
+from agentsvc_nb.client.results import Job, Listing, Run
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.feedback import FeedbackReport
+from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
+from agentsvc_nb.wire.tools import ToolDescription
+from tests.client.conftest import RUN_ID, Network, answer
+
+Networks = Callable[..., Network]
+FILE = {"id": "a" * 64, "path": "out/a.png", "file_name": "a.png", "size_bytes": 12, "kind": "output"}
+
+TYPES = {
+    WorkspaceFile: {
+        "id": "string",
+        "path": "string",
+        "file_name": "string",
+        "name": "string",
+        "kind": "category",
+        "media_type": "string",
+        "size_bytes": "Int64",
+        "updated_at": "datetime64[ns, UTC]",
+        "run_id": "string",
+        "output": "object",
+        "download_url": "string",
+    },
+    Event: {"id": "Int64", "type": "category", "created_at": "datetime64[ns, UTC]", "payload": "object"},
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_columns_of_a_model(kind: type) -> None:
+    assert frames.columns(kind) == TYPES[kind]
+
+
+@pytest.mark.parametrize("kind", [WorkspaceFile, SearchResult, Event, Job, ToolDescription, FeedbackReport, Run])
+def test_an_empty_table_has_the_types_of_a_full_one(kind: type) -> None:
+    empty = Listing([], kind).to_frame()
+    fields = {"id": 1, "type": "x", "created_at": "", "payload": {}}
+    known = {"name": "n", "path": "p", "run_id": "r", "job_id": "j", "status": "new", "id": "f"}
+    record = Event(**fields) if kind is Event else kind(**known)  # type: ignore[arg-type]
+    full = Listing([record], kind).to_frame()[list(empty.columns)]
+    assert [str(each) for each in empty.dtypes] == [str(each) for each in full.dtypes]
+    assert list(frames.columns(kind).values()) == [str(each) for each in empty.dtypes]
+
+
+def test_a_listing_over_its_pages(network: Networks) -> None:
+    first = [FILE | {"path": "a", "updated_at": "2026-11-21T06:00:00.123Z"}, FILE | {"path": "b", "new": {"x": 1}}]
+    pages = answer(200, {"files": first, "next_after": "b"}), answer(200, {"files": [FILE | {"path": "c"}]})
+    table = Pages(files.list_(network(*pages).core, "chat_1")).to_frame()
+    assert list(table["path"]) == ["a", "b", "c"]
+    assert list(table.columns) == [*frames.columns(WorkspaceFile), "new"]
+    assert table["updated_at"][0] == pd.Timestamp("2026-11-21T06:00:00.123Z")
+    assert table["new"][1] == {"x": 1}
+
+
+def test_a_search_and_a_page_of_events(network: Networks) -> None:
+    snippets = [[{"text": "the ", "match": False}, {"text": "price", "match": True}]]
+    found = answer(200, {"chat": "chat_1", "results": [FILE | {"match": "content", "snippets": snippets}]})
+    table = step(files.search(network(found).core, "price", chat="chat_1")).to_frame()
+    assert (table["match"][0], table.attrs) == ("content", {"chat": "chat_1"})
+    page = answer(200, {"data": [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "queued"}}]})
+    events = step(runs.events(network(page).core, RUN_ID)).to_frame()
+    assert (events["id"][0], events["payload"][0]) == (1, {"status": "queued"})
+
+
+def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
+    listed = step(tools.list_(network(answer(200, {"data": [{"name": "web_search"}]})).core))
+    assert [tool.name for tool in listed] == ["web_search"]
+    assert step(tools.list_(network(answer(200, {"data": []})).core)).to_frame()["asynchronous"].dtype == "boolean"
+    again = pickle.loads(pickle.dumps(listed))
+    assert (again, again.kind) == (listed, ToolDescription)
+
+
+def test_a_value_of_another_type_names_its_column() -> None:
+    drifted = WorkspaceFile.read(json.dumps(FILE | {"size_bytes": "many"}))
+    with pytest.raises(errors.StefanBrainError, match="sent a `size_bytes` that is no Int64"):
+        Listing([drifted], WorkspaceFile).to_frame()
