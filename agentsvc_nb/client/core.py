@@ -24,6 +24,7 @@ from agentsvc_nb.client.errors import (
 from agentsvc_nb.client.io import IO, Answer, Request
 from agentsvc_nb.client.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.reading import read
 from agentsvc_nb.wire.envelope import Model
 
 log = logging.getLogger("agentsvc")
@@ -100,13 +101,13 @@ class Core:
         return await self.repeat(call, self.once)
 
     def read(self, model: type[M], call: Call, answer: Answer) -> M:
+        """An answer as `model`. Raises `StefanBrainError`, naming the field, for one of a wrong type."""
         try:
-            return model.read(answer.body)
-        except (ValueError, TypeError):
-            url = self.origin.base_url + call.route.path
-            raise StefanBrainError(
-                f"{url} answered something other than a JSON object; check the base URL.", status=answer.status
-            ) from None
+            return read(model, answer.body, self.origin.base_url + call.route.path, answer.status)
+        except StefanBrainError as error:
+            error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
+            error.request_id = answer.headers.get("x-request-id")
+            raise
 
     async def repeat(self, call: Call, once: Once[T]) -> T:
         """Do `once`, and again after a transient failure as far as the call allows (`retry`)."""

@@ -120,6 +120,13 @@ class JobTimeoutError(StefanBrainError):
         self.job_id, self.chat = job_id, chat
 
 
+def chat_busy(refusal: StefanBrainError) -> ChatBusyError:
+    """The refusal of an `ask` in a busy chat, as the error of its own that it has."""
+    busy = _rebuild(ChatBusyError, refusal.args, refusal.__dict__)
+    assert isinstance(busy, ChatBusyError)
+    return busy
+
+
 def deadline_passed(*, sent: bool = True) -> APIConnectionError:
     """The call's `deadline` is over, and no answer came."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)

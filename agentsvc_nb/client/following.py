@@ -16,6 +16,7 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.io import Answer
+from agentsvc_nb.client.reading import read
 from agentsvc_nb.client.sse import Decoder, Frame
 from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
@@ -77,7 +78,7 @@ class Following:
         self.cursor = event.id
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
-            self.run = Run.read(json.dumps(record))
+            self.run = read(Run, json.dumps(record), "The last event")
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         return event
@@ -171,5 +172,6 @@ class Following:
 def _event(frame: Frame) -> Event:
     try:
         return Event.from_json(json.loads(frame.data))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise StefanBrainError(f"The stream sent an event that cannot be read (after id {frame.id or 0}).") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong!r}."
+        raise StefanBrainError(what) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
@@ -9,10 +10,11 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import refused
 from agentsvc_nb.client.following import Following
-from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
+from agentsvc_nb.client.options import Options, WaitOptions
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
-from agentsvc_nb.client.waiting import Wait, in_time
+from agentsvc_nb.client.run_ends import OnBusy, ended, when_free
+from agentsvc_nb.client.waiting import in_time
 from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Run
@@ -29,7 +31,7 @@ async def start(
     project: str | None = None,
     session: str | None = None,
     sync: bool = False,
-    on_busy: str | None = None,
+    on_busy: OnBusy | None = None,
     output_config: dict[str, Any] | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),
@@ -44,7 +46,8 @@ async def start(
         project: a `proj_...` id or UUID.
         session: a label of your own that gives a parallel workstream its own chat.
         sync: hold the answer, for about 90 seconds, until the run has ended.
-        on_busy: only `"reject"`.
+        on_busy: `"reject"`, as without it: a busy chat is an error. `"wait"`: wait for the end of the turn that holds
+            the chat, then start; for 20 minutes, or up to the deadline.
         output_config: a JSON Schema that the final answer must fit.
         files: attachments: paths, `(name, bytes)`, `(name, file)` or files opened with `"rb"`; at most 10.
         file_ids: staged uploads (`files.upload`), counted with `files`.
@@ -66,14 +69,17 @@ async def start(
         "project": project,
         "session": session,
         "sync": sync or None,
-        "on_busy": on_busy,
+        "on_busy": None if on_busy == "wait" else on_busy,
         "output_config": output_config,
         "file_ids": list(file_ids) or None,
     }
     attached = parts(files, "too_many_attachments", len(file_ids)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
-    return await core.ask(Run, Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held))
+    call = Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+    if on_busy == "wait" and call.rewindable:
+        return await when_free(core, functools.partial(core.ask, Run, call), WAIT_SECONDS)
+    return await core.ask(Run, call)
 
 
 async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -91,12 +97,10 @@ async def wait(
 ) -> Run:
     """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
 
-    Reads every `poll` seconds. Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
+    Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
+    Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
     """
-    waiting = Wait(core.scoped(options), timeout, WaitNotice("run", run_id))
-    while not (run := await waiting.look(get(waiting.core, run_id))).ended:
-        await waiting.pause(poll, run.status, run.chat)
-    return run
+    return await ended(core.scoped(options), run_id, timeout, poll)
 
 
 async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -142,7 +146,7 @@ async def start_and_stream(
     chat: str | None = None,
     project: str | None = None,
     session: str | None = None,
-    on_busy: str | None = None,
+    on_busy: OnBusy | None = None,
     output_config: dict[str, Any] | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),

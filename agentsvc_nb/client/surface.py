@@ -9,7 +9,9 @@ import copy
 from types import TracebackType
 from typing import Self, Unpack
 
+from agentsvc_nb.client import asking
 from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.faces import aio, sync
 from agentsvc_nb.client.groups import (
     AsyncChats,
     AsyncFeedback,
@@ -111,6 +113,8 @@ class AgentService(_Client):
         self.projects, self.chats = Projects(core), Chats(core)
         self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
 
+    ask = sync(asking.ask)
+
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
         step(self._core.io.close())
@@ -152,6 +156,8 @@ class AsyncAgentService(_Client):
         self.jobs, self.tools = AsyncJobs(core), AsyncTools(core)
         self.projects, self.chats = AsyncProjects(core), AsyncChats(core)
         self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
+
+    ask = aio(asking.ask)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the client opens new ones when it is used again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -107,10 +108,25 @@ def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
 
 
 def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
-    net = network(answer(200, run("paused", mood="good", steps="many")))
+    net = network(answer(200, run("paused", mood="good", usage={"cache": 7})))
     record = step(runs.get(net.core, RUN_ID))
-    assert (record.status, record.ended, record.model_dump(warnings=False)["steps"]) == ("paused", False, "many")
+    assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (run(steps="many"), "`steps`: Input should be a valid integer"),
+        (run(usage={"input_tokens": []}), "`usage.input_tokens`: Input should be a valid integer"),
+        ({"status": "queued"}, "`run_id`: Field required"),
+    ],
+)
+def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
+    net = network(answer(200, wrong, x_request_id="req-1"))
+    with pytest.raises(StefanBrainError, match=named) as caught:
+        step(runs.get(net.core, RUN_ID))
+    assert (caught.value.status, caught.value.request_id, caught.value.method) == (200, "req-1", "GET")
 
 
 def test_a_core_that_really_waits_is_a_bug_and_says_so() -> None:
