@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from agentsvc_nb.embedded import local
 
 __version__ = "0.1.0"
+DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
+"""The version of the specification that the client is written to."""
 
 __all__ = [
+    "DEVELOPER_SDK_SPEC_VERSION",
     "APIConnectionError",
     "AgentService",
     "AgentServiceError",

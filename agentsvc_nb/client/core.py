@@ -21,6 +21,7 @@ from agentsvc_nb.client.errors import (
     deadline_passed,
     from_response,
 )
+from agentsvc_nb.client.history import History, attempted
 from agentsvc_nb.client.io import IO, Answer, Request
 from agentsvc_nb.client.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
@@ -44,6 +45,7 @@ class Core:
 
     def __init__(self, origin: Origin, io: IO, settings: Settings | None = None) -> None:
         self.origin, self.io, self.settings = origin, io, settings or Settings()
+        self.history = History()
         self.deadline = math.inf
         self.dice: Callable[[], float] = random.random
 
@@ -142,9 +144,27 @@ class Core:
         return await self._transmit(call)
 
     async def _transmit(self, call: Call) -> Answer:
+        with ExitStack() as opened:
+            files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
+            request, began = self._request(call, files), self.io.now()
+            try:
+                answer = await self._answered(call, request)
+            except BaseException as error:
+                self._note(call, request, error, began)
+                raise
+            self._note(call, request, answer, began)
+            return answer
+
+    def _note(self, call: Call, request: Request, outcome: Answer | BaseException, began: float) -> None:
+        log.debug("%s %s: %s", request.method, call.path, getattr(outcome, "status", None) or type(outcome).__name__)
+        ms = 1000 * (self.io.now() - began)
+        self.history.add(attempted(request, call.path, outcome, ms, attempt=call.attempt, waited=call.waited))
+
+    async def _answered(self, call: Call, request: Request) -> Answer:
         try:
-            answer = await self._send(call)
-            log.debug("%s %s: %d", call.route.method, call.path, answer.status)
+            if self.left <= 0:
+                raise deadline_passed(sent=False)
+            answer = await self.io.send(request)
             if 200 <= answer.status < 300:
                 return answer
             body = self.origin.scrubbed(answer.body)
@@ -152,18 +172,15 @@ class Core:
         except StefanBrainError as error:
             error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
             if isinstance(error, APIConnectionError):
-                if error.timed_out and self.left < _CLOCK_SLACK:
-                    error.message, error.late = deadline_passed().message, True
-                    error.args = (error.message,)
-                error.hint = MAY_HAVE_STARTED if error.sent and call.starts_work else error.hint
+                self._explain(error, call)
             raise
 
-    async def _send(self, call: Call) -> Answer:
-        if self.left <= 0:
-            raise deadline_passed(sent=False)
-        with ExitStack() as opened:
-            files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
-            return await self.io.send(self._request(call, files))
+    def _explain(self, error: APIConnectionError, call: Call) -> None:
+        if error.timed_out and self.left < _CLOCK_SLACK:
+            error.message, error.late = deadline_passed().message, True
+            error.args = (error.message,)
+        if error.sent and call.starts_work:
+            error.hint = MAY_HAVE_STARTED
 
     def _request(self, call: Call, files: list[tuple[str, Any]] | None) -> Request:
         headers = {**self.settings.headers, **call.headers}

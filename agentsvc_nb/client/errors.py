@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from agentsvc_nb.wire.codes import CODES, STATUSES
 from agentsvc_nb.wire.tools import Job
@@ -213,9 +214,21 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
 
 def _unexplained(status: int, headers: Mapping[str, str]) -> str:
     if 300 <= status < 400:
-        return f"The service redirected ({status}); the client follows no redirects: correct the base URL."
+        to = f" to {_origin(headers['location'])}" if "location" in headers else ""
+        return f"The service redirected ({status}){to}; the client follows no redirects: correct the base URL."
     kind = headers.get("content-type", "no content type").split(";")[0]
     return f"The service answered {status} without an explanation ({kind})."
+
+
+def _origin(location: str) -> str:
+    """Where a redirect points, without its path: that may hold a secret."""
+    try:
+        parts = urlsplit(location)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that cannot be read"
+    scheme = f"{parts.scheme}:" if parts.scheme else ""
+    return f"{scheme}//{parts.hostname}{port}" if parts.hostname else "another path"
 
 
 def _rebuild(kind: type[StefanBrainError], args: tuple[Any, ...], state: dict[str, Any]) -> StefanBrainError:

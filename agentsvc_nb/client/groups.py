@@ -61,6 +61,7 @@ class Feedback(Group):
     """Reports to the team that runs the service, and its replies."""
 
     send = sync(feedback.send)
+    from_last_error = sync(feedback.from_last_error)
     list = sync(feedback.list_)
     get = sync(feedback.get)
 
@@ -139,6 +140,7 @@ class AsyncFeedback(Group):
     """Reports to the team that runs the service, and its replies."""
 
     send = aio(feedback.send)
+    from_last_error = aio(feedback.from_last_error)
     list = aio(feedback.list_)
     get = aio(feedback.get)
 

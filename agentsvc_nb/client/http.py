@@ -24,6 +24,8 @@ from agentsvc_nb.client.io import Answer, Request
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
+SyncClient = httpx.Client
+AsyncClient = httpx.AsyncClient
 
 CONNECT_SECONDS: Final = 10.0
 _FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
@@ -46,11 +48,15 @@ class _Clocks:
 class SyncIO(_Clocks):
     """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets."""
 
-    def __init__(self, transport: SyncTransport | None = None) -> None:
-        self._transport = transport
+    def __init__(self, transport: SyncTransport | None = None, client: SyncClient | None = None) -> None:
+        _check("transport", transport, SyncTransport)
+        _check("http_client", client, SyncClient)
+        self._transport, self._own = transport, client
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
+        if self._own:
+            return self._own
         pid = os.getpid()
         return self._clients.get(pid) or self._clients.setdefault(pid, httpx.Client(**_options(self._transport)))
 
@@ -60,7 +66,7 @@ class SyncIO(_Clocks):
         if request.ends < math.inf:
             built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
         try:
-            response = client.send(built, stream=True)
+            response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
                 return _answer(response, request, chunks=response.iter_raw())
             return _answer(response, request, self._whole(response, request.ends))
@@ -123,13 +129,17 @@ class _Timely(httpx.SyncByteStream):
 class AsyncIO(_Clocks):
     """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work."""
 
-    def __init__(self, transport: AsyncTransport | None = None) -> None:
-        self._transport = transport
+    def __init__(self, transport: AsyncTransport | None = None, client: AsyncClient | None = None) -> None:
+        _check("transport", transport, AsyncTransport)
+        _check("http_client", client, AsyncClient)
+        self._transport, self._own = transport, client
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._clients = weakref.WeakKeyDictionary()
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
+        if self._own:
+            return self._own
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             for ended in [known for known in self._clients if known.is_closed()]:
@@ -140,7 +150,8 @@ class AsyncIO(_Clocks):
     async def send(self, request: Request) -> Answer:
         client = self._client()
         async with self._until(request.ends):
-            response = await client.send(_build(client, request), stream=True)
+            built = _build(client, request)
+            response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
                 return _answer(response, request, chunks=response.aiter_raw())
             async with aclosing(response):
@@ -181,6 +192,12 @@ class AsyncIO(_Clocks):
             closing.add_done_callback(self._closing.discard)
 
 
+def _check(name: str, given: object, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
+        raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+
+
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
@@ -205,9 +222,11 @@ def _build(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.
     if request.stream:
         headers["accept-encoding"] = "identity"
     timeout = httpx.Timeout(request.seconds, connect=min(request.seconds, CONNECT_SECONDS))
-    return client.build_request(
+    built = client.build_request(
         request.method, request.url, params=request.query or None, headers=headers, timeout=timeout, **sends
     )
+    built.headers.pop("x-api-key", None)  # of a client of the caller's own
+    return built
 
 
 def _answer(response: httpx.Response, request: Request, body: bytes = b"", chunks: Any = None) -> Answer:
