@@ -146,21 +146,22 @@ class Core:
     async def _transmit(self, call: Call) -> Answer:
         with ExitStack() as opened:
             files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
-            request, began = self._request(call, files), self.io.now()
+            path, began = call.path, self.io.now()
+            request = self._request(call, path, files)
             try:
-                answer = await self._answered(call, request)
+                answer = await self._answered(call, path, request)
             except BaseException as error:
-                self._note(call, request, error, began)
+                self._note(call, path, request, error, began)
                 raise
-            self._note(call, request, answer, began)
+            self._note(call, path, request, answer, began)
             return answer
 
-    def _note(self, call: Call, request: Request, outcome: Answer | BaseException, began: float) -> None:
-        log.debug("%s %s: %s", request.method, call.path, getattr(outcome, "status", None) or type(outcome).__name__)
+    def _note(self, call: Call, path: str, request: Request, outcome: Answer | BaseException, began: float) -> None:
+        log.debug("%s %s: %s", request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
         ms = 1000 * (self.io.now() - began)
-        self.history.add(attempted(request, call.path, outcome, ms, attempt=call.attempt, waited=call.waited))
+        self.history.add(attempted(request, path, outcome, ms, attempt=call.attempt, waited=call.waited))
 
-    async def _answered(self, call: Call, request: Request) -> Answer:
+    async def _answered(self, call: Call, path: str, request: Request) -> Answer:
         try:
             if self.left <= 0:
                 raise deadline_passed(sent=False)
@@ -170,7 +171,7 @@ class Core:
             body = self.origin.scrubbed(answer.body)
             raise from_response(answer.status, answer.headers, body, may_have_started=call.starts_work)
         except StefanBrainError as error:
-            error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
+            error.method, error.path, error.attempts = request.method, path, call.attempt
             if isinstance(error, APIConnectionError):
                 self._explain(error, call)
             raise
@@ -182,11 +183,11 @@ class Core:
         if error.sent and call.starts_work:
             error.hint = MAY_HAVE_STARTED
 
-    def _request(self, call: Call, files: list[tuple[str, Any]] | None) -> Request:
+    def _request(self, call: Call, path: str, files: list[tuple[str, Any]] | None) -> Request:
         headers = {**self.settings.headers, **call.headers}
         return Request(
             call.route.method,
-            self.origin.base_url + call.path,
+            self.origin.base_url + path,
             min(self.settings.timeout if call.timeout is None else call.timeout, self.left),
             self.origin.key,
             headers={**headers, "idempotency-key": call.key} if call.key else headers,

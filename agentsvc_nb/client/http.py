@@ -1,10 +1,9 @@
-"""The only module that knows the HTTP library: the verbs of `io`, blocking and on asyncio."""
+"""The verbs of `io`, blocking and on asyncio. With `messages` the only module that knows the HTTP library."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import math
 import os
 import socket
@@ -12,14 +11,16 @@ import ssl
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import aclosing, closing, suppress
 from datetime import UTC, date, datetime
+from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 import httpx
 
-from agentsvc_nb.client.errors import APIConnectionError, deadline_passed
+from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
+from agentsvc_nb.client.messages import FAILURES, answer, build, failure
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
@@ -27,9 +28,6 @@ AsyncTransport = httpx.AsyncBaseTransport
 SyncClient = httpx.Client
 AsyncClient = httpx.AsyncClient
 
-CONNECT_SECONDS: Final = 10.0
-_FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
-_UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _LIMITS: Final = httpx.Limits(
     max_connections=None,  # a stream holds its connection; requests must not queue behind streams
     keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: be first, or a start runs into the closing
@@ -62,16 +60,16 @@ class SyncIO(_Clocks):
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
-        built = _build(client, request)
+        built = build(client, request, own=client is self._own)
         if request.ends < math.inf:
             built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
         try:
             response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return _answer(response, request, chunks=response.iter_raw())
-            return _answer(response, request, self._whole(response, request.ends))
-        except _FAILURES as error:
-            raise _failure(error) from None
+                return answer(response, request, chunks=response.iter_raw())
+            return answer(response, request, self._whole(response, request.ends))
+        except FAILURES as error:
+            raise failure(error) from None
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
         """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
@@ -93,8 +91,8 @@ class SyncIO(_Clocks):
         self.in_time(answer.ends)
         try:
             return next(chunks, None)
-        except _FAILURES as error:
-            raise _failure(error) from None
+        except FAILURES as error:
+            raise failure(error) from None
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
@@ -149,29 +147,18 @@ class AsyncIO(_Clocks):
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
-        async with self._until(request.ends):
-            built = _build(client, request)
+        async with _Until(request.ends - self.now()):
+            built = build(client, request, own=client is self._own)
             response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return _answer(response, request, chunks=response.aiter_raw())
+                return answer(response, request, chunks=response.aiter_raw())
             async with aclosing(response):
-                return _answer(response, request, await response.aread())
+                return answer(response, request, await response.aread())
 
     async def read(self, answer: Answer) -> bytes | None:
         chunks: AsyncIterator[bytes] = answer.chunks
-        async with self._until(answer.ends):
+        async with _Until(answer.ends - self.now()):
             return await anext(chunks, None)
-
-    @asynccontextmanager
-    async def _until(self, ends: float) -> AsyncIterator[None]:
-        """Cuts off at `ends`, and turns what the HTTP library raises into an error of ours."""
-        try:
-            async with asyncio.timeout(None if ends == math.inf else ends - self.now()):
-                yield
-        except TimeoutError:
-            raise deadline_passed() from None
-        except _FAILURES as error:
-            raise _failure(error) from None
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -198,6 +185,30 @@ def _check(name: str, given: object, kind: type) -> None:
         raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
 
 
+class _Until:
+    """Cuts off after so many seconds, and turns what the HTTP library raises into an error of ours."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, seconds: float) -> None:
+        self._timeout = None if seconds == math.inf else asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> None:
+        if self._timeout:
+            await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            if self._timeout:
+                await self._timeout.__aexit__(kind, error, at)
+        except TimeoutError:
+            raise deadline_passed() from None
+        if isinstance(error, FAILURES):
+            raise failure(error) from None
+
+
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
@@ -209,37 +220,6 @@ def _options(transport: Any) -> dict[str, Any]:
     direct = dict.fromkeys(_LOOPBACK)
     shared = {"verify": _ssl_context(), "follow_redirects": False, "limits": _LIMITS}
     return {**shared, "transport": transport, "mounts": None if transport else direct}
-
-
-def _build(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Request:
-    sends: dict[str, Any] = {"json": request.body} if request.body is not None else {}
-    if request.files is not None:
-        data = (
-            {} if request.body is None else {"payload": json.dumps(request.body, ensure_ascii=False, allow_nan=False)}
-        )
-        sends = {"data": data, "files": [("files", file) for file in request.files]}
-    headers = {"user-agent": "agentsvc-nb", **request.headers, "authorization": f"Bearer {request.key}"}
-    if request.stream:
-        headers["accept-encoding"] = "identity"
-    timeout = httpx.Timeout(request.seconds, connect=min(request.seconds, CONNECT_SECONDS))
-    built = client.build_request(
-        request.method, request.url, params=request.query or None, headers=headers, timeout=timeout, **sends
-    )
-    built.headers.pop("x-api-key", None)  # of a client of the caller's own
-    return built
-
-
-def _answer(response: httpx.Response, request: Request, body: bytes = b"", chunks: Any = None) -> Answer:
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, body, chunks and response, chunks, request.ends)
-
-
-def _failure(error: Exception) -> APIConnectionError:
-    timed_out = isinstance(error, httpx.TimeoutException)
-    why = str(error) or ("it took too long" if timed_out else type(error).__name__)
-    return APIConnectionError(
-        f"The service did not answer: {why}.", sent=not isinstance(error, _UNSENT), timed_out=timed_out
-    )
 
 
 def _wake_reader(response: httpx.Response) -> None:
