@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
+    from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
 
@@ -52,8 +53,10 @@ __all__ = [
     "JobTimeoutError",
     "RateLimitError",
     "RequestTooLargeError",
+    "RetryNotice",
     "StefanBrainError",
     "ToolResultError",
+    "WaitNotice",
     "__version__",
     "load_ipython_extension",
     "local",
@@ -63,6 +66,8 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "RetryNotice": "client.options",
+    "WaitNotice": "client.options",
     "local": "embedded",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},
 }

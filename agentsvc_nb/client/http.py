@@ -60,7 +60,7 @@ class SyncIO(_Clocks):
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
-        built = build(client, request, own=client is self._own)
+        built = build(request, self._own)
         if request.ends < math.inf:
             built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
         try:
@@ -148,7 +148,7 @@ class AsyncIO(_Clocks):
     async def send(self, request: Request) -> Answer:
         client = self._client()
         async with _Until(request.ends - self.now()):
-            built = build(client, request, own=client is self._own)
+            built = build(request, self._own)
             response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
                 return answer(response, request, chunks=response.aiter_raw())

@@ -12,24 +12,31 @@ from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.io import Answer, Request
 
 CONNECT_SECONDS: Final = 10.0
+_HEADERS: Final = {
+    "accept": "*/*",
+    "accept-encoding": "gzip, deflate",
+    "connection": "keep-alive",
+    "user-agent": "agentsvc-nb",
+}
 FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
 _UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 
-def build(client: httpx.Client | httpx.AsyncClient, request: Request, own: bool) -> httpx.Request:
+def build(request: Request, own: httpx.Client | httpx.AsyncClient | None = None) -> httpx.Request:
+    """The request as the library has it; a client of the caller's own (`own`) adds its headers and cookies."""
     sends: dict[str, Any] = {"json": request.body} if request.body is not None else {}
     if request.files is not None:
         data = (
             {} if request.body is None else {"payload": json.dumps(request.body, ensure_ascii=False, allow_nan=False)}
         )
         sends = {"data": data, "files": [("files", file) for file in request.files]}
-    headers = {"user-agent": "agentsvc-nb", **request.headers, "authorization": f"Bearer {request.key}"}
+    headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
     if request.stream:
         headers["accept-encoding"] = "identity"
-    timeout = httpx.Timeout(request.seconds, connect=min(request.seconds, CONNECT_SECONDS))
-    built = client.build_request(
-        request.method, request.url, params=request.query or None, headers=headers, timeout=timeout, **sends
-    )
+    seconds = dict.fromkeys(("read", "write", "pool"), request.seconds)
+    limits = {"timeout": {**seconds, "connect": min(request.seconds, CONNECT_SECONDS)}}
+    make = own.build_request if own else httpx.Request  # the library's own way merges defaults for 30 us
+    built = make(request.method, request.url, params=request.query or None, headers=headers, extensions=limits, **sends)
     if own:
         built.headers.pop("x-api-key", None)
     return built
