@@ -33,12 +33,16 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
+    from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
 
 __version__ = "0.1.0"
+DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
+"""The version of the specification that the client is written to."""
 
 __all__ = [
+    "DEVELOPER_SDK_SPEC_VERSION",
     "APIConnectionError",
     "AgentService",
     "AgentServiceError",
@@ -49,8 +53,10 @@ __all__ = [
     "JobTimeoutError",
     "RateLimitError",
     "RequestTooLargeError",
+    "RetryNotice",
     "StefanBrainError",
     "ToolResultError",
+    "WaitNotice",
     "__version__",
     "load_ipython_extension",
     "local",
@@ -60,6 +66,8 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "RetryNotice": "client.options",
+    "WaitNotice": "client.options",
     "local": "embedded",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},
 }

@@ -51,4 +51,9 @@ class Call:
 
     @property
     def resendable(self) -> bool:
-        return not self.starts_work and all(part.rewindable for part in self.files or ())
+        return not self.starts_work and self.rewindable
+
+    @property
+    def rewindable(self) -> bool:
+        """Whether it can be sent twice; a pipe among its files cannot."""
+        return all(part.rewindable for part in self.files or ())

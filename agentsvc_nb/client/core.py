@@ -20,10 +20,12 @@ from agentsvc_nb.client.errors import (
     deadline_passed,
     from_response,
 )
+from agentsvc_nb.client.history import History, attempted
 from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.io import IO, Answer, Request
 from agentsvc_nb.client.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.reading import read
 from agentsvc_nb.wire.envelope import Model
 
 log = logging.getLogger("agentsvc")
@@ -43,6 +45,7 @@ class Core:
 
     def __init__(self, origin: Origin, io: IO, settings: Settings | None = None) -> None:
         self.origin, self.io, self.settings = origin, io, settings or Settings()
+        self.history = History()
         self.deadline = math.inf
         self.dice: Callable[[], float] = random.random
 
@@ -99,13 +102,13 @@ class Core:
         return await self.repeat(call, self.once)
 
     def read(self, model: type[M], call: Call, answer: Answer) -> M:
+        """An answer as `model`. Raises `StefanBrainError`, naming the field, for one of a wrong type."""
         try:
-            return model.read(answer.body)
-        except (ValueError, TypeError):
-            url = self.origin.base_url + call.route.path
-            raise StefanBrainError(
-                f"{url} answered something other than a JSON object; check the base URL.", status=answer.status
-            ) from None
+            return read(model, answer.body, self.origin.base_url + call.route.path, answer.status)
+        except StefanBrainError as error:
+            error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
+            error.request_id = answer.headers.get("x-request-id")
+            raise
 
     async def repeat(self, call: Call, once: Once[T]) -> T:
         """Do `once`, and again after a transient failure as far as the call allows (`retry`)."""
@@ -140,34 +143,50 @@ class Core:
         return await self._transmit(call)
 
     async def _transmit(self, call: Call) -> Answer:
+        with ExitStack() as opened:
+            files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
+            path, began = call.path, self.io.now()
+            request = self._request(call, path, files)
+            try:
+                answer = await self._answered(call, path, request)
+            except BaseException as error:
+                self._note(call, path, request, error, began)
+                raise
+            self._note(call, path, request, answer, began)
+            return answer
+
+    def _note(self, call: Call, path: str, request: Request, outcome: Answer | BaseException, began: float) -> None:
+        log.debug("%s %s: %s", request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
+        ms = 1000 * (self.io.now() - began)
+        self.history.add(attempted(request, path, outcome, ms, attempt=call.attempt, waited=call.waited))
+
+    async def _answered(self, call: Call, path: str, request: Request) -> Answer:
         try:
-            answer = await self._send(call)
-            log.debug("%s %s: %d", call.route.method, call.path, answer.status)
+            if self.left <= 0:
+                raise deadline_passed(sent=False)
+            answer = await self.io.send(request)
             if 200 <= answer.status < 300:
                 return answer
             body = self.origin.scrubbed(answer.body)
             raise from_response(answer.status, answer.headers, body, may_have_started=call.starts_work)
         except StefanBrainError as error:
-            error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
+            error.method, error.path, error.attempts = request.method, path, call.attempt
             if isinstance(error, APIConnectionError):
-                if error.timed_out and self.left < _CLOCK_SLACK:
-                    error.message, error.late = deadline_passed().message, True
-                    error.args = (error.message,)
-                error.hint = MAY_HAVE_STARTED if error.sent and call.starts_work else error.hint
+                self._explain(error, call)
             raise
 
-    async def _send(self, call: Call) -> Answer:
-        if self.left <= 0:
-            raise deadline_passed(sent=False)
-        with ExitStack() as opened:
-            files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
-            return await self.io.send(self._request(call, files))
+    def _explain(self, error: APIConnectionError, call: Call) -> None:
+        if error.timed_out and self.left < _CLOCK_SLACK:
+            error.message, error.late = deadline_passed().message, True
+            error.args = (error.message,)
+        if error.sent and call.starts_work:
+            error.hint = MAY_HAVE_STARTED
 
-    def _request(self, call: Call, files: list[tuple[str, Any]] | None) -> Request:
+    def _request(self, call: Call, path: str, files: list[tuple[str, Any]] | None) -> Request:
         headers = {**self.settings.headers, **call.headers}
         return Request(
             call.route.method,
-            self.origin.base_url + call.path,
+            self.origin.base_url + path,
             min(self.settings.timeout if call.timeout is None else call.timeout, self.left),
             self.origin.key,
             headers={**headers, "idempotency-key": call.key} if call.key else headers,

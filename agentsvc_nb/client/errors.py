@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.wire.codes import CODES, STATUSES
@@ -126,6 +127,13 @@ class JobTimeoutError(StefanBrainError):
         self.job_id, self.chat = job_id, chat
 
 
+def chat_busy(refusal: StefanBrainError) -> ChatBusyError:
+    """The refusal of an `ask` in a busy chat, as the error of its own that it has."""
+    busy = _rebuild(ChatBusyError, refusal.args, refusal.__dict__)
+    assert isinstance(busy, ChatBusyError)
+    return busy
+
+
 def deadline_passed(*, sent: bool = True) -> APIConnectionError:
     """The call's `deadline` is over, and no answer came."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
@@ -212,9 +220,21 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
 
 def _unexplained(status: int, headers: Mapping[str, str]) -> str:
     if 300 <= status < 400:
-        return f"The service redirected ({status}); the client follows no redirects: correct the base URL."
+        to = f" to {_origin(headers['location'])}" if "location" in headers else ""
+        return f"The service redirected ({status}){to}; the client follows no redirects: correct the base URL."
     kind = headers.get("content-type", "no content type").split(";")[0]
     return f"The service answered {status} without an explanation ({kind})."
+
+
+def _origin(location: str) -> str:
+    """Where a redirect points, without its path: that may hold a secret."""
+    try:
+        parts = urlsplit(location)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that cannot be read"
+    scheme = f"{parts.scheme}:" if parts.scheme else ""
+    return f"{scheme}//{parts.hostname}{port}" if parts.hostname else "another path"
 
 
 def _rebuild(kind: type[StefanBrainError], args: tuple[Any, ...], state: dict[str, Any]) -> StefanBrainError:

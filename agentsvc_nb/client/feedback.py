@@ -6,9 +6,11 @@ from typing import Unpack
 
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.options import Options
 from agentsvc_nb.client.results import Listing
 from agentsvc_nb.wire.feedback import Category, FeedbackList, FeedbackReceipt, FeedbackReport, Impact, Status
+from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 
 
 async def send(
@@ -43,6 +45,35 @@ async def send(
         "request_id": request_id,
     }
     return await core.scoped(options).ask(FeedbackReceipt, Call("feedback.send", body=body))
+
+
+async def from_last_error(
+    core: Core,
+    summary: str,
+    *,
+    category: Category | None = "bug",
+    impact: Impact | None = None,
+    **options: Unpack[Options],
+) -> FeedbackReceipt:
+    """Send a report about the last call of this client that failed: its endpoint, error code and request id go along.
+
+    Raises as `send`; `StefanBrainError` when no call in `client.history` failed.
+
+    >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
+    """
+    failed = core.history.last_error
+    if failed is None:
+        raise StefanBrainError("No call of this client has failed; send a report of your own with feedback.send.")
+    return await send(
+        core,
+        summary,
+        category=category,
+        impact=impact,
+        endpoint=f"{failed.method} {failed.path}"[:FEEDBACK_FIELD_CHARS],
+        error_code=failed.code,
+        request_id=failed.request_id,
+        **options,
+    )
 
 
 async def list_(

@@ -16,6 +16,7 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.io import Answer
+from agentsvc_nb.client.reading import read
 from agentsvc_nb.client.results import Run
 from agentsvc_nb.client.sse import Decoder, Frame
 from agentsvc_nb.wire.events import Event, EventPage
@@ -57,8 +58,8 @@ class Following:
             pass
         while not self.run.ended:
             await self._in_time()
-            read = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
-            self.run = read.of_shape(self.run.shape)
+            run = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
+            self.run = run.of_shape(self.run.shape)
             await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
         return self.run
 
@@ -79,7 +80,7 @@ class Following:
         self.cursor = event.id
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
-            self.run = Run.read(json.dumps(record)).of_shape(self.run.shape)
+            self.run = read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         return event
@@ -173,5 +174,6 @@ class Following:
 def _event(frame: Frame) -> Event:
     try:
         return Event.from_json(json.loads(frame.data))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise StefanBrainError(f"The stream sent an event that cannot be read (after id {frame.id or 0}).") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong!r}."
+        raise StefanBrainError(what) from None

@@ -31,7 +31,7 @@ _TYPES: Final[Mapping[frozenset[object], str]] = {
 def of(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
     """A row for each record of the model (or dataclass) `kind`, with the columns of `columns`.
 
-    Raises `StefanBrainError` that names the column when the service sent something of another type.
+    Raises `StefanBrainError` that names the column when the service sent something that its type cannot hold.
     """
     return frame(map(_row, records), columns(kind), **attrs)
 
@@ -72,7 +72,7 @@ def _column(name: str, table: list[Mapping[str, Any]], kind: Any) -> pd.Series[A
     values = pd.Series([row.get(name) for row in table], dtype="object")
     try:
         return _times(values) if kind == _TIME else values.astype(kind)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise StefanBrainError(f"The service sent a `{name}` that is no {kind}; use the records themselves.") from None
 
 

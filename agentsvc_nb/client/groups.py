@@ -62,6 +62,7 @@ class Feedback(Group):
     """Reports to the team that runs the service, and its replies."""
 
     send = sync(feedback.send)
+    from_last_error = sync(feedback.from_last_error)
     list = sync(feedback.list_)
     get = sync(feedback.get)
 
@@ -141,6 +142,7 @@ class AsyncFeedback(Group):
     """Reports to the team that runs the service, and its replies."""
 
     send = aio(feedback.send)
+    from_last_error = aio(feedback.from_last_error)
     list = aio(feedback.list_)
     get = aio(feedback.get)
 

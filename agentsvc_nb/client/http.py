@@ -1,10 +1,9 @@
-"""The only module that knows the HTTP library: the verbs of `io`, blocking and on asyncio."""
+"""The verbs of `io`, blocking and on asyncio. Only this, `messages` and `bodies` know the HTTP library."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import math
 import os
 import socket
@@ -12,23 +11,23 @@ import ssl
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import aclosing, closing, suppress
 from datetime import UTC, date, datetime
+from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 import httpx
 
-from agentsvc_nb.client.bodies import Told
-from agentsvc_nb.client.errors import APIConnectionError, deadline_passed
+from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
+from agentsvc_nb.client.messages import FAILURES, answer, build, failure
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
+SyncClient = httpx.Client
+AsyncClient = httpx.AsyncClient
 
-CONNECT_SECONDS: Final = 10.0
-_FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
-_UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _LIMITS: Final = httpx.Limits(
     max_connections=None,  # a stream holds its connection; requests must not queue behind streams
     keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: be first, or a start runs into the closing
@@ -47,26 +46,30 @@ class _Clocks:
 class SyncIO(_Clocks):
     """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets."""
 
-    def __init__(self, transport: SyncTransport | None = None) -> None:
-        self._transport = transport
+    def __init__(self, transport: SyncTransport | None = None, client: SyncClient | None = None) -> None:
+        _check("transport", transport, SyncTransport)
+        _check("http_client", client, SyncClient)
+        self._transport, self._own = transport, client
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
+        if self._own:
+            return self._own
         pid = os.getpid()
         return self._clients.get(pid) or self._clients.setdefault(pid, httpx.Client(**_options(self._transport)))
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
-        built = _build(client, request)
+        built = build(request, self._own)
         if request.ends < math.inf:
             built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
         try:
-            response = client.send(built, stream=True)
+            response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return _answer(response, request, chunks=response.iter_raw())
-            return _answer(response, request, self._whole(response, request.ends))
-        except _FAILURES as error:
-            raise _failure(error) from None
+                return answer(response, request, chunks=response.iter_raw())
+            return answer(response, request, self._whole(response, request.ends))
+        except FAILURES as error:
+            raise failure(error) from None
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
         """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
@@ -88,8 +91,8 @@ class SyncIO(_Clocks):
         self.in_time(answer.ends)
         try:
             return next(chunks, None)
-        except _FAILURES as error:
-            raise _failure(error) from None
+        except FAILURES as error:
+            raise failure(error) from None
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
@@ -124,13 +127,17 @@ class _Timely(httpx.SyncByteStream):
 class AsyncIO(_Clocks):
     """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work."""
 
-    def __init__(self, transport: AsyncTransport | None = None) -> None:
-        self._transport = transport
+    def __init__(self, transport: AsyncTransport | None = None, client: AsyncClient | None = None) -> None:
+        _check("transport", transport, AsyncTransport)
+        _check("http_client", client, AsyncClient)
+        self._transport, self._own = transport, client
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._clients = weakref.WeakKeyDictionary()
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
+        if self._own:
+            return self._own
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             for ended in [known for known in self._clients if known.is_closed()]:
@@ -140,28 +147,18 @@ class AsyncIO(_Clocks):
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
-        async with self._until(request.ends):
-            response = await client.send(_build(client, request), stream=True)
+        async with _Until(request.ends - self.now()):
+            built = build(request, self._own)
+            response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return _answer(response, request, chunks=response.aiter_raw())
+                return answer(response, request, chunks=response.aiter_raw())
             async with aclosing(response):
-                return _answer(response, request, await response.aread())
+                return answer(response, request, await response.aread())
 
     async def read(self, answer: Answer) -> bytes | None:
         chunks: AsyncIterator[bytes] = answer.chunks
-        async with self._until(answer.ends):
+        async with _Until(answer.ends - self.now()):
             return await anext(chunks, None)
-
-    @asynccontextmanager
-    async def _until(self, ends: float) -> AsyncIterator[None]:
-        """Cuts off at `ends`, and turns what the HTTP library raises into an error of ours."""
-        try:
-            async with asyncio.timeout(None if ends == math.inf else ends - self.now()):
-                yield
-        except TimeoutError:
-            raise deadline_passed() from None
-        except _FAILURES as error:
-            raise _failure(error) from None
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -182,6 +179,36 @@ class AsyncIO(_Clocks):
             closing.add_done_callback(self._closing.discard)
 
 
+def _check(name: str, given: object, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
+        raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+
+
+class _Until:
+    """Cuts off after so many seconds, and turns what the HTTP library raises into an error of ours."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, seconds: float) -> None:
+        self._timeout = None if seconds == math.inf else asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> None:
+        if self._timeout:
+            await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            if self._timeout:
+                await self._timeout.__aexit__(kind, error, at)
+        except TimeoutError:
+            raise deadline_passed() from None
+        if isinstance(error, FAILURES):
+            raise failure(error) from None
+
+
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
@@ -193,39 +220,6 @@ def _options(transport: Any) -> dict[str, Any]:
     direct = dict.fromkeys(_LOOPBACK)
     shared = {"verify": _ssl_context(), "follow_redirects": False, "limits": _LIMITS}
     return {**shared, "transport": transport, "mounts": None if transport else direct}
-
-
-def _build(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Request:
-    sends: dict[str, Any] = {"json": request.body} if request.body is not None else {}
-    if request.files is not None:
-        data = (
-            {} if request.body is None else {"payload": json.dumps(request.body, ensure_ascii=False, allow_nan=False)}
-        )
-        sends = {"data": data, "files": [("files", file) for file in request.files]}
-    headers = {"user-agent": "agentsvc-nb", **request.headers, "authorization": f"Bearer {request.key}"}
-    if request.stream:
-        headers["accept-encoding"] = "identity"
-    timeout = httpx.Timeout(request.seconds, connect=min(request.seconds, CONNECT_SECONDS))
-    built = client.build_request(
-        request.method, request.url, params=request.query or None, headers=headers, timeout=timeout, **sends
-    )
-    if request.on_sent:
-        length = built.headers.get("content-length")
-        built.stream = Told(built.stream, int(length) if length else None, request.on_sent)
-    return built
-
-
-def _answer(response: httpx.Response, request: Request, body: bytes = b"", chunks: Any = None) -> Answer:
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, body, chunks and response, chunks, request.ends)
-
-
-def _failure(error: Exception) -> APIConnectionError:
-    timed_out = isinstance(error, httpx.TimeoutException)
-    why = str(error) or ("it took too long" if timed_out else type(error).__name__)
-    return APIConnectionError(
-        f"The service did not answer: {why}.", sent=not isinstance(error, _UNSENT), timed_out=timed_out
-    )
 
 
 def _wake_reader(response: httpx.Response) -> None:

@@ -66,12 +66,14 @@ async def wait(
     project: str | None = None,
     session: str | None = None,
     timeout: float = WAIT_SECONDS,
+    poll: float | None = None,
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
 ) -> Job:
     """Wait until the job has succeeded; `on_progress(job)` is called after each look.
 
-    Looks as often as the service recommends, else after 2 s and then 1.5 times longer each, up to 15 s.
+    Looks every `poll` seconds, else as often as the service recommends, else after 2 s and then 1.5 times longer
+    each, up to 15 s.
     Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
     """
     waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
@@ -81,7 +83,7 @@ async def wait(
         if job.ended:
             return _succeeded(job)
         hint = job.recommended_poll_after_ms
-        await waiting.pause(hint / 1000 if hint else interval, job.status, job.chat)
+        await waiting.pause(poll or (hint / 1000 if hint else interval), job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
 
 
@@ -124,6 +126,7 @@ async def submit_and_wait(
     session: str | None = None,
     idempotency_key: str | None = None,
     timeout: float = WAIT_SECONDS,
+    poll: float | None = None,
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
 ) -> Job:
@@ -133,7 +136,7 @@ async def submit_and_wait(
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
     accepted = await in_time(timed, chat, starting)
     left = max(0.0, timed.left)
-    await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, on_progress=on_progress)
+    await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, poll=poll, on_progress=on_progress)
     return await result(core, accepted.job_id, chat=accepted.chat)
 
 

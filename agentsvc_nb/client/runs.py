@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Final, Unpack
 
@@ -9,12 +10,13 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import refused
 from agentsvc_nb.client.following import Following
-from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions
+from agentsvc_nb.client.options import Options, WaitOptions
 from agentsvc_nb.client.pages import Paged
 from agentsvc_nb.client.parts import FileInput, parts
 from agentsvc_nb.client.results import EventPage, Run
+from agentsvc_nb.client.run_ends import OnBusy, ended, when_free
 from agentsvc_nb.client.structured import Shape, schema
-from agentsvc_nb.client.waiting import Wait, in_time
+from agentsvc_nb.client.waiting import in_time
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
@@ -31,7 +33,7 @@ async def start(
     project: str | None = None,
     session: str | None = None,
     sync: bool = False,
-    on_busy: str | None = None,
+    on_busy: OnBusy | None = None,
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),
@@ -46,7 +48,8 @@ async def start(
         project: a `proj_...` id or UUID.
         session: a label of your own that gives a parallel workstream its own chat.
         sync: hold the answer, for about 90 seconds, until the run has ended.
-        on_busy: only `"reject"`.
+        on_busy: `"reject"`, as without it: a busy chat is an error. `"wait"`: wait for the end of the turn that holds
+            the chat, then start; for 20 minutes, or up to the deadline.
         output_config: what the final answer must fit: a JSON Schema, a pydantic model or a dataclass, which the
             run's `data` is then an instance of.
         files: attachments, at most 10: paths, open files, bytes, DataFrames, figures; see `files.upload`.
@@ -69,7 +72,7 @@ async def start(
         "project": project,
         "session": session,
         "sync": sync or None,
-        "on_busy": on_busy,
+        "on_busy": None if on_busy == "wait" else on_busy,
         "output_config": schema(output_config),
         "file_ids": list(file_ids) or None,
     }
@@ -77,7 +80,10 @@ async def start(
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
     call = Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    return (await core.ask(Run, call)).of_shape(output_config)
+    starting = functools.partial(core.ask, Run, call)
+    waits = on_busy == "wait" and call.rewindable
+    run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
+    return run.of_shape(output_config)
 
 
 async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -87,7 +93,7 @@ async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
 
 async def wait(
     core: Core,
-    run_id: str,
+    run_id: str | Run,
     *,
     timeout: float = WAIT_SECONDS,
     poll: float = RUN_POLL_SECONDS,
@@ -95,12 +101,12 @@ async def wait(
 ) -> Run:
     """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
 
-    Reads every `poll` seconds. Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
+    Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
+    Given the run of a start in place of its id, the answer's `data` has the same model.
+    Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
     """
-    waiting = Wait(core.scoped(options), timeout, WaitNotice("run", run_id))
-    while not (run := await waiting.look(get(waiting.core, run_id))).ended:
-        await waiting.pause(poll, run.status, run.chat)
-    return run
+    run_id, shape = (run_id.run_id, run_id.shape) if isinstance(run_id, Run) else (run_id, None)
+    return (await ended(core.scoped(options), run_id, timeout, poll)).of_shape(shape)
 
 
 async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -146,7 +152,7 @@ async def start_and_stream(
     chat: str | None = None,
     project: str | None = None,
     session: str | None = None,
-    on_busy: str | None = None,
+    on_busy: OnBusy | None = None,
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[str] = (),

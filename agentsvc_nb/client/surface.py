@@ -9,7 +9,9 @@ import copy
 from types import TracebackType
 from typing import Self, Unpack
 
+from agentsvc_nb.client import asking
 from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.faces import aio, sync
 from agentsvc_nb.client.groups import (
     AsyncChats,
     AsyncFeedback,
@@ -30,7 +32,8 @@ from agentsvc_nb.client.groups import (
     Runs,
     Tools,
 )
-from agentsvc_nb.client.http import AsyncIO, AsyncTransport, SyncIO, SyncTransport
+from agentsvc_nb.client.history import History
+from agentsvc_nb.client.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
 from agentsvc_nb.client.io import step
 from agentsvc_nb.client.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
 from agentsvc_nb.client.origin import BASE_URL, Origin, Revive
@@ -44,6 +47,14 @@ class _Client:
     def base_url(self) -> str:
         """Origin of the service; the key is sent there and nowhere else."""
         return self._core.origin.base_url
+
+    @property
+    def history(self) -> History:
+        """The last 200 requests: a table, and each of them as a `curl` command, never with the key.
+
+        >>> client.history[-1].to_curl()  # doctest: +SKIP
+        """
+        return self._core.history
 
     def _use(self, core: Core) -> None:
         raise NotImplementedError
@@ -78,12 +89,15 @@ class AgentService(_Client):
         timeout: seconds to wait for each answer.
         on_retry: is called with a `RetryNotice` before a request is sent again.
         on_wait: is called with a `WaitNotice` whenever a call waits for a run or job.
-        transport: stands in for the network (tests).
+        transport: an `httpx` transport, in place of the network.
+        http_client: an `httpx` client of your own, with its proxies and certificates; closing it is yours. Its
+            authentication, redirects and timeouts are not used.
         revive: starts the embedded service again when it is gone, and gives its `(base_url, api_key)`.
 
     Raises:
         AuthenticationError: there is no key, or it cannot be one.
         StefanBrainError: the base URL is not an http(s) address.
+        TypeError: `transport` or `http_client` is of another library, or for the other of the two clients.
 
     >>> with AgentService() as client:  # doctest: +SKIP
     ...     run = client.runs.start("What changed in the price list?", files=["prices.csv"])
@@ -100,16 +114,19 @@ class AgentService(_Client):
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
         transport: SyncTransport | None = None,
+        http_client: SyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
-        self._use(Core(Origin(api_key, base_url, revive), SyncIO(transport), settings))
+        self._use(Core(Origin(api_key, base_url, revive), SyncIO(transport, http_client), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
         self.runs, self.files, self.jobs, self.tools = Runs(core), Files(core), Jobs(core), Tools(core)
         self.projects, self.chats = Projects(core), Chats(core)
         self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
+
+    ask = sync(asking.ask)
 
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
@@ -141,10 +158,11 @@ class AsyncAgentService(_Client):
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
         transport: AsyncTransport | None = None,
+        http_client: AsyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
-        self._use(Core(Origin(api_key, base_url, revive), AsyncIO(transport), settings))
+        self._use(Core(Origin(api_key, base_url, revive), AsyncIO(transport, http_client), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
@@ -152,6 +170,8 @@ class AsyncAgentService(_Client):
         self.jobs, self.tools = AsyncJobs(core), AsyncTools(core)
         self.projects, self.chats = AsyncProjects(core), AsyncChats(core)
         self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
+
+    ask = aio(asking.ask)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the client opens new ones when it is used again."""

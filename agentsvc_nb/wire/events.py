@@ -42,7 +42,10 @@ class Event:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Event:
-        return cls(int(data["id"]), data["type"], data.get("created_at", ""), data.get("payload") or {})
+        payload = data.get("payload") or {}
+        if not isinstance(payload, dict):
+            raise TypeError("`payload` is not an object")
+        return cls(int(data["id"]), data["type"], data.get("created_at", ""), payload)
 
 
 class EventPage(Model):

@@ -99,6 +99,17 @@ class ToolResult(Model):
     chat: str = ""
 
 
+class Answer(Model):
+    """What an ask came to: the `answer`, and the `chat` and run that it was given in; `raw` is the whole envelope."""
+
+    answer: str
+    chat: str = ""
+    app_url: str | None = None
+    run_id: str | None = None
+    steps: int = 0
+    raw: dict[str, Any] = Field(default_factory=dict, repr=False)
+
+
 class Job(Model):
     """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`)."""
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.client import runs
+from agentsvc_nb.client import downloads, files, runs
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
 from agentsvc_nb.client.io import step
 from agentsvc_nb.client.options import Settings
 from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.pages import Pages
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
@@ -77,11 +80,79 @@ def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
     assert net.requests[0].url.raw_path == b"/api/developers/v1/runs/..%2F..%2Fkeys%3Fx%3D"
 
 
-def test_the_key_does_not_follow_redirects(network: Networks) -> None:
-    net = network(httpx.Response(307, headers={"location": "https://elsewhere.test/"}))
-    with pytest.raises(StefanBrainError, match="follows no redirects"):
+@pytest.mark.parametrize(
+    ("location", "named"),
+    [
+        ("https://elsewhere.test:8443/x?token=1", r"to https://elsewhere\.test:8443; the client follows no redirects"),
+        ("//elsewhere.test/x", r"to //elsewhere\.test;"),
+        ("/sign-in", "to another path;"),
+        ("http://[", "to an address that cannot be read;"),
+    ],
+)
+def test_the_key_does_not_follow_redirects(network: Networks, location: str, named: str) -> None:
+    net = network(httpx.Response(307, headers={"location": location}))
+    with pytest.raises(StefanBrainError, match=named) as caught:
         step(runs.get(net.core, RUN_ID))
     assert len(net.requests) == 1
+    assert "token" not in str(caught.value)
+
+
+def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network: Networks) -> None:
+    """A listing may name any `download_url`: a file is asked for by its path, at the configured origin."""
+    entry = {"id": "1", "path": "a.txt", "download_url": "https://elsewhere.test/steal"}
+    net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
+    file = Pages(files.list_(net.core, "chat_1")).first()
+    assert file is not None
+    step(downloads.download(net.core, file, chat="chat_1"))
+    assert {request.url.host for request in net.requests} == {"service.test"}
+
+
+# -- a client of one's own -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "named"),
+    [
+        ("http_client", httpx.AsyncClient(), "http_client must be an httpx.Client here, not httpx.AsyncClient"),
+        ("http_client", object(), "http_client must be an httpx.Client here, not builtins.object"),
+        ("transport", httpx.AsyncHTTPTransport(), "transport must be an httpx.BaseTransport here"),
+    ],
+)
+def test_what_is_of_another_library_is_refused(name: str, wrong: Any, named: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(named)):
+        AgentService(KEY, **{name: wrong})
+
+
+def test_ones_own_client_is_used_and_left_open() -> None:
+    """Its proxies and hooks count; its redirects, its authentication and its keys do not."""
+    sent: list[httpx.Request] = []
+
+    def service(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return answer(200, run()) if len(sent) == 1 else httpx.Response(307, headers={"location": "http://else.test/"})
+
+    headers = {"x-api-key": "another", "authorization": "Bearer another", "x-own": "1"}
+    transport = httpx.MockTransport(service)
+    own = httpx.Client(transport=transport, headers=headers, auth=("user", "password"), follow_redirects=True)
+    with own:
+        with AgentService(KEY, "http://service.test", http_client=own) as client:
+            client.runs.get(RUN_ID)
+            with pytest.raises(StefanBrainError, match="redirected"):
+                client.runs.get(RUN_ID)
+        assert not own.is_closed
+    assert len(sent) == 2
+    assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
+
+
+def test_ones_own_async_client() -> None:
+    async def get() -> str:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(lambda request: answer(200, run()))) as own:
+            async with AsyncAgentService(KEY, http_client=own) as client:
+                status = (await client.runs.get(RUN_ID)).status
+            assert not own.is_closed
+            return status
+
+    assert asyncio.run(get()) == "queued"
 
 
 @pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])
@@ -107,10 +178,25 @@ def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
 
 
 def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
-    net = network(answer(200, run("paused", mood="good", steps="many")))
+    net = network(answer(200, run("paused", mood="good", usage={"cache": 7})))
     record = step(runs.get(net.core, RUN_ID))
-    assert (record.status, record.ended, record.model_dump(warnings=False)["steps"]) == ("paused", False, "many")
+    assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (run(steps="many"), "`steps`: Input should be a valid integer"),
+        (run(usage={"input_tokens": []}), "`usage.input_tokens`: Input should be a valid integer"),
+        ({"status": "queued"}, "`run_id`: Field required"),
+    ],
+)
+def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
+    net = network(answer(200, wrong, x_request_id="req-1"))
+    with pytest.raises(StefanBrainError, match=named) as caught:
+        step(runs.get(net.core, RUN_ID))
+    assert (caught.value.status, caught.value.request_id, caught.value.method) == (200, "req-1", "GET")
 
 
 def test_a_core_that_really_waits_is_a_bug_and_says_so() -> None:

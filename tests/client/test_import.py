@@ -46,3 +46,8 @@ def test_public_names_are_there(name: str) -> None:
 def test_an_unknown_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         agentsvc_nb.nonsense  # noqa: B018
+
+
+def test_the_version_of_the_specification() -> None:
+    assert agentsvc_nb.DEVELOPER_SDK_SPEC_VERSION == "1.0.0"
+    assert not loaded_by("from agentsvc_nb import DEVELOPER_SDK_SPEC_VERSION") & (HEAVY | {"httpx", "pydantic"})

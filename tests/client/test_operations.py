@@ -19,12 +19,13 @@ from agentsvc_nb.client import downloads, files, jobs, runs, tools
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.groups import AsyncRuns, Runs
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.client.pages import Pages
 from agentsvc_nb.client.parts import FileInput
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
-from tests.client.cutting import events
+from tests.client.cutting import events, frames
 
 Networks = Callable[..., Network]
 
@@ -135,15 +136,40 @@ def test_a_busy_chat(network: Networks) -> None:
     assert caught.value.active_run_id == RUN_ID
 
 
+def streamed(*given: dict[str, Any]) -> httpx.Response:
+    return httpx.Response(200, content=iter([frames(list(given))]), headers={"content-type": "text/event-stream"})
+
+
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
-def test_wait_looks_at_once_and_every_three_seconds(network: Networks, end: str) -> None:
-    net = network(*[answer(200, run(state)) for state in ("queued", "news", end)])
+def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) -> None:
+    net = network(answer(200, run(end)))
+    assert step(runs.wait(net.core, RUN_ID)).status == end
+    ended = {"id": 2, "type": "run.ended", "created_at": "", "payload": {"run": run(end, output="so far")}}
+    net = network(answer(200, run("queued")), streamed(*events(2)[:1], ended))
+    told: list[WaitNotice] = []
+    assert step(runs.wait(net.core.configured({"on_wait": told.append}), RUN_ID)).output == "so far"
+    assert (net.io.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
+
+
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+@pytest.mark.parametrize("no_stream", [failure("not_found", 404), answer(200, {"data": []})])
+def test_wait_reads_every_three_seconds_where_there_is_no_stream(
+    network: Networks, end: str, no_stream: httpx.Response
+) -> None:
+    states = [answer(200, run(state)) for state in ("queued", "news", end)]
+    net = network(states[0], no_stream, *states[1:])
     assert step(runs.wait(net.core, RUN_ID)).status == end
     assert net.io.slept == [3.0, 3.0]
 
 
+def test_wait_reads_on_when_its_stream_is_lost_for_good(network: Networks) -> None:
+    lost = [httpx.ConnectError("refused")] * 6
+    net = network(answer(200, run("running")), streamed(*events(3)[:1]), *lost, answer(200, run("completed")))
+    assert step(runs.wait(net.core, RUN_ID)).status == "completed"
+
+
 def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> None:
-    net = network(*[answer(200, run("running"))] * 4)
+    net = network(answer(200, run("running")), failure("not_found", 404), *[answer(200, run("running"))] * 3)
     with pytest.raises(JobTimeoutError) as caught:
         step(runs.wait(net.core, RUN_ID, timeout=7))
     assert (caught.value.job_id, caught.value.chat, net.io.slept) == (RUN_ID, "chat_1", [3, 3, 1])
@@ -342,7 +368,7 @@ def test_faces_show_the_operations_signature_and_docstring() -> None:
     shown = inspect.signature(client.runs.wait)
     options = "deadline: 'float | None' = None, max_retries: 'int | None' = None"
     options += ", headers: 'Mapping[str, str] | None' = None"
-    assert str(shown) == f"(run_id: 'str', *, timeout: 'float' = 1200, poll: 'float' = 3.0, {options}) -> 'Run'"
+    assert str(shown) == f"(run_id: 'str | Run', *, timeout: 'float' = 1200, poll: 'float' = 3.0, {options}) -> 'Run'"
     assert str(inspect.signature(client.runs.get)) == (
         f"(run_id: 'str', *, {options}, timeout: 'float | None' = None) -> 'Run'"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable
 
@@ -84,7 +83,15 @@ def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
     assert (again, again.kind) == (listed, ToolDescription)
 
 
-def test_a_value_of_another_type_names_its_column() -> None:
-    drifted = WorkspaceFile.read(json.dumps(FILE | {"size_bytes": "many"}))
+def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:
+    net = network(answer(200, {"files": [FILE | {"size_bytes": 2**70}]}))
+    listed = Pages(files.list_(net.core, "chat_1")).all()
+    assert listed[0].size_bytes == 2**70
     with pytest.raises(errors.StefanBrainError, match="sent a `size_bytes` that is no Int64"):
-        Listing([drifted], WorkspaceFile).to_frame()
+        listed.to_frame()
+
+
+def test_a_value_of_another_type_is_no_record(network: Networks) -> None:
+    net = network(answer(200, {"files": [FILE | {"size_bytes": "many"}]}))
+    with pytest.raises(errors.StefanBrainError, match=r"a field that cannot be read: `files\.0\.size_bytes`"):
+        Pages(files.list_(net.core, "chat_1")).all()

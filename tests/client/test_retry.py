@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import httpx
 import pytest
 
-from agentsvc_nb.client import jobs, retry, runs
+from agentsvc_nb.client import jobs, retry, runs, tools
+from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.io import step
 from agentsvc_nb.wire.codes import CODES, Code
-from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]
+OURS = [route for route in ROUTES.values() if route.access == "key"]
 
 
 @pytest.mark.parametrize("row", CODES.values(), ids=lambda row: row.code)
@@ -48,6 +51,31 @@ def test_a_bare_status(status: int) -> None:
 )
 def test_may_resend(resend: Resend, keyed: bool, may: bool) -> None:
     assert retry.may_resend(resend, keyed) is may
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES.values() if route.access == "key"], ids=lambda row: row.name
+)
+def test_each_route_is_sent_again_as_its_row_says(route: Route, keyed: bool, network: Networks) -> None:
+    """Reads, cancels and staging always; starts with a key; what would be done twice never."""
+    places = dict.fromkeys(re.findall(r"{(\w+)}", route.path), "x")
+    call = Call(route.name, places, key="k" if keyed else None)
+    net = network(httpx.ReadError("reset"), failure("internal_error", 500), answer(200))
+    again = route.resend == "always" or (route.resend == "keyed" and keyed)
+    if again:
+        assert step(net.core.send(call)).status == 200
+    else:
+        with pytest.raises(APIConnectionError, match="may have started"):
+            step(net.core.send(call))
+    assert len(net.requests) == (3 if again else 1)
+
+
+def test_the_routes_that_are_never_or_only_with_a_key_sent_again() -> None:
+    """Spelled out, so that no new row gets it by the way."""
+    kinds = {route.name: route.resend for route in OURS if route.method == "POST"}
+    assert {name for name, kind in kinds.items() if kind == "keyed"} == {"runs.start", "jobs.submit", "tools.invoke"}
+    assert {name for name, kind in kinds.items() if kind == "always"} == {"runs.cancel", "jobs.cancel", "files.upload"}
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(0.0, 0.0), (5.0, 5.0), (60.0, 60.0), (60.1, None)])
@@ -118,6 +146,9 @@ def test_research_shortform_is_never_sent_again(network: Networks) -> None:
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
         step(jobs.submit(net.core, "research_shortform", {}, idempotency_key="k"))
+    net = network(httpx.ReadError("reset"))
+    with pytest.raises(APIConnectionError, match="may have started"):
+        step(tools.invoke(net.core, "research_shortform", {}, idempotency_key="k"))
 
 
 def test_max_retries_zero(network: Networks) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -283,3 +285,29 @@ def test_final_status_of_a_closed_stream_waits_for_the_run(network: Networks) ->
     stream.close()
     assert stream.final_status().status == "failed"
     assert net.io.slept[0] == 3.0
+
+
+def test_events_of_new_types_are_passed_on(network: Networks) -> None:
+    news = {"id": 1, "type": "mood.changed", "created_at": "", "payload": {"mood": "good"}, "extra": 1}
+    net = network(answer(200, run()), sse(frames([news, events(2)[1]])))
+    found = list(EventStream(step(runs.attach(net.core, RUN_ID))))
+    assert [(event.type, event.payload.get("mood")) for event in found] == [
+        ("mood.changed", "good"),
+        ("run.ended", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"id": 1, "type": "text.delta", "payload": [1]}, "payload"),
+        ({"id": "x", "type": "text.delta"}, "invalid literal"),
+        ({"id": 1}, "type"),
+        ({"id": 1, "type": "run.ended", "payload": {"run": run(steps="many")}}, "`steps`"),
+    ],
+)
+def test_an_event_of_a_wrong_type_is_named(network: Networks, wrong: dict[str, Any], named: str) -> None:
+    frame = f"id: 1\ndata: {json.dumps(wrong)}\n\n".encode()
+    net = network(answer(200, run()), sse(frame))
+    with pytest.raises(StefanBrainError, match=named):
+        list(EventStream(step(runs.attach(net.core, RUN_ID))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from agentsvc_nb.client import errors, runs
 from agentsvc_nb.client.following import Following
 from agentsvc_nb.client.io import step
 from agentsvc_nb.client.results import Run
-from tests.client.conftest import RUN_ID, Network, answer, run
+from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]
 
@@ -89,6 +90,21 @@ def test_a_stream_keeps_the_shape(network: Networks) -> None:
     following = Following(net.core, started)
     step(following.close())
     assert step(following.final_status()).data.items[0].name == "lamp"
+
+
+def test_a_wait_for_a_run_keeps_its_shape(network: Networks) -> None:
+    net = network(answer(202, run()), answer(200, finished(OFFER)), answer(200, finished(OFFER)))
+    started = step(runs.start(net.core, "go", output_config=Offer))
+    assert step(runs.wait(net.core, started)).data.items[0].name == "lamp"
+    assert step(runs.wait(net.core, RUN_ID)).data == OFFER
+
+
+def test_a_start_that_waited_for_the_chat_has_its_shape(network: Networks) -> None:
+    busy = failure("agent_run_rejected", 409, top={"activeRunId": "other"})
+    net = network(busy, answer(200, run("completed")), answer(202, finished(OFFER)))
+    started = step(runs.start(net.core, "go", chat="chat_1", on_busy="wait", output_config=Offer))
+    assert started.data.items[0].name == "lamp"
+    assert json.loads(net.requests[-1].content)["output_config"]["title"] == "Offer"
 
 
 def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:

@@ -38,6 +38,11 @@ def test_structured_output_comes_as_the_model(face: Face) -> None:
     assert face(lambda client: client.runs.get(done.run_id)).parse(Offer) == done.data
 
 
+def test_a_wait_for_the_run_gives_the_model(face: Face) -> None:
+    started = face(lambda client: client.runs.start(OFFER, output_config=Offer))
+    assert face(lambda client: client.runs.wait(started)).data == Offer(items=[Item(name="lamp", price=12)])
+
+
 def test_structured_output_comes_as_the_dataclass(face: Face) -> None:
     done = face(lambda client: client.runs.start('answer {"name": "a"}', output_config=Plain, sync=True))
     assert done.data == Plain("a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, RequestTooLargeError
-from agentsvc_nb.testing import running_service
+from agentsvc_nb import AgentService, AsyncAgentService, RequestTooLargeError
+from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire, code
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
@@ -186,6 +187,17 @@ def test_a_payload_that_is_no_object_is_invalid_json(wire: Wire) -> None:
         assert code(wire("POST", "/runs", data={"payload": payload}, files=files)) == "invalid_json"
 
 
+async def refusals(service: RunningService, big: bytes) -> list[str | None]:
+    """Twenty starts of the async client, one after the other."""
+    codes: list[str | None] = []
+    async with AsyncAgentService(service.api_key, service.base_url) as client:
+        for _ in range(20):
+            with pytest.raises(RequestTooLargeError) as caught:
+                await client.runs.start("say x", files=[("big.bin", big)])
+            codes.append(caught.value.code)
+    return codes
+
+
 def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
     big = b"\0" * 20_000_000
     with (
@@ -201,6 +213,7 @@ def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
             for _ in range(20):
                 with pytest.raises(RequestTooLargeError):
                     client.runs.start("say x", files=[("big.bin", big)])
+        assert asyncio.run(refusals(small, big)) == ["attachment_too_large"] * 20
         # One file at its byte, in a request that is small enough:
         over = [("files", ("over.bin", b"\0" * 1_000_001))]
         assert code(http.post("/api/developers/v1/runs", data=payload, files=over)) == "attachment_too_large"
