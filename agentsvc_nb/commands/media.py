@@ -36,7 +36,7 @@ def add(folder: DataFolder, file: Path, *, url: str | None = None, captions: Pat
     kind = cast(MediaKind, media_type.partition("/")[0])
     facts = Facts(kind, "upload", url, None if kind == "image" else length, transcript)
     with open_beside(folder) as database:
-        content = _stored(LocalBlobs(folder.path / "blobs"), file, media_type)
+        content = _stored(LocalBlobs(folder.blobs), file, media_type)
         now = time.time_ns() // 1_000_000
         return database.write_now(lambda tx: media.add(tx, ACCOUNT, content, facts, now))
 

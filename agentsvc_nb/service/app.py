@@ -45,7 +45,7 @@ class Engines:
     @classmethod
     def embedded(cls, settings: Settings) -> Engines:
         folder = DataFolder(settings.data)
-        return cls(SqliteDatabase(folder.database), LocalBlobs(settings.data / "blobs"), SystemClock())
+        return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
 
 
 class Live:

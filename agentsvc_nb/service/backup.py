@@ -73,7 +73,7 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
         with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".agentsvc-backup-") as scratch:
             copy, archive = Path(scratch, DATABASE), Path(scratch, "backup.tar")
             named = _copied(folder, copy)
-            blobs = LocalBlobs(folder.path / "blobs")
+            blobs = LocalBlobs(folder.blobs)
             present = {sha256: path for sha256 in sorted(named) if (path := blobs.path(sha256)).is_file()}
             manifest = _manifest(copy, list(present.values()), missing=len(named) - len(present))
             with os.fdopen(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:

@@ -71,6 +71,11 @@ class DataFolder:
         return self.path / "service.sqlite3"
 
     @property
+    def blobs(self) -> Path:
+        """The contents of files, by their hash."""
+        return self.path / "blobs"
+
+    @property
     def port(self) -> Path:
         """The port last listened on, so that addresses people noted stay good over a restart."""
         return self.path / "port"
@@ -90,6 +95,12 @@ class DataFolder:
         if not self.database.is_file():
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
+
+    def lost_its_database(self) -> bool:
+        """A service ran here and stored contents, and what knows of them is gone."""
+        if self.database.is_file() and self.database.stat().st_size:
+            return False
+        return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     def last_port(self) -> int:
         """The port of the last server, or 0 when there was none."""

@@ -62,7 +62,7 @@ def _restore(tar: tarfile.TarFile, manifest: Manifest, folder: DataFolder, progr
         _check_database(database, manifest)
         if len(found) != manifest.blobs:
             raise BackupError(f"The backup is not whole: {len(found)} of {manifest.blobs} contents are in it.")
-        kept = LocalBlobs(folder.path / "blobs")
+        kept = LocalBlobs(folder.blobs)
         for sha256 in found:
             kept.place(Path(beside, sha256), sha256)
         for ending in ("-wal", "-shm"):  # of a database that was taken away: not this one's

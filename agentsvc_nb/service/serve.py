@@ -106,6 +106,9 @@ def _make_key(folder: DataFolder) -> None:
     from agentsvc_nb.service.engines.migrations import SchemaTooNew
     from agentsvc_nb.service.keyring import ensure_own_key
 
+    if folder.lost_its_database():
+        lost = f"{folder.path} holds the contents of files, but its database is missing or empty"
+        raise ServeError(f"{lost}: put a backup in its place (`agentsvc restore`), or give another folder with --data.")
     try:
         ensure_own_key(folder)
     except SchemaTooNew as error:

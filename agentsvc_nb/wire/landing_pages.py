@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.limits import INTEGER_MAX
 
 
 class Label(Model):
@@ -36,4 +37,4 @@ class NewLabels(Request):
     labels: dict[str, str] = Field(
         description="Value by label name; a label that is left out is taken away.", examples=[{"goal": "buy"}]
     )
-    expected_version: int = Field(ge=1, description="The `version` that was read.", examples=[1])
+    expected_version: int = Field(ge=1, le=INTEGER_MAX, description="The `version` that was read.", examples=[1])

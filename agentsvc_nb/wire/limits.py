@@ -48,7 +48,8 @@ FORM_MAX_BYTES: Final = 64 * 1024
 # Paging (contract §3, §4)
 EVENTS_PAGE_DEFAULT: Final = 500
 PAGE_MAX: Final = 1_000
-EVENT_ID_MAX: Final = 2**63 - 1
+INTEGER_MAX: Final = 2**63 - 1  # what a database holds
+EVENT_ID_MAX: Final = INTEGER_MAX
 
 # The event stream (contract §3)
 STREAM_RETRY_MS: Final = 1_000

@@ -57,6 +57,7 @@ def test_a_whole_number_may_be_written_with_a_point(wire: Wire, page: str) -> No
         ({"labels": {}}, "expected_version"),
         ({"labels": {}, "expected_version": "1"}, "expected_version"),
         ({"labels": {}, "expected_version": True}, "expected_version"),
+        ({"labels": {}, "expected_version": 2**63}, "expected_version"),
         ({"expected_version": 1}, "labels"),
     ],
 )

@@ -72,6 +72,18 @@ def test_many_starts_at_one_moment_do_not_pass_a_budget(opened: Opened) -> None:
         assert [answer.status_code for answer in answers] == [202, 202, 429, 429, 429]
 
 
+def test_jobs_neither_use_nor_hold_a_keys_budget(opened: Opened) -> None:
+    with running_service() as service:
+        wire = opened(service, service.create_key(budget_cents=1))
+        for _ in range(3):
+            given = {"tool": "echo_job", "input": {"seconds": 30}, "chat": "new"}
+            assert wire("POST", "/jobs", json=given).status_code == 202
+        wire.start("wait 30")
+        answer = refused(wire)
+        assert code(answer) == "api_key_budget_exhausted"
+        assert "active runs" in answer.json()["error"]["message"]
+
+
 def test_pictures_are_billed_to_the_wallet_and_never_to_the_budget(opened: Opened) -> None:
     with running_service(wallet_cents=4) as service:
         wire = opened(service, service.create_key(budget_cents=1, scopes=("tools", "runs")))

@@ -90,6 +90,7 @@ def file(tmp_path: Path) -> Path:
         ("text/plain", "\ufeffGröße 夏".encode("utf-16-le"), "Größe 夏"),
         ("text/plain", "\ufeffGröße 夏".encode("utf-16-be"), "Größe 夏"),
         ("text/plain", "Größe €5 – naïve".encode("cp1252"), "Größe €5 – naïve"),
+        ("text/csv", "one Süche alone".encode("cp1252"), "one Süche alone"),
         ("text/plain", b"caf\xe9 \x81", "café \x81"),
         ("text/plain", "夏のセール".encode() + b"\xff\xff" + "夏".encode(), "夏のセール\ufffd\ufffd夏"),
         ("text/plain", b"\x00\x01\x02\x03binary", ""),

@@ -257,3 +257,16 @@ def test_logs_are_one_line_and_without_secrets() -> None:
     assert "\n" not in line
     assert 'level=error logger=x message="GET /app/sign-in?token=[hidden]"' in line
     assert "ValueError: key svc_sk_[hidden]" in line
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_contents_without_their_database_are_not_taken_for_a_new_service(tmp_path: Path, empty: bool) -> None:
+    folder = DataFolder(tmp_path)
+    kept = folder.blobs / "ab" / "cd"
+    kept.mkdir(parents=True)
+    if empty:
+        folder.database.touch()
+    done = serve(tmp_path, "--port", 0)
+    assert done.returncode == 1
+    assert "its database is missing or empty" in done.stderr
+    assert "agentsvc restore" in done.stderr

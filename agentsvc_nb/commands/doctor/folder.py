@@ -93,7 +93,7 @@ def contents(folder: DataFolder) -> Iterator[Finding]:
     """Is there a content for each file?"""
     named = _read(folder, leftovers.contents)
     if named is not None:
-        missing = sum(not blob_path(folder.path / "blobs", sha256).is_file() for sha256 in named)
+        missing = sum(not blob_path(folder.blobs, sha256).is_file() for sha256 in named)
         if missing:
             yield fail(f"{missing:,} of {len(named):,} contents of files are missing", _RESTORE)
         else:

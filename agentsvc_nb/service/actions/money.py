@@ -77,15 +77,16 @@ def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> Non
     if budget_cents is None:
         return
     billed = usage.tokens_of_key(tx, bill.account, bill.key_id, utc_month(now))
-    held = usage.held(tx, bill.account, bill.pool, bill.key_id)
+    held = usage.held_by_runs_of_key(tx, bill.account, bill.key_id)
     if billed + held >= budget_cents * CENT:
+        room = "What the key's active runs hold leaves no room in its monthly budget."
         facts = {
             "budget_cents": budget_cents,
             "billed_cents": whole_cents(billed),
             "held_cents": whole_cents(held),
             "resets_at": rfc3339(month_end(now)),
         }
-        raise Fail("api_key_budget_exhausted", key_budget=facts)
+        raise Fail("api_key_budget_exhausted", room if billed < budget_cents * CENT else None, key_budget=facts)
 
 
 def _check_plan(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:

@@ -40,10 +40,12 @@ def where(call: Call) -> Where:
 
 
 def idempotency_key(call: Call) -> str | None:
-    value = call.request.headers.get("idempotency-key")
-    if value is not None and not ids.is_idempotency_key(value):
+    values = call.request.headers.getlist("idempotency-key")
+    if len(values) > 1:
+        raise Fail("invalid_idempotency_key", "Send one Idempotency-Key.")
+    if values and not ids.is_idempotency_key(values[0]):
         raise Fail("invalid_idempotency_key")
-    return value
+    return values[0] if values else None
 
 
 def last_event_id(call: Call) -> int | None:

@@ -60,9 +60,14 @@ def tokens_of_key(tx: Tx, account: str, key_id: str, month: str) -> int:
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, month=month)
 
 
-def held(tx: Tx, account: str, pool: Pool, key_id: str | None = None) -> int:
-    """The holds of active runs and jobs, of the whole account or of one key."""
-    return _sum(tx, _sql["held"], account=account, pool=pool, key_id=key_id)
+def held(tx: Tx, account: str, pool: Pool) -> int:
+    """The holds of the account's active runs and jobs."""
+    return _sum(tx, _sql["held"], account=account, pool=pool)
+
+
+def held_by_runs_of_key(tx: Tx, account: str, key_id: str) -> int:
+    """What may yet count against the key's budget: runs use tokens, tools are billed by use."""
+    return _sum(tx, _sql["held_by_runs_of_key"], account=account, key_id=key_id)
 
 
 def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:

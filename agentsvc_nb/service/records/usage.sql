@@ -15,11 +15,15 @@ WHERE account = :account AND key_id = :key_id AND month = :month AND pool = 'wal
 -- name: held
 SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM (
     SELECT hold_microcents FROM run WHERE account = :account AND pool = :pool
-        AND (:key_id IS NULL OR key_id = :key_id) AND status IN ('queued', 'running', 'cancelling')
+        AND status IN ('queued', 'running', 'cancelling')
     UNION ALL
     SELECT hold_microcents FROM job WHERE account = :account AND pool = :pool
-        AND (:key_id IS NULL OR key_id = :key_id) AND status IN ('queued', 'running', 'cancelling')
+        AND status IN ('queued', 'running', 'cancelling')
 ) AS active
+
+-- name: held_by_runs_of_key
+SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM run
+WHERE account = :account AND pool = 'wallet' AND key_id = :key_id AND status IN ('queued', 'running', 'cancelling')
 
 -- name: by_key_and_month
 SELECT key_id, month, pool, kind, quantity, microcents FROM usage WHERE account = :account

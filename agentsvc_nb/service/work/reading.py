@@ -105,9 +105,9 @@ def _decoded(data: bytes, charset: str = "cp1252") -> str:
 
 def _guessed(data: bytes, charset: str) -> str:
     text = data.decode("utf-8", "replace")
-    broken = text.count("\ufffd")
+    broken = text.removesuffix("\ufffd").count("\ufffd")  # the last character may be cut
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
-    if broken <= 1 or broken < beyond_ascii - broken:
+    if broken == 0 or broken < beyond_ascii - broken:
         return text  # UTF-8, perhaps with a fault: of another encoding's letters hardly one would be valid
     try:
         return data.decode(charset)

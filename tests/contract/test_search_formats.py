@@ -1,0 +1,39 @@
+"""A file of each format that is read is found by its words, with a passage that marks them (contract §4)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.contract.conftest import Wire
+from tests.service.test_reading import EXCEL, SLIDES, WORD, packed, pdf
+
+FILES = {
+    "plan.txt": (b"The kettle costs 39 euros.", "kettle"),
+    "plan.md": (b"# Plan\n\nA **teapot** for travellers.", "teapot"),
+    "page.html": (b"<html><script>hidden()</script><body><p>Free <b>shipping</b> today</p></body></html>", "shipping"),
+    "spend.csv": ("channel;spend\nS\u00fcche;12\n".encode("latin-1"), "suche"),
+    "facts.json": (json.dumps({"claims": ["\u5909\u308f\u308b\u5473"]}).encode(), "\u5909\u308f"),
+    "offer.pdf": (pdf("First page", "Warranty of ten years"), "warranty"),
+    "brief.docx": (packed(WORD), "gro\u00dfe"),
+    "budget.xlsx": (packed(EXCEL), "calc"),
+    "deck.pptx": (packed(SLIDES), '"say it"'),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_found_by_its_words(name: str, wire: Wire) -> None:
+    chat = wire.new_chat()
+    every = [("files", (each, content)) for each, (content, _) in FILES.items()]
+    assert wire("POST", "/files", params={"chat_id": chat}, files=every).status_code == 200
+    query = {"chat_id": chat, "q": FILES[name][1]}
+    [found] = wire("GET", "/files/search", params=query).json()["results"]
+    assert (found["file_name"], found["match"]) == (name, "content")
+    assert any(part["match"] for passage in found["snippets"] for part in passage)
+
+
+def test_script_and_markup_of_a_page_are_not_its_words(wire: Wire) -> None:
+    chat = wire.new_chat()
+    wire("POST", "/files", params={"chat_id": chat}, files={"files": ("page.html", FILES["page.html"][0])})
+    assert wire("GET", "/files/search", params={"chat_id": chat, "q": "hidden or body"}).json()["results"] == []
