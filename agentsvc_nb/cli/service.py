@@ -12,7 +12,7 @@ from agentsvc_nb.cli.arguments import Commands, Parser
 
 def add(commands: Commands, folder: Parser) -> None:
     serve = commands.add_parser("serve", parents=[folder], help="run the service here until Ctrl-C")
-    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1; 0.0.0.0 is open to others, without TLS")
     serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default 8787; 0 is any free one")
     _add_model(serve)
     serve.add_argument(
@@ -25,7 +25,7 @@ def add(commands: Commands, folder: Parser) -> None:
     sign_in.set_defaults(run=_sign_in)
     stop = commands.add_parser("stop", parents=[folder], help="end it; runs go on when it starts again")
     stop.set_defaults(run=_stop)
-    restart = commands.add_parser("restart", parents=[folder], help="end it, and start it with the present settings")
+    restart = commands.add_parser("restart", parents=[folder], help="end it, and start it with the settings of here")
     _add_model(restart)
     restart.set_defaults(run=_restart)
 

@@ -31,9 +31,9 @@ def add(folder: DataFolder, file: Path, *, url: str | None = None, captions: Pat
     Raises `Fail` for what is no video, sound or picture, for captions that can't be read, and for a bad `url`.
     """
     media_type = _media_type(file)
-    transcript = _transcript(captions or _beside(file))
-    length = durations.seconds(file) or _end(transcript)
     kind = cast(MediaKind, media_type.partition("/")[0])
+    transcript = _transcript(captions or (None if kind == "image" else _beside(file)))
+    length = durations.seconds(file) or _end(transcript)
     facts = Facts(kind, "upload", url, None if kind == "image" else length, transcript)
     with open_beside(folder) as database:
         content = _stored(LocalBlobs(folder.blobs), file, media_type)

@@ -34,19 +34,20 @@ class RunningService:
         api_key: a full-access key.
         sign_in_url: the link that signs a browser in, another after each start.
         pid: its process, another after each start.
+        model: what answers; another one counts from the next start.
     """
 
     def __init__(self, data: Path, model: str, settings: dict[str, object]) -> None:
         self.data = data
         self.base_url = self.api_key = self.sign_in_url = ""
         self.pid = self._port = 0
-        self._folder, self._model = DataFolder(data), model
+        self._folder, self.model = DataFolder(data), model
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
         self._child: Child | None = None
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `RuntimeError` with its last log lines when it does not."""
-        arguments = ["--port", str(self._port), "--model", self._model]
+        arguments = ["--port", str(self._port), "--model", self.model]
         child = self._child = Child(self._folder, arguments, env=self._env, detached=False)
         ready = self._wait_ready(child)
         self.base_url, self.pid, self.sign_in_url = ready.base_url, ready.pid, ready.sign_in_url

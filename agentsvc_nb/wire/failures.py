@@ -33,6 +33,7 @@ FAILURES: dict[str, Failure] = {
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
+        Failure("model_changed", "The service was started again with another model.", "Start it again."),
         Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
     )
 }

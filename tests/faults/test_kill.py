@@ -122,3 +122,16 @@ def test_a_run_that_waits_for_its_job_does_not_hold_up_the_stop(mortal: RunningS
         mortal.start()
         client.runs.cancel(run.run_id)
         assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
+
+
+def test_another_model_does_not_finish_a_run() -> None:
+    with running_service() as service, AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.start("say begun\nstep 1\nwait 60")
+        until(lambda: any(event.type == "text.delta" for event in client.runs.events(run.run_id).data))
+        service.stop()
+        service.model = "offline"
+        service.start()
+        ended = client.runs.get(run.run_id)
+        assert (ended.status, ended.last_error) == ("failed", "model_changed")
+        assert "scripted" in (ended.last_error_message or "")
+        assert client.runs.start("say", chat=ended.chat, sync=True).status == "completed"

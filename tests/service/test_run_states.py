@@ -127,7 +127,7 @@ class RunStates(RuleBasedStateMachine):
 
     @rule()
     def restart_the_service(self) -> None:
-        for run in self.write(lambda tx: actions.recover(tx, "", NOW)):
+        for run in self.write(lambda tx: actions.recover(tx, "", "scripted", NOW)):
             assert run.status in ("queued", "running")
 
     @invariant()

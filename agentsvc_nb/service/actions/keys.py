@@ -109,7 +109,7 @@ def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
 
 
 def _named(tx: Tx, text: str) -> KeyRecord:
-    found = keys.find(tx, ACCOUNT, text.removesuffix("..."))
+    found = keys.find(tx, ACCOUNT, text.rstrip(".…"))
     if not found:
         raise Fail("key_not_found", f"No key has the id, name or prefix {text!r}.")
     if len(found) > 1:

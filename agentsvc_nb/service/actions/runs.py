@@ -121,14 +121,19 @@ def resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
     return record
 
 
-def recover(tx: Tx, origin: str, now: int) -> list[RunRecord]:
-    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again."""
+def recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
+    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again, by `model`:
+    what another model began is not its to finish."""
     waiting = []
     for record in runs.active(tx):
         if record.status == "cancelling":
             finish(tx, record.run_id, record.attempt, _used_so_far(record, Ending("cancelled")), origin, now)
         elif record.restarts >= RESTARTS_MAX:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
+            finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+        elif record.model != model:
+            why = f"It was begun by the model {record.model}, and the service was started again with {model}."
+            ending = Ending("failed", last_error="model_changed", last_error_message=why)
             finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
         else:
             runs.restarted(tx, record.run_id, 1)

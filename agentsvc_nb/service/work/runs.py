@@ -26,8 +26,11 @@ log = logging.getLogger(__name__)
 class RunRunner:
     """Runs the runs that it is woken for."""
 
-    def __init__(self, storage: Storage, agent: Agent, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
+    def __init__(
+        self, storage: Storage, model: str, agent: Agent, tools: Mapping[str, Tool], job_runner: JobRunner
+    ) -> None:
         self._storage = storage
+        self._model = model
         self._agent = agent
         self._tools = tools
         self._jobs = job_runner
@@ -44,7 +47,7 @@ class RunRunner:
     async def recover(self) -> None:
         """Go on with what a dead server left. Only under the data folder's lock."""
         storage, now = self._storage, self._storage.clock.now()
-        for run in await storage.db.write(lambda tx: actions.recover(tx, storage.origin, now)):
+        for run in await storage.db.write(lambda tx: actions.recover(tx, storage.origin, self._model, now)):
             self.wake(run.run_id)
 
     async def _work(self, run_id: str) -> None:
