@@ -76,7 +76,8 @@ def ours(*chunks: bytes) -> Seen:
 PIECES = [b"data", b"id", b"event", b"retry", b":", b": ", b" ", b"\n", b"\n\n", b"\r", b"\r\n", b"\r\n\r\n"]
 ODD = [b"\0", b"\xef\xbb\xbf", b"\xef\xbb", b"\xff", b"\xc3", "é".encode(), "\u2028".encode(), b"\x85", b"\t", b"-"]
 LINES = [b"data: a\n", b"data:b\r", b"id: 7\r\n", b"id\n", b"event: t\n", b": ping\n", b"retry: 15\n", b"DATA: x\n"]
-STREAM = st.lists(st.sampled_from([*PIECES, *ODD, *LINES, b"0", b"7", b"x"]), max_size=60).map(b"".join)
+USUAL = [b"id: 7\nevent: t\ndata: a\n\n", b"id: \nevent:  u\ndata: \n\n", b"id: 8\nevent: t\ndata: b\ndata: c\n\n"]
+STREAM = st.lists(st.sampled_from([*PIECES, *ODD, *LINES, *USUAL, *USUAL, b"0", b"7", b"x"]), max_size=60).map(b"".join)
 
 
 @given(STREAM, st.lists(st.integers(0, 400), max_size=20))
