@@ -10,6 +10,8 @@ from agentsvc_nb.wire.limits import MIB
 
 EVENT_MAX_BYTES: Final = 16 * MIB
 _EOL: Final = re.compile(rb"\r\n|\n|\r")
+_USUAL: Final = re.compile(rb"id: ([^\n\0]*)\nevent: ([^\n]+)\ndata: ([^\n]*)\n\n")
+"""An event as our service writes it: read in one step, at half the cost."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -48,11 +50,28 @@ class Decoder:
         if not chunk:
             return []
         self._after_cr = chunk.endswith(b"\r")
+        if b"\r" in chunk or self._first or len(chunk) > self._max:
+            return self._read(chunk)
+        # What was begun is read line by line to the end of its event; those after it are whole or the last.
+        begun = chunk.find(b"\n\n") + 2 if self._tail_size or self._data or self._event else 0
+        if begun == 1:
+            return self._read(chunk)
+        frames = self._read(chunk[:begun]) if begun else []
+        while usual := _USUAL.match(chunk, begun):
+            identity, event, data = usual.groups()
+            self._id = identity.decode("utf-8", "replace")
+            frames.append(Frame(event.decode("utf-8", "replace"), data, self._id))
+            begun = usual.end()
+        return frames + self._read(chunk[begun:])
+
+    def _read(self, chunk: bytes) -> list[Frame]:
         *lines, tail = _EOL.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         if lines:
             lines[0] = b"".join((*self._tail, lines[0]))
             self._tail.clear()
             self._tail_size = 0
+            if self._first:
+                self._first, lines[0] = False, lines[0].removeprefix(_BOM)
         frames = [frame for line in lines if (frame := self._line(line))]
         self._keep(tail)
         return frames
@@ -68,27 +87,29 @@ class Decoder:
             raise StefanBrainError(f"The stream sent an event of more than {self._max} bytes; it was not read.")
 
     def _line(self, line: bytes) -> Frame | None:
-        if self._first:
-            self._first, line = False, line.removeprefix(_BOM)
+        """In one piece, without calls of its own: most of what an event costs is spent here."""
         if not line:
             return self._dispatch()
         name, _, value = line.partition(b":")
-        self._field(name, value.removeprefix(b" "))
-        return None
-
-    def _field(self, name: bytes, value: bytes) -> None:
+        if value[:1] == b" ":
+            value = value[1:]
         if name == b"data":
             self._data.append(value)
             self._data_size += len(value) + 1
-            self._check()
+            if self._data_size > self._max:
+                self._check()
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit() and len(value) < 10:
             self.retry_seconds = int(value) / 1000
+        return None
 
     def _dispatch(self) -> Frame | None:
         data, event = self._data, self._event
-        self._data, self._data_size, self._event = [], 0, ""
-        return Frame(event or "message", b"\n".join(data), self._id) if data else None
+        self._event = ""
+        if not data:
+            return None
+        self._data, self._data_size = [], 0
+        return Frame(event or "message", data[0] if len(data) == 1 else b"\n".join(data), self._id)

@@ -1,4 +1,4 @@
-"""All benchmarks of the service, one after the other: `python -m tests.bench [--quick]`.
+"""All benchmarks of the service and of the client, one after the other: `python -m tests.bench [--quick]`.
 
 Fails for what is wrong (a gap, a wrong answer, memory that grows), never for being slow.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import first_event, followers, memory, reads, search, starts, uploads
+from tests.bench import calls, decoding, first_event, followers, memory, reads, search, starts, uploads
 
 if __name__ == "__main__":
-    for benchmark in (reads, starts, first_event, followers, uploads, memory, search):
+    for benchmark in (calls, decoding, reads, starts, first_event, followers, uploads, memory, search):
         benchmark.main("--quick" in sys.argv)
         print()

@@ -1,0 +1,121 @@
+"""What one event of a stream costs: decoded, and all the way to the caller as a typed event.
+
+python -m tests.bench.decoding [--quick]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import httpx
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.sse import Decoder
+from tests.bench import peers
+from tests.bench.peers import Work, compare, show
+from tests.client.conftest import RUN_ID, run
+
+EVENTS: Final = 2_000
+CHUNK_BYTES: Final = 16 * 1024
+WORD: Final = "word after word "
+
+
+def main(quick: bool) -> None:
+    times, rounds = (1, 3) if quick else (10, 9)
+    text = b"".join(_frame(n, "text.delta", _event(n, "text.delta", {"text": WORD})) for n in range(1, EVENTS))
+    text += _frame(EVENTS, "run.ended", _event(EVENTS, "run.ended", {"run": run("completed", output="done")}))
+    decoders = {"client.sse.Decoder": _decoder(text)}
+    if peers.HTTPX_SSE:
+        decoders["httpx-sse"] = _httpx_sse(text)
+    show("one event decoded", _each(compare(decoders, times, rounds)))
+    print()
+    streams = {"client.runs.attach": _ours(text)}
+    if peers.OPENAI:
+        streams["openai, responses.create(stream=True)"] = _openai()
+    show("one event to the caller", _each(compare(streams, times, rounds)))
+
+
+def _each(found: dict[str, float]) -> dict[str, float]:
+    return {name: us / EVENTS for name, us in found.items()}
+
+
+def _event(number: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    return {"id": number, "type": kind, "created_at": "2026-03-01T12:00:00.000Z", "payload": payload}
+
+
+def _frame(number: int, kind: str, event: dict[str, Any]) -> bytes:
+    return f"id: {number}\nevent: {kind}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def _chunks(text: bytes) -> Iterator[bytes]:
+    return (text[start : start + CHUNK_BYTES] for start in range(0, len(text), CHUNK_BYTES))
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+
+    def __iter__(self) -> Iterator[bytes]:
+        return _chunks(self._text)
+
+
+def _answer(text: bytes) -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Body(text))
+
+
+def _decoder(text: bytes) -> Work:
+    def work(times: int) -> None:
+        for _ in range(times):
+            decoder = Decoder()
+            assert sum(len(decoder.feed(chunk)) for chunk in _chunks(text)) == EVENTS
+
+    return work
+
+
+def _httpx_sse(text: bytes) -> Work:
+    from httpx_sse import EventSource
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            assert sum(1 for _ in EventSource(_answer(text)).iter_sse()) == EVENTS
+
+    return work
+
+
+def _ours(text: bytes) -> Work:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return _answer(text) if request.url.path.endswith("/events") else httpx.Response(200, json=run())
+
+    client = AgentService("svc_sk_x", "http://service.test", transport=httpx.MockTransport(answer))
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            assert sum(len(event.payload.get("text", "x")) > 0 for event in client.runs.attach(RUN_ID)) == EVENTS
+
+    return work
+
+
+def _openai() -> Work:
+    import openai
+
+    delta = {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0}
+    text = b"".join(
+        _frame(n, delta["type"], {**delta, "sequence_number": n, "delta": WORD, "logprobs": []})  # type: ignore[arg-type]
+        for n in range(EVENTS)
+    )
+    transport = httpx.MockTransport(lambda request: _answer(text))
+    client: Any = openai.OpenAI(api_key="x", http_client=httpx.Client(transport=transport))
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            stream = client.responses.create(model="m", input="x", stream=True)
+            assert sum(len(event.delta) > 0 for event in stream) == EVENTS
+
+    return work
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)

@@ -1,0 +1,77 @@
+"""What the tests of a broken network share: services seen from outside, and what they hold open."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import inspect
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.testing import RunningService
+from tests.waiting import until
+
+
+def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:
+    """How many of these the service has."""
+    path = f"file:{DataFolder(service.data).database}?mode=ro"
+    with contextlib.closing(sqlite3.connect(path, uri=True)) as connection:
+        return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+
+
+def sockets(pid: int | Literal["self"] = "self") -> int:
+    """How many sockets a process has open."""
+    return sum(_links_to(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def descriptors() -> int:
+    """How many file descriptors of any kind this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+@contextlib.contextmanager
+def nothing_left_open(service: RunningService) -> Iterator[None]:
+    """What was opened within is closed on leaving, here and at the service."""
+    mine, theirs = descriptors(), sockets(service.pid)
+    yield
+    gc.collect()  # what nobody refers to any more is no leak
+    until(descriptors, lambda now: now <= mine, patience=10)
+    until(lambda: sockets(service.pid), lambda now: now <= theirs, patience=10)
+
+
+def new_chat(client: AgentService) -> str:
+    chat = client.runs.wait(client.runs.start("say hello").run_id, poll=0.02).chat
+    assert chat
+    return chat
+
+
+def undelayed(client: Any) -> Any:
+    """The same client with pauses of no length between attempts; how long they are is another test's."""
+    client._core.dice = lambda: 0.0
+    return client
+
+
+async def read_async(stream: Any) -> list[Any]:
+    stream = await stream if inspect.isawaitable(stream) else stream
+    async with stream:
+        return [event async for event in stream]
+
+
+def read(stream: Any) -> Any:
+    """All events of what `attach` or `start_and_stream` gave; of the face for asyncio, to be awaited."""
+    if inspect.isawaitable(stream):
+        return read_async(stream)
+    with stream:
+        return list(stream)
+
+
+def _links_to(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # closed meanwhile
+        return ""

@@ -1,0 +1,132 @@
+"""A network that breaks: a TCP proxy before a service that does to each connection what its plan says."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Self
+
+How = Literal["cut", "reset", "stall", "half", "delay"]
+Direction = Literal["up", "down"]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+HOWS: tuple[How, ...] = ("cut", "reset", "stall", "half", "delay")
+_DELAY_SECONDS = 0.02
+_BLOCK_BYTES = 16 * 1024
+
+
+class Fault(NamedTuple):
+    """What happens in one direction once `after` bytes have passed in it.
+
+    cut: the connection ends as if in good order. reset: it ends with RST. stall: nothing more passes, and nobody is
+    told. half: this direction ends, the other stays open. delay: every further block waits 20 ms.
+    """
+
+    how: How
+    after: int
+    direction: Direction = "down"
+
+
+class Proxy:
+    """Listens on `base_url` in a thread; connection n (from 0) suffers `plan[n]`, later ones nothing."""
+
+    def __init__(self, service_url: str, plan: Sequence[Fault | None] = ()) -> None:
+        host, _, port = service_url.removeprefix("http://").rpartition(":")
+        self._service, self._plan = (host, int(port)), plan
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._numbers = itertools.count()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self.struck = 0
+        """How many connections have been broken (a delay breaks none)."""
+
+    @property
+    def base_url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    @property
+    def open(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        starting = asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        self._server = asyncio.run_coroutine_threadsafe(starting, self._loop).result(10)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = self._loop.create_task(self._connection((reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _connection(self, client: Streams) -> None:
+        number = next(self._numbers)
+        fault = self._plan[number] if number < len(self._plan) else None
+        service = await asyncio.open_connection(*self._service)
+        up, down = (fault if fault and fault.direction == way else None for way in ("up", "down"))
+        pumps = [
+            asyncio.create_task(self._pump(client[0], service[1], up)),
+            asyncio.create_task(self._pump(service[0], client[1], down)),
+        ]
+        try:
+            done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            if any(pump.exception() is None and pump.result() == "reset" for pump in done):
+                _reset_when_closed(client[1])
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            for _, writer in (client, service):
+                writer.close()
+            closing = (writer.wait_closed() for _, writer in (client, service))
+            await asyncio.gather(*pumps, *closing, return_exceptions=True)
+
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: Fault | None
+    ) -> How | None:
+        """Pass on until either end is over; the fault that ended it."""
+        passed = 0
+        while block := await reader.read(_BLOCK_BYTES):
+            if fault and passed + len(block) >= fault.after:
+                if fault.how != "delay":
+                    writer.write(block[: fault.after - passed])
+                    return await self._strike(fault, reader, writer)
+                await asyncio.sleep(_DELAY_SECONDS)
+            writer.write(block)
+            await writer.drain()
+            passed += len(block)
+        return None
+
+    async def _strike(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> How:
+        self.struck += 1
+        await writer.drain()
+        if fault.how == "half":
+            writer.write_eof()
+        while fault.how in ("half", "stall") and await reader.read(_BLOCK_BYTES):
+            pass  # what still comes is lost; nobody may notice that it is
+        return fault.how
+
+
+def _reset_when_closed(writer: asyncio.StreamWriter) -> None:
+    connection: socket.socket = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

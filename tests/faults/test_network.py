@@ -1,0 +1,230 @@
+"""Both faces before a real service on a network that breaks: nothing is lost, nothing done twice, nothing left open."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb import AgentService, APIConnectionError
+from agentsvc_nb.client import following
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.limits import MIB
+from tests.contract.faces import Face, async_face, sync_face
+from tests.faults.network import count, new_chat, nothing_left_open, read, undelayed
+from tests.faults.proxy import HOWS, Direction, Fault, How, Proxy
+
+IMAGES = {"request": {"brief": "Autumn sale"}}
+LONG = "\n".join(f"progress {n} 80 at {n}" for n in range(80)) + "\nsay done"
+CONTENT = random.Random(7).randbytes(3 * MIB + 11)
+PATIENCE_SECONDS = 0.4
+"""After which a client takes a silent connection for dead; the real ones wait for a minute."""
+WAYS = pytest.mark.parametrize("direction", ["up", "down"])
+KINDS = pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=() if how in ("cut", "reset") else pytest.mark.slow) for how in HOWS]
+)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[RunningService]:
+    """One of this module's own: its runs and sockets are counted."""
+    with running_service() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ended(service: RunningService) -> tuple[str, list[Any]]:
+    """A run of many events, and these as they come without a fault."""
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.wait(client.runs.start(LONG).run_id, poll=0.02)
+        return run.run_id, list(client.runs.iterate_events(run.run_id))
+
+
+@pytest.fixture(scope="module")
+def chat(service: RunningService) -> str:
+    with AgentService(service.api_key, service.base_url) as client:
+        chat = new_chat(client)
+        client.files.upload(("big.bin", CONTENT), chat=chat)
+        return chat
+
+
+@pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
+def facing(request: pytest.FixtureRequest, service: RunningService) -> Any:
+    """From a proxy to a face that goes through it."""
+    return lambda proxy: request.param(service.api_key, proxy.base_url)
+
+
+@pytest.fixture(autouse=True)
+def closed_in_the_end(service: RunningService, ended: object, chat: object) -> Iterator[None]:
+    with nothing_left_open(service):
+        yield
+
+
+def faults(how: How, direction: Direction = "down", size: int = 3_000, seed: int = 1) -> list[Fault]:
+    """Ten broken connections: some before anything came, most in the middle."""
+    dice = random.Random(f"{how} {seed}")
+    return [Fault(how, dice.choice([0, 150, *[dice.randrange(800, size)] * 3]), direction) for _ in range(10)]
+
+
+# -- event streams -------------------------------------------------------------------------------------------------
+
+
+@KINDS
+def test_a_stream_over_ten_broken_connections_is_whole(
+    how: How, facing: Any, service: RunningService, ended: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "READ_SECONDS", PATIENCE_SECONDS)
+    run_id, events = ended
+    with Proxy(service.base_url, [None, *faults(how)]) as proxy:
+        face: Face = facing(proxy)
+
+        def follow(client: Any) -> Any:
+            return read(undelayed(client).with_options(max_retries=9).runs.attach(run_id, timeout=PATIENCE_SECONDS))
+
+        assert face(follow) == events
+
+
+@KINDS
+def test_a_live_run_is_followed_through_faults(
+    how: How, facing: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "READ_SECONDS", PATIENCE_SECONDS)
+    script = "\n".join(f"progress {n} 30 at {n}\nwait 0.01" for n in range(30))
+    before = count(service, "run")
+    with Proxy(service.base_url, [Fault(how, 1_500, "down")] * 3) as proxy:
+        face: Face = facing(proxy)
+        got = face(lambda client: read(undelayed(client).runs.start_and_stream(script)))
+    assert [event.id for event in got] == list(range(1, len(got) + 1))
+    assert [event.payload["done"] for event in got if event.type == "progress"] == list(range(30))
+    assert (got[-1].type, count(service, "run") - before) == ("run.ended", 1)
+
+
+# -- starts --------------------------------------------------------------------------------------------------------
+
+
+@WAYS
+@KINDS
+@pytest.mark.parametrize("after", [0, 300])
+def test_a_keyed_start_gives_one_run(
+    how: How, direction: Direction, after: int, facing: Any, service: RunningService
+) -> None:
+    before, key = count(service, "run"), uuid.uuid4().hex
+    with Proxy(service.base_url, [Fault(how, after, direction)] * 2) as proxy:
+        face: Face = facing(proxy)
+        run = face(
+            lambda client: undelayed(client).runs.start("say one", idempotency_key=key, timeout=PATIENCE_SECONDS)
+        )
+    assert how_ended(service, run.run_id) == "completed"
+    assert count(service, "run") - before == 1
+
+
+@WAYS
+@KINDS
+@pytest.mark.parametrize("after", [0, 300])
+def test_a_start_without_a_key_is_sent_once(
+    how: How, direction: Direction, after: int, facing: Any, service: RunningService
+) -> None:
+    """Two outcomes are right: a run, or an error that leaves open whether there is one. Never two runs."""
+    before = count(service, "run")
+    with Proxy(service.base_url, [Fault(how, after, direction)] * 3) as proxy:
+        face: Face = facing(proxy)
+        outcome = outcome_of(lambda: face(lambda client: client.runs.start("say one", timeout=PATIENCE_SECONDS)))
+    if isinstance(outcome, APIConnectionError):
+        assert "may have started" in (outcome.hint or "")
+        assert (outcome.attempts, proxy.struck) == (1, 1)
+        assert count(service, "run") - before <= 1
+    else:
+        assert how == "delay" or not proxy.struck
+        assert how_ended(service, outcome.run_id) == "completed"
+        assert count(service, "run") - before == 1
+
+
+def outcome_of(start: Callable[[], Any]) -> Any:
+    """What it gives or raises."""
+    try:
+        return start()
+    except APIConnectionError as error:
+        return error
+
+
+def how_ended(service: RunningService, run_id: str) -> str:
+    """How a run ended, asked without a fault between."""
+    with AgentService(service.api_key, service.base_url) as client:
+        return client.runs.wait(run_id, poll=0.02).status
+
+
+# -- polling -------------------------------------------------------------------------------------------------------
+
+
+@WAYS
+@KINDS
+def test_polling_outlives_faults(how: How, direction: Direction, facing: Any, service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        run_id = client.runs.start("wait 0.3\nsay done").run_id
+    with Proxy(service.base_url, [Fault(how, after, direction) for after in (0, 120, 400, 30, 700)]) as proxy:
+        face: Face = facing(proxy)
+
+        def poll(client: Any) -> Any:
+            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=6)
+            return client.runs.wait(run_id, poll=0.02)
+
+        assert face(poll).output == "done"
+
+
+@KINDS
+def test_a_keyed_job_is_done_once_over_faults(how: How, facing: Any, service: RunningService, chat: str) -> None:
+    before, key = count(service, "job"), uuid.uuid4().hex
+    with Proxy(service.base_url, [Fault(how, after) for after in (0, 100, 500)]) as proxy:
+        face: Face = facing(proxy)
+
+        def work(client: Any) -> Any:
+            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=4)
+            return client.jobs.submit_and_wait("create_images", IMAGES, chat=chat, idempotency_key=key)
+
+        assert face(work).status == "succeeded"
+    assert count(service, "job") - before == 1
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+@KINDS
+def test_a_download_over_faults_is_whole(
+    how: How, facing: Any, service: RunningService, chat: str, tmp_path: Path
+) -> None:
+    plan = [Fault(how, after) for after in (0, 200, MIB + 300_000, MIB + 300_000)]
+    with Proxy(service.base_url, plan) as proxy:
+        face: Face = facing(proxy)
+
+        def fetch(client: Any) -> Any:
+            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=3)
+            return client.files.download("uploads/big.bin", chat=chat, to=tmp_path)
+
+        assert face(fetch).read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["big.bin"]
+
+
+@WAYS
+@KINDS
+def test_an_upload_over_faults_arrives_whole_and_once(
+    how: How, direction: Direction, facing: Any, service: RunningService, tmp_path: Path
+) -> None:
+    (tmp_path / "up.bin").write_bytes(CONTENT)
+    with AgentService(service.api_key, service.base_url) as client:
+        chat = new_chat(client)
+    plan = [Fault(how, after if direction == "up" else 10, direction) for after in (0, 500, MIB)]
+    with Proxy(service.base_url, plan) as proxy:
+        face: Face = facing(proxy)
+
+        def send(client: Any) -> Any:
+            client = undelayed(client).with_options(timeout=2 * PATIENCE_SECONDS, max_retries=5)
+            return client.files.upload(tmp_path / "up.bin", chat=chat)
+
+        assert [file.size_bytes for file in face(send)] == [len(CONTENT)]
+    with AgentService(service.api_key, service.base_url) as client:
+        assert [file.id for file in client.files.list(chat)] == [hashlib.sha256(CONTENT).hexdigest()]
