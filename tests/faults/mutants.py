@@ -93,7 +93,7 @@ def _no_recovery() -> None:
 
 
 def _cancelling_not_recovered() -> None:
-    def recover(tx: Tx, origin: str, now: int) -> list[runs.RunRecord]:
+    def recover(tx: Tx, origin: str, model: str, now: int) -> list[runs.RunRecord]:
         return [run for run in runs.active(tx) if run.status != "cancelling"]
 
     _replace(actions, "recover", recover)
