@@ -9,6 +9,8 @@ from itertools import accumulate
 
 VOCABULARY = 20_000
 LENGTHS = (100, 200, 300, 300, 400, 500)
+RARE = 10_000
+"""Names are of words from here on: files that are found by name need no ranking, and would hide what that costs."""
 ENDINGS = ("txt", "md", "csv", "html")
 
 
@@ -32,7 +34,7 @@ class Corpus:
 
     def file(self, number: int) -> Made:
         words = self._chance.choices(self.words, cum_weights=self._weights, k=self._chance.choice(LENGTHS))
-        return Made(f"{self._chance.choice(self.words[:2_000])}-{number}.{ENDINGS[number % 4]}", words)
+        return Made(f"{self._chance.choice(self.words[RARE:])}-{number}.{ENDINGS[number % 4]}", words)
 
     def queries(self, sample: list[Made], count: int) -> dict[str, list[str]]:
         """`count` queries of each kind; phrases and names are taken from the sample."""

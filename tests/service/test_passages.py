@@ -136,7 +136,7 @@ def test_the_way_back_from_any_folded_part() -> None:
     letters = [*"aéßİﬁЁΐ½㎆ｶﾞ夏の한ᄒ\u1161ทกั \n", "e\u0301", "\u00ad", "ﷺ", "x" * 300, "𠮷"]
     for _ in range(400):
         text = "".join(chance.choice(letters) for _ in range(chance.randrange(1, 60)))
-        folded = Folded(text)
+        folded = Folded(text, "".join(set(text)))
         assert folded.text == fold(text)
         for _ in range(5 if folded.text else 0):
             start = chance.randrange(len(folded.text))
@@ -170,3 +170,10 @@ def test_tokens_are_safe_for_the_index() -> None:
 
 def test_a_letter_with_a_million_marks_is_folded() -> None:
     assert tokens("a" + "\u0301\u0323" * 500_000 + " b") == ["a", "b"]
+
+
+def test_however_many_kinds_of_characters_a_text_has_each_is_folded() -> None:
+    few, many = "Ä Straße Ёлка ﬁ " * 3, "".join(chr(code) for code in range(0xC0, 0x250))
+    for text in (few, many, few + many):
+        assert fold(text) == "".join(fold(char) for char in text)
+        assert fold(fold(text)) == fold(text)

@@ -11,7 +11,7 @@ from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.rules import search as grammar
-from agentsvc_nb.wire.files import FileFacts, FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
 
 
@@ -64,6 +64,5 @@ def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResul
     passages: list[list[tuple[str, bool]]] = []
     if hit.by == "content":
         passages = grammar.snippets(query, index.text(tx, hit.file.chat, hit.file.path), SNIPPETS_PER_MATCH)
-    facts = hit.file.public().model_dump(include=set(FileFacts.model_fields) - {"object"})
     snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
-    return SearchResult(**facts, match=hit.by, snippets=snippets)
+    return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)

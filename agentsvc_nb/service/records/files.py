@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 
 from agentsvc_nb.service.ports import Reading, Row, Tx
@@ -57,18 +58,24 @@ class FileRecord:
         """What the file answers to: its name, and the one that the member gave it."""
         return [self.file_name, *([self.name] if self.name else [])]
 
+    def facts(self) -> dict[str, Any]:
+        """The fields of `wire.files.FileFacts`, but for its `object`."""
+        return {
+            "id": self.sha256,
+            "path": self.path,
+            "file_name": self.file_name,
+            "name": self.name,
+            "kind": self.kind,
+            "media_type": self.media_type,
+            "size_bytes": self.size_bytes,
+            "updated_at": rfc3339(self.updated_at),
+        }
+
     def public(self) -> WorkspaceFile:
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path})
         return WorkspaceFile(
-            id=self.sha256,
-            path=self.path,
-            file_name=self.file_name,
-            name=self.name,
-            kind=self.kind,
-            media_type=self.media_type,
-            size_bytes=self.size_bytes,
-            updated_at=rfc3339(self.updated_at),
+            **self.facts(),
             run_id=self.run_id,
             output=output,
             download_url=f"{ROUTES['files.download'].path}?{query}",

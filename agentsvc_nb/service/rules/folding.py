@@ -60,6 +60,8 @@ _LOSES_MARKS = re.compile(
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
 _CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_MANY_KINDS = 64
+"""From here on it takes longer to replace each kind of character by itself."""
 # A text may be folded in pieces when each begins with a character that never joins the one before it.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
@@ -75,12 +77,19 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     kinds = "".join(set(text))
-    if _JOINS.search(kinds):
-        return _fold_joined(text)
+    return _fold_joined(text) if _JOINS.search(kinds) else _fold_alone(text, kinds)
+
+
+def _fold_alone(text: str, kinds: str) -> str:
+    """`fold` of a text in which no character joins another; `kinds` are its characters, each once."""
     if _CHEROKEE.search(kinds):
         return text.translate(_ALONE)
-    # In most texts few characters are not ASCII. What they fold to has no capitals.
-    return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
+    changed = _changed(kinds)
+    if len(changed) > _MANY_KINDS:
+        return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
+    for char in changed:  # what it folds to has no capitals, and is folded to itself
+        text = text.replace(char, _ALONE[ord(char)])
+    return text.lower()
 
 
 def _fold_joined(text: str) -> str:
@@ -98,6 +107,19 @@ class _Alone(dict[int, str]):
 
 
 _ALONE: Final = _Alone()
+_SAME: Final = {chr(code) for code in range(0x80)}
+"""Characters known to need no entry of `_ALONE`: those that fold to themselves, and ASCII."""
+
+
+def _changed(kinds: str) -> list[str]:
+    """Those of the characters that are not ASCII and fold to something else."""
+    changed = []
+    for char in set(kinds) - _SAME:
+        if _ALONE[ord(char)] == char:
+            _SAME.add(char)
+        else:
+            changed.append(char)
+    return changed
 
 
 def _kept_marks(found: re.Match[str]) -> str:
@@ -110,7 +132,8 @@ def _kept_marks(found: re.Match[str]) -> str:
 
 def in_word(folded: str, at: int) -> bool:
     """Whether a letter, digit or mark that is not CJK stands there; False at the end."""
-    return _IN_WORD.match(folded, at) is not None
+    char = folded[at : at + 1]
+    return char.isalnum() if char < "\x80" else _IN_WORD.match(char) is not None
 
 
 def in_run(folded: str, at: int) -> bool:
@@ -164,21 +187,21 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def _is_aligned(text: str) -> bool:
-    """Whether each character folds to one, by itself: most texts, and then nothing needs to be found again."""
-    if text.isascii():
-        return True
-    kinds = set(text)
-    return not _JOINS.search("".join(kinds)) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
+def _is_aligned(kinds: str) -> bool:
+    """Whether each of these characters folds to one, by itself: most texts' do, and nothing needs to be found again."""
+    return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in _changed(kinds))
 
 
 class Folded:
-    """A folded text (`text`) that knows which part of the original each part of it came from."""
+    """A folded text (`text`) that knows which part of the original each part of it came from.
 
-    def __init__(self, original: str) -> None:
-        self._aligned = _is_aligned(original)
+    `kinds` are all characters of the original, each once; there may be others among them.
+    """
+
+    def __init__(self, original: str, kinds: str) -> None:
+        self._aligned = _is_aligned(kinds)
         if self._aligned:
-            self.text = fold(original)
+            self.text = _fold_alone(original, kinds)
             return
         self._pieces = _PIECE.findall(original)
         folded = [fold(piece) for piece in self._pieces]

@@ -42,13 +42,10 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
 
     See `search.snippets`.
     """
-    text = _tidied(text)
-    folded = Folded(text)
-    hits = sorted(
-        Hit(start, end, number)
-        for number, find in enumerate(finders)
-        for start, end in islice(find(folded.text), _HITS_MAX)
-    )
+    kinds = "".join(set(text))  # which characters there are is seen sooner than where
+    text = _tidied(text, kinds)
+    folded = Folded(text, kinds)
+    hits = _hits(folded.text, finders, limit)
     found: list[Passage] = []
     floor = 0
     for core in sorted(_cores(hits, limit)):
@@ -61,9 +58,27 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
     return found
 
 
-def _tidied(text: str) -> str:
-    """Without direction marks, on one line. Which characters there are is seen sooner than where."""
-    kinds = "".join(set(text))
+def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
+    if len(finders) == 1:
+        return list(_earliest(finders[0](text), limit))
+    return sorted(
+        Hit(start, end, number) for number, find in enumerate(finders) for start, end in islice(find(text), _HITS_MAX)
+    )
+
+
+def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
+    """Of one finder's hits those that `limit` passages can show: none is better than the first."""
+    core, count = -WIDTH, 0
+    for start, end in spans:
+        if start >= core + WIDTH and count < limit:
+            core, count = start, count + 1
+        elif start >= core + 2 * WIDTH:
+            return
+        yield Hit(start, end, 0)
+
+
+def _tidied(text: str, kinds: str) -> str:
+    """Without direction marks, on one line; `kinds` are its characters, each once."""
     if _UNSHOWN.search(kinds):
         text = _UNSHOWN.sub("", text)
     if "  " in text or _ODD_BLANK.search(kinds):
