@@ -84,6 +84,16 @@ def test_impossible_keys_are_refused(service: RunningService) -> None:
     assert "'walk'" in unknown.stderr
     member = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--member", "--scope", "runs")
     assert (member.returncode, member.stdout) == (2, "")
+    for name in ("", "  ", "x" * 101):
+        nameless = agentsvc("keys", "create", "--data", service.data, "--name", name)
+        assert (nameless.returncode, nameless.stdout) == (2, "")
+        assert "1 to 100 characters" in nameless.stderr
+
+
+def test_a_file_that_is_missing_is_named(service: RunningService, tmp_path: Path) -> None:
+    missing = agentsvc("media", "add", tmp_path / "no.mp4", "--data", service.data)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr == f"agentsvc: {tmp_path / 'no.mp4'}: No such file or directory.\n"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from agentsvc_nb import __version__
 from agentsvc_nb.cli import account, backup, doctor, feedback, keys, lab, media, pages, runs, service
 from agentsvc_nb.cli.arguments import data_option
-from agentsvc_nb.cli.failures import EXIT_ERROR, EXIT_INTERRUPTED, exit_code
+from agentsvc_nb.cli.failures import EXIT_ERROR, EXIT_INTERRUPTED, exit_code, sentence
 
 GROUPS = (service, keys, account, feedback, media, pages, lab, runs, backup, doctor)
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         expected = exit_code(error)
         if expected is None:
             raise
-        print(f"agentsvc: {error}", file=sys.stderr)
+        print(f"agentsvc: {sentence(error)}", file=sys.stderr)
         return expected
     return code
 

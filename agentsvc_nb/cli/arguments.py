@@ -82,6 +82,15 @@ def seconds(text: str) -> float:
     return value
 
 
+def key_name(text: str) -> str:
+    from agentsvc_nb.wire.limits import KEY_NAME_CHARS
+
+    name = text.strip()
+    if not 0 < len(name) <= KEY_NAME_CHARS:
+        raise argparse.ArgumentTypeError(f"a name has 1 to {KEY_NAME_CHARS} characters")
+    return name
+
+
 def new_file(text: str) -> Path:
     path = Path(text).absolute()
     if not path.parent.is_dir():

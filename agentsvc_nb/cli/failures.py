@@ -22,6 +22,13 @@ def exit_code(error: Exception) -> int | None:
     return EXIT_ERROR if isinstance(error, _expected()) else None
 
 
+def sentence(error: Exception) -> str:
+    """What is printed of an expected failure."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
 def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError

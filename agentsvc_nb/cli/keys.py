@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def add(commands: Commands, folder: Parser) -> None:
     keys = commands.add_parser("keys", help="keys to the service").add_subparsers(required=True, metavar="COMMAND")
     create = keys.add_parser("create", parents=[folder], help="make a key, beside a running service or without one")
-    create.add_argument("--name", required=True)
+    create.add_argument("--name", required=True, type=arguments.key_name)
     create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; none: full access")
     create.add_argument("--budget-cents", type=arguments.count, metavar="N", help="what it may spend in a month")
     create.add_argument("--member", action="store_true", help="a member token, billed to the plan")

@@ -51,6 +51,13 @@ def test_every_page_is_locked_up(browser: httpx.Client) -> None:
         assert not re.search(r"<style|\sstyle=|<[^>]*\son\w+=|<script(?! src=\"/app/static/)", text), path
 
 
+def test_only_who_is_signed_in_can_sign_out(service: RunningService, browser: httpx.Client) -> None:
+    assert "Sign out" in page(browser, "/app")
+    with httpx.Client(base_url=service.base_url) as stranger:
+        for path in ("/app/terms", "/app/api", "/app/x"):
+            assert "Sign out" not in stranger.get(path).text
+
+
 def test_an_unknown_page_is_a_page_and_an_unknown_route_json(browser: httpx.Client) -> None:
     assert "There is no such page" in page(browser, "/app/nothing/here", 404)
     assert "No such chat" in page(browser, "/app/chats/chat_unknown", 404)
@@ -104,8 +111,11 @@ def test_an_active_turn_shows_what_was_said_so_far_and_refreshes_itself(wire: Wi
     assert f'data-run="{run["run_id"]}"' in text
     (said,) = re.findall(r"data-text[^>]*>([^<]*)<", text)
     assert said.strip() == "before\nso far", "once: what was said before the rewind no longer counts"
-    wire("POST", f"/runs/{run['run_id']}/cancel")
-    until(lambda: page(browser, path), lambda found: "http-equiv" not in found)
+    (stop,) = re.findall(r'action="(/app/runs/[^"]*/cancel)"', text)
+    assert browser.post(stop).headers["location"] == path
+    stopped = until(lambda: page(browser, path), lambda found: "http-equiv" not in found)
+    assert "cancelled" in stopped
+    assert stop not in stopped
 
 
 def test_the_stream_is_read_with_the_session(wire: Wire, browser: httpx.Client) -> None:

@@ -48,10 +48,15 @@ async def get(call: Call) -> Response:
 
 
 async def cancel(call: Call) -> Response:
-    account, run_id, origin, now = call.key.account, call.path("run_id"), call.backend.storage.origin, call.now
+    return answer((await cancelled(call)).public(call.backend.storage.origin))
+
+
+async def cancelled(call: Call) -> RunRecord:
+    """The run that the path names, stopped."""
+    account, run_id, origin, now = call.account, call.path("run_id"), call.backend.storage.origin, call.now
     record = await call.write(lambda tx: actions.cancel(tx, account, run_id, origin, now))
     call.backend.runs.interrupt(record.run_id)
-    return answer(record.public(origin))
+    return record
 
 
 async def events(call: Call) -> Response:

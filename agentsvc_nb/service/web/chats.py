@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.service.actions import chats as actions
 from agentsvc_nb.service.actions import files as file_actions
 from agentsvc_nb.service.http import files as http_files
 from agentsvc_nb.service.http import parameters
+from agentsvc_nb.service.http import runs as http_runs
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats, files, jobs, runs
@@ -65,6 +67,12 @@ async def file(call: Call) -> Response:
     response = http_files.content(call, record, "inline" if record.media_type in PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
+
+
+async def stop(call: Call) -> Response:
+    """Cancel a run, and back to its chat."""
+    record = await http_runs.cancelled(call)
+    return RedirectResponse(f"/app/chats/{quote(record.chat)}", 303)
 
 
 def _read(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> _Shown:
