@@ -90,6 +90,12 @@ def test_impossible_keys_are_refused(service: RunningService) -> None:
         assert "1 to 100 characters" in nameless.stderr
 
 
+def test_an_address_that_others_reach_is_told(tmp_path: Path) -> None:
+    open_to_all = ["serve", "--host", "0.0.0.0", "--port", "0", "--idle-stop", "0.1", "--data", tmp_path]
+    assert "unencrypted" in agentsvc(*open_to_all).stderr
+    assert "unencrypted" not in agentsvc("serve", *open_to_all[3:]).stderr
+
+
 def test_a_file_that_is_missing_is_named(service: RunningService, tmp_path: Path) -> None:
     missing = agentsvc("media", "add", tmp_path / "no.mp4", "--data", service.data)
     assert (missing.returncode, missing.stdout) == (1, "")

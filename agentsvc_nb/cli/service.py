@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Commands, Parser
+
+_OPEN: Final = "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it (docs/team.md)"
 
 
 def add(commands: Commands, folder: Parser) -> None:
@@ -43,6 +46,8 @@ def _serve(given: argparse.Namespace) -> int:
     log_to_stderr()
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
+    if given.host not in ("127.0.0.1", "::1", "localhost"):
+        print(f"agentsvc: {_OPEN.format(host=given.host)}", file=sys.stderr)
     serve(settings, Address(given.host, given.port, given.ready_file, given.idle_stop))
     return 0
 
