@@ -10,7 +10,10 @@ from typing import Final
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Commands, Parser
 
-_OPEN: Final = "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it (docs/team.md)"
+_OPEN: Final = (
+    "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it, "
+    "see docs/team.md"
+)
 
 
 def add(commands: Commands, folder: Parser) -> None:
