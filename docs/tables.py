@@ -115,7 +115,7 @@ def settings() -> str:
 def _default(value: object) -> str:
     if value is MISSING:
         return "this user's folder"
-    if value is None:
+    if value is None or value == ():
         return "none"
     return f"{value:,.15g}" if isinstance(value, int | float) else f"`{value}`"
 
