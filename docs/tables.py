@@ -1,4 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md and settings.md from the tables in the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md and tools.md from the tables and models in the code.
 
     python -m docs.tables
 
@@ -16,6 +16,7 @@ from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
+from docs import tool_pages
 
 HERE = Path(__file__).parent
 STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
@@ -23,7 +24,13 @@ STATED = "Rows marked *stated* come from the specification of the service; *ours
 
 def pages() -> dict[str, str]:
     """The rendered pages, by file name."""
-    return {"errors.md": errors(), "routes.md": routes(), "limits.md": limits_page(), "settings.md": settings()}
+    return {
+        "errors.md": errors(),
+        "routes.md": routes(),
+        "limits.md": limits_page(),
+        "settings.md": settings(),
+        "tools.md": tool_pages.page(),
+    }
 
 
 def errors() -> str:
