@@ -1,4 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md and settings.md from the tables in the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md and tools.md from the tables and models in the code.
 
     python -m docs.tables
 
@@ -16,6 +16,7 @@ from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
+from docs import tool_pages
 
 HERE = Path(__file__).parent
 STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
@@ -23,7 +24,13 @@ STATED = "Rows marked *stated* come from the specification of the service; *ours
 
 def pages() -> dict[str, str]:
     """The rendered pages, by file name."""
-    return {"errors.md": errors(), "routes.md": routes(), "limits.md": limits_page(), "settings.md": settings()}
+    return {
+        "errors.md": errors(),
+        "routes.md": routes(),
+        "limits.md": limits_page(),
+        "settings.md": settings(),
+        "tools.md": tool_pages.page(),
+    }
 
 
 def errors() -> str:
@@ -115,7 +122,7 @@ def settings() -> str:
 def _default(value: object) -> str:
     if value is MISSING:
         return "this user's folder"
-    if value is None:
+    if value is None or value == ():
         return "none"
     return f"{value:,.15g}" if isinstance(value, int | float) else f"`{value}`"
 

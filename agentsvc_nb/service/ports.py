@@ -97,6 +97,10 @@ class Task(Protocol):
         """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
         ...
 
+    async def keep_page(self, url: str) -> str:
+        """Store a landing page of the account; its id, the same for the same `url`."""
+        ...
+
 
 class Outcome(BaseModel):
     """What a tool answers. `content` are content blocks (contract §5); a tool that failed sets `error`."""
@@ -112,7 +116,7 @@ class Outcome(BaseModel):
 
 
 class Described(Protocol):
-    """An entry of the catalog. `Input` is its typed input; the schema in the catalog is made from it."""
+    """An entry of the catalog. `Input` is its typed input; the schemas in the catalog are made from it and `Output`."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -121,6 +125,8 @@ class Described(Protocol):
     idempotent: ClassVar[bool]
     effect: ClassVar[bool]
     Input: ClassVar[type[BaseModel]]
+    Output: ClassVar[type[BaseModel] | None]
+    """What its `data` holds; None for a tool that has none to promise."""
 
     def available(self) -> bool: ...
 

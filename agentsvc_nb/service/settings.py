@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from agentsvc_nb.service import setting_values as values
 from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
@@ -51,6 +52,7 @@ class Settings:
     ask_handle_seconds: float = float(limits.ASK_HANDLE_SECONDS)
     gateway_seconds: float = float(limits.GATEWAY_SECONDS)
     upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
+    fetch_allow: tuple[str, ...] = ()
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -61,11 +63,11 @@ class Settings:
         if strangers := overrides.keys() - SETTINGS.keys():
             raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
         given = {name: str(value) for name, value in overrides.items() if value is not None}
-        values = {name: _read(name, text, source=name) for name, text in given.items()}
+        read = {name: _read(name, text, source=name) for name, text in given.items()}
         for name in SETTINGS.keys() - given.keys():
             if text := env.get(variable(name)):
-                values[name] = _read(name, text, source=variable(name))
-        return cls(**{"data": default_data(), **values})
+                read[name] = _read(name, text, source=variable(name))
+        return cls(**{"data": default_data(), **read})
 
     @property
     def settings_hash(self) -> str:
@@ -110,7 +112,8 @@ def _read(name: str, text: str, *, source: str) -> Any:
     try:
         return SETTINGS[name].read(text.strip())
     except ValueError as error:
-        raise SettingsError(f"{source} is {text!r}: give {error}.") from None
+        shown = "not usable" if SETTINGS[name].secret else repr(text)
+        raise SettingsError(f"{source} is {shown}: give {error}.") from None
 
 
 def _folder(text: str) -> Path:
@@ -151,6 +154,8 @@ class Setting:
 
     read: Callable[[str], Any]
     about: str
+    secret: bool = False
+    """Whether its value must not be shown, not even to say that it is wrong."""
 
 
 SETTINGS: Final = {
@@ -168,5 +173,8 @@ SETTINGS: Final = {
     "ask_handle_seconds": Setting(_seconds, "How long an ask is held before it is answered by a job to follow."),
     "gateway_seconds": Setting(_seconds, "A request that is silent for so long is answered `gateway_timeout`."),
     "upload_ttl_seconds": Setting(_seconds, "How long the id of a staged upload counts."),
+    "fetch_allow": Setting(
+        values.hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
+    ),
 }
 """Every setting, by its field of `Settings`."""

@@ -31,6 +31,12 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
+        Failure(
+            "address_refused",
+            "An address leads into a private network, to this machine, or is written so that it hides where.",
+            "Give a public address; operators may allow others with AGENTSVC_FETCH_ALLOW.",
+        ),
+        Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),

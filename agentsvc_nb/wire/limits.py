@@ -39,6 +39,11 @@ URL_CHARS: Final = 2_000
 CAPTIONS_BYTES: Final = 2 * MB
 CAPTIONS_SEGMENTS: Final = 20_000
 
+# What the tools fetch (ours)
+FETCH_BYTES: Final = 10 * MB
+FETCH_SECONDS: Final = 20
+FETCH_REDIRECTS: Final = 5
+
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100
 KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits the database's integers

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import schemathesis
 
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.tools.catalog import offered, tools
 from agentsvc_nb.wire.routes import ROUTES
 
@@ -21,7 +22,7 @@ INPUTS: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
 }
 JOB: Final = "echo_job"
-CATALOG: Final = offered(tools("scripted", Path()))
+CATALOG: Final = offered(tools(Settings(Path(), model="scripted")))
 
 
 @schemathesis.hook

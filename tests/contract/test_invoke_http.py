@@ -111,6 +111,7 @@ class Shout:
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = False
     Input: ClassVar[type[BaseModel]] = ShoutInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def available(self) -> bool:
         return True

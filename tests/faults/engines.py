@@ -135,7 +135,7 @@ class FaultyBlob(NewBlob):
 
     _blobs: FaultyBlobs
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         super().write(data)
         self._file.flush()  # so that there is something half-written to be found
         if self._blobs.point.reached("blob", "write"):

@@ -77,12 +77,17 @@ class MemoryTask:
         self.workspace: Any = workspace
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []
+        self.pages: list[str] = []
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.steps.append((done, total, message))
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         self.files.put(path, data, output)
+
+    async def keep_page(self, url: str) -> str:
+        self.pages.append(url)
+        return f"page_{len(self.pages)}"
 
 
 class MemoryTurn:

@@ -83,7 +83,7 @@ class NewBlob:
         self.head = b""  # enough of the beginning to recognise the content
         self.size_bytes = 0
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self._digest.update(data)
         self.size_bytes += len(data)

@@ -31,7 +31,7 @@ async def _run(call: Call, tool: Tool, submit: Submit) -> ToolResult:
     """A tool's failure is an answer, too: `is_error` (spec.md "Tool and job envelope")."""
     key, settings, began = call.key, call.backend.settings, call.now
     bill, chat = await call.write(lambda tx: actions.begin(tx, key, submit.where, settings, began))
-    outcome = await direct.run(call.backend.storage, tool, tool.Input.model_validate(submit.input), chat.id)
+    outcome = await direct.run(call.backend.storage, tool, tool.Input.model_validate(submit.input), chat)
     ended = call.now
     await call.write(lambda tx: actions.end(tx, bill, outcome.uses, ended))
     return ToolResult(

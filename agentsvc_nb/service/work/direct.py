@@ -7,6 +7,7 @@ import logging
 from pydantic import BaseModel
 
 from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.tasks import WorkspaceTask
@@ -14,10 +15,11 @@ from agentsvc_nb.service.work.tasks import WorkspaceTask
 log = logging.getLogger(__name__)
 
 
-async def run(storage: Storage, tool: Tool, given: BaseModel, chat: str) -> Outcome:
+async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> Outcome:
     """Do the tool's work in the chat's workspace. Never raises for a failure of the tool: `Outcome.error` says so."""
     try:
-        return await tool.run(given, WorkspaceTask(storage, chat, Author("output"), _report, _written))
+        task = WorkspaceTask(storage, chat.account, chat.id, Author("output"), _report, _written)
+        return await tool.run(given, task)
     except AgentFailure as failure:
         return _failed(failure.code, failure.message)
     except Exception:

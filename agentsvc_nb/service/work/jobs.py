@@ -106,7 +106,7 @@ class JobRunner:
         async def on_write(record: FileRecord) -> None:
             written.append(record.path)
 
-        task = WorkspaceTask(self._storage, job.chat, author, report, on_write)
+        task = WorkspaceTask(self._storage, job.account, job.chat, author, report, on_write)
         return await tool.run(tool.Input.model_validate(job.input), task)
 
     def _asked_to_stop(self, job: JobRecord) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
+
+from agentsvc_nb.service.rules.html_feed import Tolerant
 
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|cite|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|u|wbr"  # these part no words
 )
-_OPEN = re.compile("<[a-zA-Z/!?]")
-_CHUNK = 1 << 18
 
 
 def visible_text(html: str) -> Iterator[str]:
@@ -20,30 +19,19 @@ def visible_text(html: str) -> Iterator[str]:
     ['', 'Summer', 'Sale & more']
     """
     parser = _Visible()
-    for at in range(0, len(html), _CHUNK):
-        parser.feed(html[at : at + _CHUNK])
-        yield parser.taken()
-        if len(parser.rawdata) > _CHUNK * 8:
-            parser.rawdata = ""  # a tag or comment without an end: each further chunk would read all of it again
-    if not _OPEN.match(parser.rawdata):  # as in browsers, what an unclosed tag or comment holds is not seen
-        parser.close()
+    for _ in parser.read(html):
         yield parser.taken()
 
 
-class _Visible(HTMLParser):
+class _Visible(Tolerant):
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+        super().__init__()
         self._pieces: list[str] = []
         self._unseen = False
 
     def taken(self) -> str:
         pieces, self._pieces = self._pieces, []
         return "".join(pieces)
-
-    def parse_html_declaration(self, i: int) -> int:
-        if self.rawdata.startswith("<![", i):  # the base class asserts that something sensible follows
-            return self.parse_bogus_comment(i)
-        return super().parse_html_declaration(i)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._unseen = tag in self.CDATA_CONTENT_ELEMENTS  # script and style: nothing else can be within them

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from agentsvc_nb.service.actions import landing_pages
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
@@ -17,11 +18,14 @@ OnWrite = Callable[[FileRecord], Awaitable[None]]
 class WorkspaceTask:
     """What a tool gets in hand; progress goes to `report`, each file to `on_write`."""
 
-    def __init__(self, storage: Storage, chat: str, author: Author, report: Report, on_write: OnWrite) -> None:
+    def __init__(
+        self, storage: Storage, account: str, chat: str, author: Author, report: Report, on_write: OnWrite
+    ) -> None:
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
         self._author = author
         self._report = report
+        self._storage, self._account = storage, account
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
@@ -32,6 +36,11 @@ class WorkspaceTask:
             author = replace(author, output_id=output[0], output_type=output[1])
         record = await self.workspace.write(path, data, author)
         await self._on_write(record)
+
+    async def keep_page(self, url: str) -> str:
+        now, account = self._storage.clock.now(), self._account
+        record = await self._storage.db.write(lambda tx: landing_pages.add(tx, account, url, now))
+        return record.id
 
 
 def file_written(record: FileRecord) -> dict[str, Any]:

@@ -151,7 +151,8 @@ class RunTurn:
         if tool.asynchronous:
             return await self._submit_and_follow(tool, given)
         author = Author("output", run_id=self._run.run_id)
-        task = WorkspaceTask(self._storage, self._run.chat, author, self.progress, self._written)
+        run = self._run
+        task = WorkspaceTask(self._storage, run.account, run.chat, author, self.progress, self._written)
         try:
             outcome = await tool.run(checked, task)
         except AgentFailure as failure:

@@ -32,6 +32,7 @@ class AskStefanBrain:
     effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = AskInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def available(self) -> bool:
         return True

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from agentsvc_nb.service.ports import Described, Tool
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.echo_job import EchoJob
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
+from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
+from agentsvc_nb.service.work.tools.review_funnel import ReviewFunnel
 from agentsvc_nb.wire.tools import ToolDescription
 
 
-def tools(model: str, data: Path) -> dict[str, Tool]:
-    """The tools by name. `data` is the service's data folder; `echo_job` exists only with the `scripted` model.
+def tools(settings: Settings) -> dict[str, Tool]:
+    """The tools by name. `echo_job` exists only with the `scripted` model.
 
-    >>> list(tools("offline", Path("data")))
-    ['create_images', 'media_transcript']
+    >>> from pathlib import Path
+    >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
+    (True, False)
     """
-    offered: list[Tool] = [CreateImages(), MediaTranscript()]
-    if model == "scripted":
-        offered.append(EchoJob(data))
+    fetcher = Fetcher(settings.fetch_allow)
+    offered: list[Tool] = [CreateImages(), MediaTranscript(), ReviewCopy(), ReviewFunnel(fetcher)]
+    if settings.model == "scripted":
+        offered.append(EchoJob(settings.data))
     return {tool.name: tool for tool in offered}
 
 
@@ -42,4 +47,5 @@ def describe(tool: Described) -> ToolDescription:
         effect=tool.effect,
         available=tool.available(),
         input_schema=tool.Input.model_json_schema(),
+        output_schema=None if tool.Output is None else tool.Output.model_json_schema(mode="serialization"),
     )

@@ -62,6 +62,7 @@ class CreateImages:
     effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def available(self) -> bool:
         return True

@@ -40,6 +40,7 @@ class EchoJob:
     effect: ClassVar[bool] = True
 
     Input: ClassVar[type[BaseModel]] = EchoJobInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def __init__(self, data: Path) -> None:
         self.data = data

@@ -24,6 +24,7 @@ class MediaTranscript:
     effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def available(self) -> bool:
         return False

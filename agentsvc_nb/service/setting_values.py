@@ -1,0 +1,66 @@
+"""How the settings of the tools are read. Each raises `ValueError` that says what to give."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
+_RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Hosts, with or without a port.
+
+    >>> hosts("127.0.0.1:8123, Shop.example")
+    ('127.0.0.1:8123', 'shop.example')
+    """
+    found = _listed(text)
+    if not all(_HOST.fullmatch(host) for host in found):
+        raise ValueError("hosts, such as 127.0.0.1:8123,shop.example")
+    return tuple(host.lower() for host in found)
+
+
+def address(text: str) -> str:
+    """An http or https address, without the slash at its end."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an address, such as http://127.0.0.1:8080")
+    return text.rstrip("/")
+
+
+def mail_server(text: str) -> str:
+    """`smtp://` or `smtps://`, with a name and password when the server wants them."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+        raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
+    return text
+
+
+def mail_address(text: str) -> str:
+    if not _MAIL.fullmatch(text):
+        raise ValueError("an e-mail address, such as ads@example.com")
+    return text
+
+
+def recipients(text: str) -> tuple[str, ...]:
+    """E-mail addresses, and `@example.com` for all of a domain.
+
+    >>> recipients("ana@example.com, @Shop.example")
+    ('ana@example.com', '@shop.example')
+    """
+    found = _listed(text)
+    if not all(_RECIPIENT.fullmatch(one) for one in found):
+        raise ValueError("e-mail addresses or @domains, such as ana@example.com,@shop.example")
+    return tuple(one.lower() for one in found)
+
+
+def secret(text: str) -> str:
+    if not text.isprintable() or " " in text:
+        raise ValueError("the key as its provider shows it, without blanks")
+    return text
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,90 @@
+"""docs/tools.md: a section a tool, its input and output rendered from the models (`python -m docs.tables`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from agentsvc_nb.service.ports import Described
+from agentsvc_nb.service.settings import Settings, variable
+from agentsvc_nb.service.work.tools.catalog import offered, tools
+
+HEAD: Final = """# Tools
+
+Rendered from the models in `wire/` by `python -m docs.tables`; do not edit by hand. Call one with
+`client.tools.invoke(NAME, input)`, submit a job of an asynchronous one with `client.jobs.submit(NAME, input)`, or name
+it to the agent. A tool that lacks a setting answers `is_error: true` with `error.code: "not_configured"` and says what
+to set; its entry in the catalog says `available: false`. It never invents data.
+All settings: [settings.md](settings.md).
+"""
+
+ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "create_images": ((), "Needs no model and no network."),
+    "media_transcript": ((), "Needs a speech recogniser; without one, store media with captions."),
+    "review_copy": ((), "Needs nothing. `judgement` is null: it takes a language model."),
+    "review_funnel": (
+        ("fetch_allow",),
+        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
+        "private networks are refused, unless the operator allows them.",
+    ),
+    "ask_stefanbrain": ((), "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."),
+}
+"""The settings that a tool reads, and what it does without them. Tools for tests are left out."""
+
+
+def page() -> str:
+    catalog = offered(tools(Settings(Path("data"))))
+    sections = [_section(catalog[name]) for name in sorted(catalog)]
+    return "\n".join([HEAD, *sections])
+
+
+def _section(tool: Described) -> str:
+    settings, without = ABOUT[tool.name]
+    kind = "asynchronous" if tool.asynchronous else "direct"
+    traits = [kind, "idempotent" if tool.idempotent else "not idempotent", *(["has an effect"] if tool.effect else [])]
+    lines = [f"## {tool.name}", "", tool.description, "", f"Family `{tool.family}`; {', '.join(traits)}. {without}", ""]
+    if settings:
+        lines += ["Settings: " + ", ".join(f"`{variable(name)}`" for name in settings) + ".", ""]
+    lines += _table("Input", tool.Input, "validation")
+    if tool.Output is not None:
+        lines += _table("Output (`data`)", tool.Output, "serialization")
+    return "\n".join(lines)
+
+
+def _table(title: str, model: type[BaseModel], mode: Any) -> list[str]:
+    schema = model.model_json_schema(mode=mode)
+    rows = [f"| `{name}` | {kind} | {about} |" for name, kind, about in _fields(schema, schema.get("$defs", {}), "")]
+    return [f"### {title}", "", "| field | type | what it is |", "| --- | --- | --- |", *rows, ""]
+
+
+def _fields(schema: dict[str, Any], defs: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
+    required = schema.get("required", [])
+    for name, field in schema.get("properties", {}).items():
+        about = str(field.get("description", "")).replace("|", "\\|")
+        default = "" if name in required or field.get("default") is None else f" Default: `{field['default']}`."
+        yield prefix + name, _type(field), (about + default).strip()
+        inner = _inner(field, defs)
+        if inner is not None:
+            yield from _fields(inner, defs, f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}.")
+
+
+def _inner(field: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any] | None:
+    choices = [field, field.get("items", {}), *field.get("anyOf", [])]
+    references = [one["$ref"] for one in choices if isinstance(one, dict) and "$ref" in one]
+    found: dict[str, Any] | None = defs[references[0].rpartition("/")[2]] if references else None
+    return found
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "anyOf" in field:
+        return " or ".join(_type(one) for one in field["anyOf"])
+    if "enum" in field:
+        return " or ".join(f"`{one}`" for one in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if field.get("type") == "array":
+        return f"list of {_type(field.get('items', {}))}"
+    return str(field.get("type", "object"))

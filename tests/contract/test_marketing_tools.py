@@ -1,0 +1,55 @@
+"""The tools of the specification over HTTP, with what they need beside them: their results are stored and found."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import running_service
+from tests.contract.conftest import Wire
+from tests.contract.test_jobs_http import ended, submit
+from tests.service.site import Site, html, serving
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def marketing(site: Site) -> Iterator[Wire]:
+    with contextlib.ExitStack() as stack:
+        service = stack.enter_context(running_service(fetch_allow=site.authority))
+        headers = {"Authorization": f"Bearer {service.api_key}"}
+        yield Wire(stack.enter_context(httpx.Client(base_url=service.base_url, headers=headers, timeout=60)))
+
+
+def result(wire: Wire, tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    job = submit(wire, tool, input=given)
+    assert ended(wire, job)["status"] == "succeeded", ended(wire, job)["error"]
+    found: dict[str, Any] = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
+    return found
+
+
+def test_a_reviewed_page_is_a_landing_page_that_can_be_labelled(marketing: Wire, site: Site) -> None:
+    site.pages["/"] = html("<h1>Tents</h1><a class=btn href=/buy>Buy</a>")
+    found = result(marketing, "review_funnel", {"url": site.url})
+    page = found["data"]["page_id"]
+    assert (found["kind"], found["data"]["headings"][0]["text"]) == ("inline", "Tents")
+    assert marketing("GET", f"/landing-pages/{page}").json()["url"] == site.url
+    body = {"labels": {"urgency": "none"}, "expected_version": 1}
+    assert marketing("PUT", f"/landing-pages/{page}/labels", json=body).json()["version"] == 2
+    assert result(marketing, "review_funnel", {"url": site.url})["data"]["page_id"] == page
+
+
+def test_a_page_of_a_private_network_is_refused_and_the_run_goes_on(marketing: Wire) -> None:
+    run = marketing.finish('call review_funnel {"url": "http://127.0.0.1:1/"}\nsay still here')
+    assert (run["status"], run["output"].splitlines()[-1]) == ("completed", "still here")
+    results = [event["payload"] for event in marketing.events(run["run_id"]) if event["type"] == "tool.result"]
+    assert results[0]["is_error"] is True
+    assert "public" in results[0]["content"][0]["text"]

@@ -1,0 +1,180 @@
+"""Addresses of strangers: what is not public is refused before a byte is sent; size, time and redirects have limits."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.rules.addresses import is_public
+from agentsvc_nb.service.work.fetching import Fetched, Fetcher
+from tests.service.site import Answer, Asked, Site, html, redirect, serving
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as made:
+        yield made
+
+
+def get(fetcher: Fetcher, url: str, **limits: float) -> Fetched:
+    return asyncio.run(fetcher.get(url, **limits))  # type: ignore[arg-type]
+
+
+def refusal(fetcher: Fetcher, url: str, **limits: float) -> AgentFailure:
+    with pytest.raises(AgentFailure) as caught:
+        get(fetcher, url, **limits)
+    assert caught.value.message.endswith(".")
+    return caught.value
+
+
+REFUSED = {
+    "loopback": "http://127.0.0.1{port}/",
+    "loopback by name": "http://localhost{port}/",
+    "all of loopback": "http://127.8.9.1{port}/",
+    "this host": "http://0.0.0.0{port}/",
+    "private 10": "http://10.0.0.1/",
+    "private 172": "http://172.16.3.4/",
+    "private 192": "http://192.168.1.1/",
+    "carrier": "http://100.64.0.1/",
+    "link-local": "http://169.254.169.254/latest/meta-data/",
+    "multicast": "http://224.0.0.1/",
+    "broadcast": "http://255.255.255.255/",
+    "decimal": "http://2130706433{port}/",
+    "octal": "http://0177.0.0.1{port}/",
+    "hexadecimal": "http://0x7f000001{port}/",
+    "short": "http://127.1{port}/",
+    "decimal and public": "http://134744072/",
+    "full-width digits": "http://１２７.0.0.1{port}/",
+    "ideographic stops": "http://127。0。0。1{port}/",
+    "a dot at the end": "http://127.0.0.1.{port}/",
+    "IPv6 loopback": "http://[::1]{port}/",
+    "IPv6 unspecified": "http://[::]{port}/",
+    "IPv6 link-local": "http://[fe80::1]/",
+    "IPv6 unique local": "http://[fd00::1]/",
+    "IPv6 multicast": "http://[ff02::1]/",
+    "IPv4-mapped": "http://[::ffff:127.0.0.1]{port}/",
+    "IPv4-mapped in hexadecimal": "http://[::ffff:7f00:1]{port}/",
+    "IPv4-compatible": "http://[::127.0.0.1]{port}/",
+    "NAT64": "http://[64:ff9b::7f00:1]/",
+    "6to4": "http://[2002:7f00:1::1]/",
+    "Teredo": "http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
+    "a mail server's port": "http://93.184.215.14:25/",
+    "file": "file:///etc/passwd",
+    "ftp": "ftp://example.com/",
+    "gopher": "gopher://127.0.0.1:70/",
+    "no host": "http:///x",
+    "no address": "not an address",
+    "a name and password": "http://user:secret@example.com/",
+    "a port that is none": "http://example.com:99999/",
+    "very long": "http://example.com/" + "a" * 3_000,
+}
+
+
+@pytest.mark.parametrize("url", REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_not_public_is_refused_and_not_touched(url: str, site: Site) -> None:
+    assert refusal(Fetcher(), url.replace("{port}", f":{site.port}")).code == "address_refused"
+    assert site.asked == []
+
+
+PORT_80 = {name: url.replace("{port}", "") for name, url in REFUSED.items() if "{port}" in url}
+
+
+@pytest.mark.parametrize("url", PORT_80.values(), ids=PORT_80.keys())
+def test_so_it_is_on_the_ports_of_the_web(url: str) -> None:
+    assert refusal(Fetcher(), url).code == "address_refused"
+
+
+@pytest.mark.parametrize("to", ["http://127.0.0.1/", "http://[::1]/", "file:///etc/passwd", "http://2130706433/"])
+def test_a_redirect_is_looked_at_like_the_first_address(to: str, site: Site) -> None:
+    site.pages["/"] = redirect(to)
+    assert refusal(Fetcher((site.authority,)), site.url).code == "address_refused"
+
+
+def test_a_redirect_to_another_port_of_an_allowed_host_is_refused(site: Site) -> None:
+    with serving() as other:
+        site.pages["/"] = redirect(other.url)
+        assert refusal(Fetcher((site.authority,)), site.url).code == "address_refused"
+        assert other.asked == []
+
+
+def test_a_name_of_this_machine_is_refused_whatever_else_it_resolves_to() -> None:
+    async def both(host: str, port: int) -> list[str]:
+        return ["93.184.215.14", "127.0.0.1"]
+
+    assert refusal(Fetcher((), both), "http://mixed.example/").code == "address_refused"
+
+
+def test_a_name_that_changes_its_address_gains_nothing(site: Site) -> None:
+    """It is resolved once, and the connection goes to what was looked at."""
+    with serving("127.0.0.2") as other:
+        asked: list[str] = []
+        addresses = iter(["127.0.0.1", "127.0.0.2"])
+
+        async def resolve(host: str, port: int) -> list[str]:
+            asked.append(host)
+            return [next(addresses)]
+
+        site.pages["/"] = html("the first")
+        found = get(Fetcher((f"turns.example:{site.port}",), resolve), f"http://turns.example:{site.port}/")
+        assert (found.text, asked, other.asked) == ("the first", ["turns.example"], [])
+        assert site.asked[0].headers["Host"] == f"turns.example:{site.port}"
+
+
+def test_a_name_that_becomes_private_at_a_redirect_is_refused(site: Site) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    site.pages["/"] = redirect("http://turns.example/")
+    allowed = Fetcher((f"turns.example:{site.port}",), resolve)
+    assert refusal(allowed, f"http://turns.example:{site.port}/").code == "address_refused"
+
+
+def test_redirects_are_followed_five_times(site: Site) -> None:
+    for number in range(7):
+        site.pages[f"/{number}"] = redirect(f"/{number + 1}")
+    site.pages["/5"] = html("there")
+    found = get(Fetcher((site.authority,)), f"{site.url}/0")
+    assert (found.text, found.url, len(found.redirects)) == ("there", f"{site.url}/5", 5)
+    site.pages["/5"] = redirect("/6")
+    assert "redirected" in refusal(Fetcher((site.authority,)), f"{site.url}/0").message
+
+
+def test_too_much_is_not_taken(site: Site) -> None:
+    site.pages["/big"] = Answer(b"x" * 2_000)
+    site.pages["/bomb"] = Answer(gzip.compress(bytes(50_000_000)), headers={"Content-Encoding": "gzip"})
+    site.pages["/packed"] = Answer(gzip.compress(b"x" * 900), headers={"Content-Encoding": "gzip"})
+    site.pages["/broken"] = Answer(b"no gzip", headers={"Content-Encoding": "gzip"})
+    fetcher = Fetcher((site.authority,))
+    assert "larger than 1,000 bytes" in refusal(fetcher, f"{site.url}/big", max_bytes=1_000).message
+    assert "larger than" in refusal(fetcher, f"{site.url}/bomb", max_bytes=1_000_000).message
+    found = get(fetcher, f"{site.url}/packed", max_bytes=1_000)
+    assert (len(found.body), found.transferred < 100) == (900, True)
+    assert "badly packed" in refusal(fetcher, f"{site.url}/broken").message
+
+
+def test_what_does_not_come_is_given_up(site: Site) -> None:
+    go_on = threading.Event()
+
+    def stall(asked: Asked) -> Answer:
+        go_on.wait(60)
+        return Answer()
+
+    site.pages["/"] = stall
+    failure = refusal(Fetcher((site.authority,)), site.url, seconds=0.2)
+    go_on.set()
+    assert (failure.code, "longer than 0.2 s" in failure.message) == ("fetch_failed", True)
+
+
+def test_what_is_not_there_is_said(site: Site) -> None:
+    async def nothing(host: str, port: int) -> list[str]:
+        return []
+
+    assert "no host gone.example" in refusal(Fetcher((), nothing), "http://gone.example/").message
+    site.server.server_close()
+    assert refusal(Fetcher((site.authority,)), site.url).code == "fetch_failed"
+    assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")

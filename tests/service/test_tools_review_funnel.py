@@ -1,0 +1,119 @@
+"""`review_funnel`: what a page holds, what is wrong with it, and that it takes any page there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb.service.rules.landing import facts
+from tests.service.site import Answer, Site, html, redirect, serving
+from tests.service.tooling import call, made, task
+
+GOOD = """<!doctype html><html lang="en"><head><title>Tents under two kilos - Northpeak</title>
+<meta name="description" content="Light tents for families, tested in the Alps, and sent to you within two days.">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta property="og:title" content="Tents"><meta property="og:image" content="/t.png">
+<link rel="stylesheet" href="/s.css"><script src="/s.js"></script></head><body>
+<h1>Pack <em>light</em></h1><h2>Why</h2><p>{words}</p><img src="/t.png" alt="A tent">
+<a class="btn" href="/buy">Buy now</a><a href="/imprint">Imprint</a>
+<form action="/send" method="post"><label for="m">E-mail</label><input id="m" name="mail" type="email" required>
+<input type="hidden" name="t" value="1"><button>Sign up</button></form></body></html>"""
+POOR = """<html><title>Hi</title><meta name=robots content=noindex><img src=/gone.png>
+<form action="http://example.com/send"><input name=a><input name=b><input name=c><input name=d><input name=e>
+<textarea name=f></textarea></form></html>"""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as made_:
+        made_.pages = {
+            "/": html(GOOD.replace("{words}", "Carry less and see more. " * 10)),
+            "/poor": html(POOR),
+            "/s.css": Answer(b"x" * 300),
+            "/s.js": Answer(b"x" * 500),
+            "/t.png": Answer(b"x" * 7_000),
+            "/moved": redirect("/"),
+            "/picture": Answer(b"x", headers={"Content-Type": "image/png"}),
+        }
+        yield made_
+
+
+def review(folder: Path, site: Site, path: str, **more: Any) -> dict[str, Any]:
+    outcome = call(made(folder, "review_funnel", fetch_allow=site.authority), task(folder), url=site.url + path, **more)
+    assert outcome.error is None
+    assert outcome.data is not None
+    return outcome.data
+
+
+def failed(found: dict[str, Any]) -> set[str]:
+    return {check["name"] for check in found["checks"] if not check["passed"]}
+
+
+def test_a_good_page_is_taken_apart_and_passes(site: Site, tmp_path: Path) -> None:
+    found = review(tmp_path, site, "/")
+    assert failed(found) == {"https", "form_secure"}, "the test's own server has no certificate"
+    assert (found["title"], found["language"], found["status"]) == ("Tents under two kilos - Northpeak", "en", 200)
+    assert found["headings"] == [{"level": 1, "text": "Pack light"}, {"level": 2, "text": "Why"}]
+    assert [action["text"] for action in found["actions"]] == ["Buy now", "Sign up"]
+    assert found["forms"][0]["fields"] == [{"name": "mail", "type": "email", "label": "E-mail", "required": True}]
+    assert (found["weight"]["measured"], found["weight"]["files"]) == (3, {"script": 1, "style": 1, "image": 1})
+    assert found["weight"]["total_bytes"] == found["weight"]["html_bytes"] + 7_800
+
+
+def test_what_is_wrong_is_named(site: Site, tmp_path: Path) -> None:
+    found = review(tmp_path, site, "/poor")
+    assert failed(found) >= {
+        "title", "description", "viewport", "headline", "actions", "alt", "indexable", "text", "language",
+        "form_fields", "form_labels", "form_secure", "unreachable",
+    }  # fmt: skip
+    assert found["weight"]["unreachable"] == [f"{site.url}/gone.png"]
+    assert all(check["message"].endswith((".", "?", "png", "=1.")) for check in found["checks"])
+
+
+def test_the_page_is_stored_under_the_address_that_was_given(site: Site, tmp_path: Path) -> None:
+    at = task(tmp_path)
+    outcome = call(
+        made(tmp_path, "review_funnel", fetch_allow=site.authority), at, url=f"{site.url}/moved", weigh=False
+    )
+    assert outcome.data is not None
+    assert (at.pages, outcome.data["page_id"]) == ([f"{site.url}/moved"], "page_1")
+    assert (outcome.data["final_url"], outcome.data["redirects"]) == (f"{site.url}/", [f"{site.url}/moved"])
+    assert [asked.path for asked in site.asked] == ["/moved", "/"], "nothing is weighed when it is not asked for"
+    assert [step[0] for step in at.steps] == [0, 1, 2, 3]
+
+
+def test_what_is_no_page_or_not_public_is_refused(site: Site, tmp_path: Path) -> None:
+    tool = made(tmp_path, "review_funnel", fetch_allow=site.authority)
+    for url, expected in ((f"{site.url}/picture", "fetch_failed"), ("http://127.0.0.1:1/", "address_refused")):
+        at = task(tmp_path)
+        outcome = call(tool, at, url=url)
+        assert outcome.error is not None
+        assert (outcome.error[0], at.pages) == (expected, [])
+
+
+def test_files_of_a_private_network_are_not_weighed(site: Site, tmp_path: Path) -> None:
+    with serving() as other:
+        site.pages["/"] = html(f"<script src='{other.url}/secret.js'></script>")
+        assert review(tmp_path, site, "/")["weight"]["unreachable"] == [f"{other.url}/secret.js"]
+        assert other.asked == []
+
+
+@pytest.mark.parametrize("page", ["", "<", "<a" * 50_000, "<a>" * 50_000, "<!--" * 50_000, "<![x" * 99, "\0</h1></h9>"])
+def test_any_page_is_read(page: str) -> None:
+    assert len(facts(page).actions) <= 200
+
+
+@given(
+    st.lists(st.sampled_from(["<a>", "</a>", "<h1>", "</h2>", "<label>", "Buy", "<form>", "<input id=x>", "<", '"']))
+)
+@settings(max_examples=100, deadline=None)
+def test_any_order_of_tags_is_read(parts: list[str]) -> None:
+    found = facts("".join(parts))
+    assert all(heading.text for heading in found.headings)
+    assert len(found.headings) <= parts.count("<h1>")
+    assert len(found.forms) <= parts.count("<form>")

@@ -1,0 +1,32 @@
+"""Run a tool of the catalog as a job would, without a service around it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.tools.catalog import tools
+from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+
+
+def made(folder: Path, name: str, **settings: Any) -> Tool:
+    """A tool as these settings (texts, as a user writes them) make it."""
+    return tools(Settings.from_env({}, data=folder / "data", **settings))[name]
+
+
+def task(folder: Path, files: dict[str, str | bytes] | None = None) -> MemoryTask:
+    return MemoryTask(MemoryWorkspace(folder / "chat", files))
+
+
+def call(tool: Tool, task: MemoryTask, **given: Any) -> Outcome:
+    """Its outcome, also of a failure; `data` is as the catalog describes it."""
+    try:
+        outcome = asyncio.run(tool.run(tool.Input.model_validate(given), task))
+    except AgentFailure as failure:
+        return Outcome(error=(failure.code, failure.message))
+    if outcome.data is not None and tool.Output is not None:
+        tool.Output.model_validate(outcome.data)
+    return outcome
