@@ -12,12 +12,20 @@ from agentsvc_nb.wire.chats import Project, ProjectList, RetiredChat
 
 
 async def create_project(core: Core, name: str, **options: Unpack[Options]) -> Project:
-    """Make a project; give its id as `project` to runs and jobs. Never sent twice."""
+    """Make a project; give its id as `project` to runs and jobs. Never sent twice.
+
+    Raises `StefanBrainError` (`invalid_json` for a name that is none).
+
+    >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
+    """
     return await core.scoped(options).ask(Project, Call("projects.create", body={"name": name}))
 
 
 async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Project]:
-    """All projects, the oldest first."""
+    """All projects, the oldest first. Raises `StefanBrainError`.
+
+    >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
+    """
     return Listing((await core.scoped(options).ask(ProjectList, Call("projects.list"))).data, Project)
 
 
@@ -25,5 +33,8 @@ async def retire(core: Core, chat: str, **options: Unpack[Options]) -> RetiredCh
     """Let a chat take no more starts; safe to repeat. What runs in it goes on, and its files stay readable.
 
     Raises `StefanBrainError` (`chat_not_found`).
+
+    >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
+    True
     """
     return await core.scoped(options).ask(RetiredChat, Call("chats.retire", {"chat": chat}))

@@ -35,6 +35,8 @@ async def send(
     Raises:
         StefanBrainError: `invalid_feedback`.
         RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
+
+    >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
     """
     body = {
         "summary": summary,
@@ -79,11 +81,19 @@ async def from_last_error(
 async def list_(
     core: Core, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
 ) -> Listing[FeedbackReport]:
-    """The reports of the account, newest first: of one `status`, and at most `limit` (1 to 100, default 20)."""
+    """The reports of the account, newest first: of one `status`, and at most `limit` (1 to 100, default 20).
+
+    Raises `StefanBrainError` (`invalid_query`).
+
+    >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
+    """
     call = Call("feedback.list", query={"status": status, "limit": limit})
     return Listing((await core.scoped(options).ask(FeedbackList, call)).data, FeedbackReport)
 
 
 async def get(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport:
-    """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`)."""
+    """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
+
+    >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
+    """
     return await core.scoped(options).ask(FeedbackReport, Call("feedback.get", {"id": id}))

@@ -26,7 +26,11 @@ async def upload(
     A file is a path, a file opened with `"rb"` (sent from where it stands), bytes, a pandas DataFrame (as CSV), a
     matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`. `on_progress` is called
     with the bytes of the request that have gone out, and all that will.
-    Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`), `OSError` for a path.
+    Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`, `unsupported_attachment`),
+    `OSError` for a path, `TypeError` for what is no file.
+
+    >>> [staged] = client.files.upload("prices.csv")  # doctest: +SKIP
+    >>> client.runs.start("What changed?", file_ids=[staged.id])  # doctest: +SKIP
     """
     if not files:
         return Listing([], StagedFile)
@@ -35,8 +39,11 @@ async def upload(
 
 
 def list_(core: Core, chat: str, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
-    """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked."""
+    """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked.
 
+    >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
+    ['reports/plan.md', 'uploads/prices.csv']
+    """
     core = core.scoped(options)
 
     async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None]:
@@ -47,11 +54,23 @@ def list_(core: Core, chat: str, **options: Unpack[Options]) -> Paged[WorkspaceF
 
 
 async def search(core: Core, q: str, *, chat: str, **options: Unpack[Options]) -> FileSearch:
-    """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix."""
+    """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix.
+
+    Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
+
+    >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
+    'reports/plan.md'
+    """
     return await core.scoped(options).ask(FileSearch, Call("files.search", query={"chat_id": chat, "q": q}))
 
 
 async def rename(core: Core, path: str, name: str, *, chat: str, **options: Unpack[Options]) -> WorkspaceFile:
-    """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays."""
+    """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays.
+
+    Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
+
+    >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
+    'The plan'
+    """
     call = Call("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
     return await core.scoped(options).ask(WorkspaceFile, call)

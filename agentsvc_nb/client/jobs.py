@@ -35,6 +35,8 @@ async def submit(
     """Submit an asynchronous tool and return at once; look the job up with the `chat` answered.
 
     With `idempotency_key` (of all tools but `research_shortform`) a submit without an answer is sent again.
+    Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), `APIConnectionError` whose hint says whether the
+    work may have started.
 
     >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     """
@@ -54,7 +56,12 @@ async def status(
     session: str | None = None,
     **options: Unpack[Options],
 ) -> Job:
-    """Read a job, by the chat of its acceptance, or the same project and session."""
+    """Read a job, by the chat of its acceptance, or the same project and session.
+
+    Raises `StefanBrainError` (`job_not_found`).
+
+    >>> client.jobs.status("job_1", chat="chat_1").progress  # doctest: +SKIP
+    """
     return await core.scoped(options).ask(Job, _call("jobs.status", job_id, chat, project, session))
 
 
@@ -75,6 +82,8 @@ async def wait(
     Looks every `poll` seconds, else as often as the service recommends, else after 2 s and then 1.5 times longer
     each, up to 15 s.
     Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
+
+    >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
     """
     waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
     while True:
@@ -98,7 +107,10 @@ async def result(
 ) -> Job:
     """The job with its result: `kind` `files` (see `files`) or `inline` (see `data`).
 
-    Raises `StefanBrainError` (`job_not_finished`).
+    Raises `StefanBrainError` (`job_not_finished`, `job_not_found`).
+
+    >>> [file.path for file in client.jobs.result("job_1", chat="chat_1").files]  # doctest: +SKIP
+    ['creatives/variant-1.png']
     """
     return await core.scoped(options).ask(Job, _call("jobs.result", job_id, chat, project, session))
 
@@ -112,7 +124,11 @@ async def cancel(
     session: str | None = None,
     **options: Unpack[Options],
 ) -> Job:
-    """Ask the job to stop; safe to repeat."""
+    """Ask the job to stop; safe to repeat. Raises `StefanBrainError` (`job_not_found`).
+
+    >>> client.jobs.cancel("job_1", chat="chat_1").status  # doctest: +SKIP
+    'cancelled'
+    """
     return await core.scoped(options).ask(Job, _call("jobs.cancel", job_id, chat, project, session))
 
 
@@ -130,7 +146,12 @@ async def submit_and_wait(
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
 ) -> Job:
-    """`submit`, `wait`, then `result`; raises what they raise."""
+    """`submit`, `wait`, then `result`. Raises what they raise; `JobTimeoutError` without a `job_id` when the submit was
+    never answered.
+
+    >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
+    >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
+    """
     core = core.scoped(options)
     timed = core.within(timeout)
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)

@@ -12,7 +12,11 @@ from agentsvc_nb.wire.tools import JobAccepted
 
 
 async def get(core: Core, media_id: str, **options: Unpack[Options]) -> AdMedia:
-    """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`)."""
+    """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
+
+    >>> client.media.get("media_1").kind  # doctest: +SKIP
+    'video'
+    """
     return await core.scoped(options).ask(AdMedia, Call("media.get", {"media_id": media_id}))
 
 
@@ -20,6 +24,8 @@ async def transcribe(core: Core, media_id: str, **options: Unpack[Options]) -> T
     """The stored transcript, or else the acceptance of the job that makes one; never sent twice.
 
     Raises `StefanBrainError` (`media_not_found`).
+
+    >>> client.media.transcribe("media_1")  # doctest: +SKIP
     """
     call = Call("media.transcribe", {"media_id": media_id})
     answer = await core.scoped(options).send(call)

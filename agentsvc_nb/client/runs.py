@@ -87,7 +87,11 @@ async def start(
 
 
 async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
-    """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`)."""
+    """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+    >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
+    'completed'
+    """
     return await core.scoped(options).ask(Run, Call("runs.get", {"run_id": run_id}))
 
 
@@ -103,27 +107,46 @@ async def wait(
 
     Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
     Given the run of a start in place of its id, the answer's `data` has the same model.
-    Raises `JobTimeoutError` after `timeout` seconds; the run goes on.
+    Raises `JobTimeoutError` after `timeout` seconds (the run goes on), `StefanBrainError` (`run_not_found`).
+
+    >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
     """
     run_id, shape = (run_id.run_id, run_id.shape) if isinstance(run_id, Run) else (run_id, None)
     return (await ended(core.scoped(options), run_id, timeout, poll)).of_shape(shape)
 
 
 async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
-    """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`."""
+    """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`.
+
+    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+    >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
+    'cancelled'
+    """
     return await core.scoped(options).ask(Run, Call("runs.cancel", {"run_id": run_id}))
 
 
 async def events(
     core: Core, run_id: str, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
 ) -> EventPage:
-    """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000."""
+    """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000.
+
+    Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
+
+    >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
+    ['run.status', 'text.delta']
+    """
     call = Call("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
     return await core.scoped(options).ask(EventPage, call)
 
 
 def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Paged[Event]:
-    """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones."""
+    """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones.
+
+    Raises `StefanBrainError` (`run_not_found`) as it is walked.
+
+    >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
+    """
     core = core.scoped(options)
 
     async def fetch(after: int) -> tuple[list[Event], int | None]:
@@ -139,7 +162,11 @@ def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack
 async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Following:
     """Follow a run that was started before, from after event `after` (0: from its beginning).
 
-    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
+    connection was lost for good.
+
+    >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
+    ...     print(stream.final_status().output)
     """
     core = core.scoped(options)
     return Following(core, await get(core, run_id), after)
@@ -164,6 +191,12 @@ async def start_and_stream(
 
     Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
     `JobTimeoutError` and the run goes on. A key that was used today replays its run from the first event.
+
+    Raises as `start`, and as it is read as `attach`.
+
+    >>> with client.runs.start_and_stream("Compare the two price lists", timeout=600) as stream:  # doctest: +SKIP
+    ...     for event in stream:
+    ...         print(event.type)
     """
     core = core.scoped(options).within(timeout)
     starting = start(

@@ -15,12 +15,21 @@ from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolR
 
 
 async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescription]:
-    """All tools. One that lacks a credential, a model or the network says `available=False`."""
+    """All tools. One that lacks a credential, a model or the network says `available=False`.
+
+    Raises `StefanBrainError`.
+
+    >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
+    ['ask_stefanbrain', 'create_images']
+    """
     return Listing((await core.scoped(options).ask(ToolList, Call("tools.list"))).data, ToolDescription)
 
 
 async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:
-    """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`)."""
+    """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`).
+
+    >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
+    """
     return await core.scoped(options).ask(ToolDescription, Call("tools.describe", {"name": name}))
 
 

@@ -1,0 +1,74 @@
+"""What mypy --strict, with nothing of this project's settings, knows of code that uses the client."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import AgentService
+from tests.client.conftest import KEY
+from tests.contract.operations import operations_of
+
+USER_CODE = Path(__file__).with_name("user_code.py")
+MISTAKES = """\
+from agentsvc_nb import AgentService, AsyncAgentService
+
+client, other = AgentService(), AsyncAgentService()
+client.runs.start("x").nonsense  # attr-defined
+client.runs.start()  # call-arg
+client.runs.start("x", mesage="y")  # call-arg
+client.runs.start("x", on_busy="later")  # arg-type
+client.runs.start("x", files=[3])  # list-item
+client.runs.get("x", timeout="5")  # arg-type
+client.runs.get(run="x")  # call-arg
+client.files.search("x")  # call-arg
+client.with_options(dead=3)  # call-arg
+client.tools.invoke("x", {}).data  # union-attr
+client.runs.get("x", deadline=None, retries=3)  # call-arg
+print(client.files.download("x", chat="c").decode())  # union-attr
+number: int = client.runs.get("x").output  # assignment
+AgentService(on_retry=3)  # arg-type
+
+
+async def use() -> None:
+    other.runs.get("x")  # unused-coroutine
+    (await other.runs.get("x")).nonsense  # attr-defined
+    for event in other.runs.iterate_events("x"):  # attr-defined
+        print(event)
+"""
+
+
+@pytest.mark.timeout(600)
+def test_what_users_write_is_typed_and_their_mistakes_are_found(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    mistakes = tmp_path / "mistakes.py"
+    mistakes.write_text(MISTAKES)
+    found = checked(pytestconfig.cache.mkdir("mypy") if pytestconfig.cache else tmp_path, USER_CODE, mistakes)
+    expected = [f"mistakes.py:{number}:{code}" for number, code in expectations(MISTAKES)]
+    assert found == expected
+
+
+def checked(cache: Path, *files: Path) -> list[str]:
+    """`file:line:code` of each error."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-pretty", "--cache-dir"]
+    done = subprocess.run([*command, str(cache), *map(str, files)], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    errors = re.findall(r"^(\S+?):(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
+    return [f"{Path(file).name}:{line}:{code}" for file, line, code in errors]
+
+
+def expectations(code: str) -> list[tuple[int, str]]:
+    """The line and the kind of each mistake."""
+    lines = enumerate(code.splitlines(), start=1)
+    return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
+
+
+def test_the_user_code_uses_every_operation_of_both_clients() -> None:
+    text = USER_CODE.read_text()
+    plain, awaited = text.split("async def awaited(")
+    for name in operations_of(AgentService(KEY)):
+        assert f"client.{name}(" in plain
+        assert f"client.{name}(" in awaited

@@ -1,0 +1,199 @@
+"""Code as users write it, with every operation of both clients: `test_typing` has mypy --strict read it as theirs.
+
+It is never run. `assert_type` says what an editor knows of each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, assert_type
+
+import pandas as pd
+from pydantic import BaseModel
+
+from agentsvc_nb import (
+    AgentService,
+    AsyncAgentService,
+    ChatBusyError,
+    JobFailedError,
+    JobTimeoutError,
+    RateLimitError,
+    RetryNotice,
+    StefanBrainError,
+    WaitNotice,
+)
+from agentsvc_nb.client.history import Attempt, History
+from agentsvc_nb.client.pages import AsyncPages, Pages
+from agentsvc_nb.client.results import EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.stream import AsyncEventStream, EventStream
+from agentsvc_nb.testing import Record, Replay, RunningService, running_service
+from agentsvc_nb.wire.chats import Project, RetiredChat
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.feedback import FeedbackReceipt, FeedbackReport
+from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
+from agentsvc_nb.wire.landing_pages import Label, LandingPage
+from agentsvc_nb.wire.media import AdMedia, Transcript
+from agentsvc_nb.wire.tools import Answer, JobAccepted, ToolDescription, ToolResult
+
+
+class Offer(BaseModel):
+    headline: str
+
+
+def tell(notice: RetryNotice | WaitNotice) -> None:
+    print(notice)
+
+
+async def tell_later(notice: RetryNotice | WaitNotice) -> None:
+    print(notice)
+
+
+def runs(client: AgentService) -> None:
+    assert_type(client.ask("x", chat="new", on_busy="wait", timeout=300, file_ids=["upload_1"]), Answer)
+    run = client.runs.start("x", files=["a.csv", Path("b.csv"), ("c.csv", b"c")], output_config=Offer)
+    assert_type(run, Run)
+    assert_type(run.data, Any)
+    assert_type(run.parse(Offer), Offer)
+    assert_type(run.status, Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"] | str)
+    assert_type(run.output, str | None)
+    assert_type(client.runs.wait(run, timeout=60), Run)
+    assert_type(client.runs.get(run.run_id, deadline=5.0, headers={"x-team": "blue"}), Run)
+    assert_type(client.runs.cancel(run.run_id), Run)
+    assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
+    assert_type(client.runs.iterate_events(run.run_id), Pages[Event])
+    with client.runs.attach(run.run_id, after=3) as stream:
+        assert_type(stream, EventStream)
+        assert_type(stream.final_status(), Run)
+    for event in client.runs.start_and_stream("x", timeout=60):
+        assert_type(event, Event)
+        assert_type(event.payload, dict[str, Any])
+
+
+def files(client: AgentService, table: pd.DataFrame) -> None:
+    staged = client.files.upload(table, ("prices.csv", table), "a.csv", chat="chat_1", on_progress=print)
+    assert_type(staged, Listing[StagedFile])
+    assert_type(staged[0].size_bytes, int)
+    walk = client.files.list("chat_1")
+    assert_type(walk, Pages[WorkspaceFile])
+    assert_type(walk.first(), WorkspaceFile | None)
+    assert_type(walk.to_frame(), pd.DataFrame)
+    assert_type([file.path for file in walk], list[str])
+    assert_type(client.files.search("x", chat="chat_1"), FileSearch)
+    assert_type(client.files.download("a.csv", chat="chat_1", to="downloads/"), bytes | Path)
+    assert_type(client.files.rename("a.csv", "Prices", chat="chat_1"), WorkspaceFile)
+
+
+def jobs_and_tools(client: AgentService) -> None:
+    accepted = client.jobs.submit("create_images", {"request": {}}, idempotency_key="k")
+    assert_type(accepted, JobAccepted)
+    assert_type(client.jobs.status(accepted.job_id, chat=accepted.chat), Job)
+    assert_type(client.jobs.wait(accepted.job_id, chat=accepted.chat, poll=1, on_progress=print), Job)
+    assert_type(client.jobs.result(accepted.job_id, session="s"), Job)
+    assert_type(client.jobs.cancel(accepted.job_id, project="proj_1"), Job)
+    job = client.jobs.submit_and_wait("create_images", {}, deadline=600)
+    assert_type(client.jobs.download_artifacts(job, to=Path("pictures")), list[Path])
+    assert_type(client.tools.list(), Listing[ToolDescription])
+    assert_type(client.tools.describe("create_images"), ToolDescription)
+    called = client.tools.invoke("create_images", {})
+    assert_type(called, ToolResult | JobAccepted)
+    if isinstance(called, ToolResult):
+        assert_type(called.data, dict[str, Any] | None)
+
+
+def the_rest(client: AgentService) -> None:
+    receipt = client.feedback.send("x", category="idea", impact="minor")
+    assert_type(receipt, FeedbackReceipt)
+    assert_type(client.feedback.from_last_error("x"), FeedbackReceipt)
+    assert_type(client.feedback.list(status="open", limit=5), Listing[FeedbackReport])
+    assert_type(client.feedback.get(receipt.id), FeedbackReport)
+    assert_type(client.media.get("media_1"), AdMedia)
+    assert_type(client.media.transcribe("media_1"), Transcript | JobAccepted)
+    assert_type(client.labels.list(), Listing[Label])
+    page = client.labels.get("page_1")
+    assert_type(client.labels.write(page.id, {**page.labels, "tone": "playful"}, page.version), LandingPage)
+    assert_type(client.projects.create("Autumn"), Project)
+    assert_type(client.projects.list(), Listing[Project])
+    assert_type(client.chats.retire("chat_1"), RetiredChat)
+    assert_type(client.history, History)
+    assert_type(client.history[-1], Attempt)
+    assert_type(client.history[-1].to_curl(), str)
+
+
+def clients(recording: bool) -> Iterator[AgentService]:
+    with AgentService("svc_sk_x", "http://host", max_retries=0, on_retry=tell) as client:
+        assert_type(client, AgentService)
+        assert_type(client.with_options(deadline=10, on_wait=tell, max_retries=5), AgentService)
+        yield client
+    yield AgentService(transport=Record("a.jsonl") if recording else Replay("a.jsonl"))
+    with running_service(ask_handle_seconds=1) as service:
+        assert_type(service, RunningService)
+        yield AgentService(service.api_key, service.base_url)
+
+
+def errors(client: AgentService) -> float | None:
+    try:
+        client.ask("x")
+    except ChatBusyError as error:
+        assert_type(error.active_run_id, str | None)
+    except RateLimitError as error:
+        assert_type(error.retry_after_seconds, float | None)
+        return error.retry_after_seconds
+    except JobFailedError as error:
+        print(error.job)
+    except JobTimeoutError as error:
+        assert_type((error.job_id, error.chat), tuple[str | None, str | None])
+    except StefanBrainError as error:
+        assert_type((error.code, error.status, error.request_id), tuple[str | None, int | None, str | None])
+        assert_type((error.method, error.path, error.attempts), tuple[str, str, int])
+        assert_type((error.hint, error.reset_at), tuple[str | None, str | None])
+    return None
+
+
+async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
+    """The same, awaited."""
+    assert_type(client.with_options(on_retry=tell_later), AsyncAgentService)
+    assert_type(await client.ask("x"), Answer)
+    run = await client.runs.start("x", output_config=Offer, on_busy="wait")
+    assert_type(run.parse(Offer), Offer)
+    assert_type(await client.runs.wait(run.run_id), Run)
+    assert_type(await client.runs.get(run.run_id), Run)
+    assert_type(await client.runs.cancel(run.run_id), Run)
+    assert_type(await client.runs.events(run.run_id), EventPage)
+    assert_type(client.runs.iterate_events(run.run_id), AsyncPages[Event])
+    async with await client.runs.start_and_stream("x") as stream:
+        assert_type(stream, AsyncEventStream)
+        assert_type([event.type async for event in stream], list[str])
+        assert_type(await stream.final_status(), Run)
+    assert_type(await client.runs.attach(run.run_id), AsyncEventStream)
+    assert_type(await client.files.upload(table), Listing[StagedFile])
+    assert_type(await client.files.list("chat_1").first(), WorkspaceFile | None)
+    assert_type(await client.files.search("x", chat="chat_1"), FileSearch)
+    assert_type(await client.files.download("a", chat="chat_1"), bytes | Path)
+    assert_type(await client.files.rename("a", "b", chat="chat_1"), WorkspaceFile)
+
+
+async def awaited_too(client: AsyncAgentService) -> None:
+    accepted = await client.jobs.submit("create_images", {})
+    assert_type(await client.jobs.status(accepted.job_id), Job)
+    assert_type(await client.jobs.wait(accepted.job_id), Job)
+    assert_type(await client.jobs.result(accepted.job_id), Job)
+    assert_type(await client.jobs.cancel(accepted.job_id), Job)
+    assert_type(await client.jobs.submit_and_wait("create_images", {}), Job)
+    assert_type(await client.jobs.download_artifacts("job_1", chat="chat_1", to="."), list[Path])
+    assert_type(await client.tools.list(), Listing[ToolDescription])
+    assert_type(await client.tools.describe("x"), ToolDescription)
+    assert_type(await client.tools.invoke("x", {}), ToolResult | JobAccepted)
+    assert_type(await client.feedback.send("x"), FeedbackReceipt)
+    assert_type(await client.feedback.from_last_error("x"), FeedbackReceipt)
+    assert_type(await client.feedback.list(), Listing[FeedbackReport])
+    assert_type(await client.feedback.get("fb_1"), FeedbackReport)
+    assert_type(await client.media.get("media_1"), AdMedia)
+    assert_type(await client.media.transcribe("media_1"), Transcript | JobAccepted)
+    assert_type(await client.labels.list(), Listing[Label])
+    assert_type(await client.labels.get("page_1"), LandingPage)
+    assert_type(await client.labels.write("page_1", {}, expected_version=1), LandingPage)
+    assert_type(await client.projects.create("Autumn"), Project)
+    assert_type(await client.projects.list(), Listing[Project])
+    assert_type(await client.chats.retire("chat_1"), RetiredChat)
+    await client.close()

@@ -1,0 +1,173 @@
+"""The cases of runs, of `ask`, and of files."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.client.errors import StefanBrainError
+from tests.contract.conftest import code
+from tests.contract.operations import case, each, got
+from tests.contract.stage import Stage
+
+CONTENT = b"name,price\nlamp,12\n"
+
+
+@case("ask")
+async def ask(client: Any, stage: Stage) -> None:
+    (staged,) = stage.wire("POST", "/files", files={"files": ("prices.csv", CONTENT)}).json()["files"]
+    answer = await got(client.ask("say hello", chat="new", file_ids=[staged["id"]], timeout=60))
+    found = stage.wire("GET", f"/runs/{answer.run_id}").json()
+    assert (answer.answer, answer.chat, answer.steps) == (found["output"], found["chat"], found["steps"])
+    assert answer.raw["data"]["answer"] == "hello"
+    (file,) = stage.wire("GET", "/files", params={"chat_id": answer.chat}).json()["files"]
+    assert file["path"].endswith("prices.csv")
+
+
+@case("runs.start")
+async def start(client: Any, stage: Stage) -> None:
+    key = uuid.uuid4().hex
+    first = await got(client.runs.start("say one", files=[("a.csv", CONTENT)], idempotency_key=key))
+    again = await got(client.runs.start("say one", files=[("a.csv", CONTENT)], idempotency_key=key))
+    assert again.run_id == first.run_id
+    held = await got(client.runs.start("say two", sync=True))
+    assert (held.status, held.output) == ("completed", "two")
+    assert stage.wire("GET", f"/runs/{held.run_id}").json()["output"] == "two"
+
+
+@case("runs.get")
+async def get(client: Any, stage: Stage) -> None:
+    ended = stage.wire.finish("say x")
+    run = await got(client.runs.get(ended["run_id"]))
+    assert run.model_dump(mode="json", exclude_unset=True) == stage.wire("GET", f"/runs/{run.run_id}").json()
+
+
+@case("runs.wait")
+async def wait(client: Any, stage: Stage) -> None:
+    run = await got(client.runs.wait(stage.wire.start("wait 0.1\nfail brain_gone Away.")["run_id"], timeout=60))
+    assert (run.status, run.last_error) == ("failed", "brain_gone")
+
+
+@case("runs.cancel")
+async def cancel(client: Any, stage: Stage) -> None:
+    run = await got(client.runs.cancel(stage.wire.start("wait 60")["run_id"]))
+    assert run.status in ("cancelling", "cancelled")
+    assert (await got(client.runs.wait(run.run_id))).status == "cancelled"
+
+
+@case("runs.events")
+async def events(client: Any, stage: Stage) -> None:
+    ended = stage.wire.finish("say x")
+    page = await got(client.runs.events(ended["run_id"], after=1, limit=2))
+    wanted = stage.wire.events(ended["run_id"], after=1, limit=2)
+    assert [(event.id, event.type) for event in page.data] == [(event["id"], event["type"]) for event in wanted]
+    assert page.next_after == wanted[-1]["id"]
+
+
+@case("runs.iterate_events")
+async def iterate_events(client: Any, stage: Stage) -> None:
+    run = stage.wire.start("say x\nwait 0.1\nsay y")
+    found = await each(client.runs.iterate_events(run["run_id"]))
+    assert [event.id for event in found] == [event["id"] for event in stage.wire.events(run["run_id"])]
+    assert found[-1].type == "run.ended"
+
+
+@case("runs.attach")
+async def attach(client: Any, stage: Stage) -> None:
+    ended = stage.wire.finish("say x")
+    stream = await got(client.runs.attach(ended["run_id"], after=2))
+    found = await each(stream)
+    assert [event.id for event in found] == [event["id"] for event in stage.wire.events(ended["run_id"], after=2)]
+    assert (stream.cursor, (await got(stream.final_status())).output) == (found[-1].id, "x")
+
+
+@case("runs.start_and_stream")
+async def start_and_stream(client: Any, stage: Stage) -> None:
+    key = uuid.uuid4().hex
+    stream = await got(client.runs.start_and_stream("say x", idempotency_key=key, timeout=60))
+    found = [event.id for event in await each(stream)]
+    assert found == [event["id"] for event in stage.wire.events(stream.run_id)]
+    again = await got(client.runs.start_and_stream("say x", idempotency_key=key))
+    assert [event.id for event in await each(again)] == found
+    assert (await got(again.final_status())).run_id == stream.run_id
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def listed(stage: Stage, chat: str) -> dict[str, Any]:
+    """The chat's files by path."""
+    return {file["path"]: file for file in stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
+
+
+@case("files.upload")
+async def upload(client: Any, stage: Stage) -> None:
+    chat, told = stage.wire.new_chat(), list[int]()
+    (staged,) = await got(
+        client.files.upload(("a.csv", CONTENT), chat=chat, on_progress=lambda done, total: told.append(done))
+    )
+    assert (staged.file_name, staged.size_bytes) == ("a.csv", len(CONTENT))
+    assert list(listed(stage, chat)) == ["uploads/a.csv"]
+    assert told
+    assert told[-1] > len(CONTENT), "the whole of the request went out"
+
+
+@case("files.list")
+async def list_(client: Any, stage: Stage) -> None:
+    chat = stage.wire.finish("\n".join(f"write {name}.txt words" for name in "cab"))["chat"]
+    assert [file.path for file in await each(client.files.list(chat))] == ["a.txt", "b.txt", "c.txt"]
+
+
+@case("files.search")
+async def search(client: Any, stage: Stage) -> None:
+    chat = stage.wire.finish("write a.txt summer sale\nwrite b.txt winter")["chat"]
+    found = await got(client.files.search('"summer sale"', chat=chat))
+    assert [result.path for result in found.results] == ["a.txt"]
+
+
+@case("files.download")
+async def download(client: Any, stage: Stage) -> None:
+    chat = stage.wire.finish("write a.txt words")["chat"]
+    with tempfile.TemporaryDirectory() as folder:
+        place = await got(client.files.download("a.txt", chat=chat, to=folder))
+        assert (place, place.read_bytes()) == (Path(folder) / "a.txt", b"words")
+    content = await got(client.files.download("a.txt", chat=chat))
+    assert hashlib.sha256(content).hexdigest() == listed(stage, chat)["a.txt"]["id"]
+
+
+@case("files.rename")
+async def rename(client: Any, stage: Stage) -> None:
+    chat = stage.wire.finish("write a.txt words")["chat"]
+    file = await got(client.files.rename("a.txt", "Brief", chat=chat))
+    assert (file.path, file.name) == ("a.txt", "Brief")
+    assert listed(stage, chat)["a.txt"]["name"] == "Brief"
+
+
+# -- chats and projects --------------------------------------------------------------------------------------------
+
+
+@case("chats.retire")
+async def retire(client: Any, stage: Stage) -> None:
+    chat = stage.wire.new_chat()
+    assert (await got(client.chats.retire(chat))).id == chat
+    refused = stage.wire("POST", "/runs", json={"message": "say x", "chat": chat})
+    assert code(refused) == "chat_id_retired"
+
+
+@case("projects.create")
+async def create(client: Any, stage: Stage) -> None:
+    project = await got(client.projects.create("Autumn"))
+    assert project.id in [made["id"] for made in stage.wire("GET", "/projects").json()["data"]]
+    with pytest.raises(StefanBrainError, match="project"):
+        await got(client.runs.start("say x", project="proj_unknown"))
+
+
+@case("projects.list")
+async def projects(client: Any, stage: Stage) -> None:
+    made = stage.wire("POST", "/projects", json={"name": "Winter"}).json()["id"]
+    assert [project.name for project in await got(client.projects.list()) if project.id == made] == ["Winter"]
