@@ -1,6 +1,6 @@
 """The notebook: magics, what they show, and what they remember. Presentation only; the client does the work.
 
-magics      declare arguments, call a command          commands    plain functions, without IPython
+magics/     declare arguments, call a command          commands    plain functions, without IPython
 asking      one question, start to output              working     one job, start to output
 connecting  which service              storing     files: list, put, get
 reuse       ask, or show a known run again             session     connection, chat, journal, trail

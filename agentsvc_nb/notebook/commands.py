@@ -13,12 +13,14 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.asking import Turn, ask
+from agentsvc_nb.notebook.asking import ask, ask_in_background
 from agentsvc_nb.notebook.connecting import connect, status
 from agentsvc_nb.notebook.failures import AskError, told
+from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files, files_get, files_put
 from agentsvc_nb.notebook.stream import Screen
+from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.notebook.working import work
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import TERMINAL
@@ -28,13 +30,26 @@ if TYPE_CHECKING:
 
     from agentsvc_nb.client.surface import AgentService
 
-__all__ = ["ask", "attach", "cancel", "connect", "files", "files_get", "files_put", "runs", "status", "work"]
+__all__ = [
+    "ask",
+    "ask_in_background",
+    "attach",
+    "cancel",
+    "connect",
+    "files",
+    "files_get",
+    "files_put",
+    "runs",
+    "status",
+    "work",
+]
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> Answer:
     """Follow a run that was started before, from its beginning. Returns and raises as `asking.Turn.watch`."""
     client, run_id = session.client(), _run(run_id)
-    return Turn(session, client, screen, timeout).watch(lambda: client.runs.attach(run_id))
+    feed = Feed(lambda door: client.runs.attach(run_id), client.runs.cancel)
+    return Turn(session, client, feed, screen, timeout).watch()
 
 
 def cancel(session: Session, run_id: str) -> str:

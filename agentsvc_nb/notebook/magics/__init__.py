@@ -1,0 +1,42 @@
+"""The magics: declare arguments, call a command, return its value. A module a group; `desk` is what they share.
+
+What the commands need (the client, Markdown, pandas) is imported when a magic runs, so that `%load_ext` is quick.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentsvc_nb.notebook.magics.ask import Ask
+from agentsvc_nb.notebook.magics.connection import Connection
+from agentsvc_nb.notebook.magics.desk import Desk, Group
+from agentsvc_nb.notebook.magics.files import Files
+from agentsvc_nb.notebook.magics.jobs import Jobs
+from agentsvc_nb.notebook.magics.runs import Runs
+
+GROUPS: Final[tuple[type[Group], ...]] = (Ask, Connection, Runs, Files, Jobs)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics; a second call changes nothing."""
+    if _loaded(shell):
+        return
+    desk = Desk(shell)
+    for group in GROUPS:
+        shell.register_magics(group(desk))
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Remove the magics and close the connection. IPython has no call for the first."""
+    ours = _loaded(shell)
+    for kind in ("line", "cell"):
+        registered = shell.magics_manager.magics[kind]
+        for name in [name for name, magic in registered.items() if getattr(magic, "__self__", None) in ours]:
+            del registered[name]
+    for group in ours:
+        shell.configurables.remove(group)
+        group.desk.close()
+
+
+def _loaded(shell: Any) -> list[Group]:
+    return [part for part in shell.configurables if isinstance(part, Group)]

@@ -1,0 +1,96 @@
+"""What all groups of magics share: the shell, the notebook's session, the options of `%config Ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from IPython.core.magic import Magics
+
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.answer import Kept
+    from agentsvc_nb.notebook.host import Mode
+    from agentsvc_nb.notebook.session import Session
+    from agentsvc_nb.notebook.stream import Screen
+
+K = TypeVar("K", bound="Kept")
+
+
+class Options(Protocol):
+    """What `%config Ask` sets and every group heeds."""
+
+    live: Any
+
+
+class Desk:
+    """One a shell. The session is made when it is first needed, so that `%load_ext` is quick."""
+
+    options: Options
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """What the cells of this notebook share."""
+        if self._session is None:
+            from agentsvc_nb.notebook.host import notebook
+            from agentsvc_nb.notebook.session import Session
+
+            self._session = Session(notebook(self.shell))
+        return self._session
+
+    @property
+    def mode(self) -> Mode:
+        """How the running cell is watched."""
+        from agentsvc_nb.notebook import host
+
+        return host.mode(self.shell, self.options.live)
+
+    def screen(self) -> Screen:
+        """Where the running cell's run is shown."""
+        from agentsvc_nb.notebook import host
+
+        return host.screen(self.shell, self.mode)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session.journal.close()
+
+
+class Group(Magics):
+    """Some magics that belong together."""
+
+    shell: Any
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(shell=desk.shell)
+        self.desk = desk
+
+    @property
+    def session(self) -> Session:
+        """What the cells of this notebook share."""
+        return self.desk.session
+
+    @contextmanager
+    def left_in(self, name: str | None) -> Iterator[None]:
+        """What a failed or stopped run left is kept in the variable all the same."""
+        try:
+            yield
+        except (AskError, RunFailed, RunStopped) as failed:
+            if name and failed.answer is not None:
+                self.shell.user_ns[name] = failed.answer
+            raise
+
+    def keep(self, kept: K, name: str | None) -> K:
+        """Set the variable; the cell has shown the output already and must not show it twice."""
+        if name:
+            self.shell.user_ns[name] = kept
+        shell, count = self.shell, self.shell.execution_count
+        kept.hide_while(lambda: bool(shell.execution_count == count))
+        return kept
