@@ -14,23 +14,40 @@ READ_BYTES: Final = 128 * 1024
 """So much is read at once, half of what asyncio would: a large upload holds some three times as much in memory."""
 
 
+class Turn:
+    """The transports that have something to send when the loop's turn ends."""
+
+    def __init__(self) -> None:
+        self._waiting: list[JoinedTransport] = []
+
+    def add(self, transport: JoinedTransport) -> None:
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._end)
+        self._waiting.append(transport)
+
+    def _end(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for transport in waiting:
+            transport.send()
+
+
 class JoinedTransport(asyncio.Transport):
     """A transport whose writes wait for the end of the loop's turn."""
 
-    def __init__(self, inner: asyncio.Transport) -> None:
+    def __init__(self, inner: asyncio.Transport, turn: Turn) -> None:
         super().__init__()
         self._inner = inner
-        self._loop = asyncio.get_running_loop()
+        self._turn = turn
         self._held: list[bytes | bytearray | memoryview] = []
         self._held_bytes = 0
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         if not self._held:
-            self._loop.call_soon(self._send)
+            self._turn.add(self)
         self._held.append(data)
         self._held_bytes += len(data)
         if self._held_bytes >= JOIN_BYTES:
-            self._send()
+            self.send()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._inner.get_extra_info(name, default)
@@ -45,10 +62,11 @@ class JoinedTransport(asyncio.Transport):
         self._inner.resume_reading()
 
     def close(self) -> None:
-        self._send()
+        self.send()
         self._inner.close()
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """Let what is held leave."""
         if self._held:
             self._inner.write(b"".join(self._held))
             self._held.clear()
@@ -57,9 +75,10 @@ class JoinedTransport(asyncio.Transport):
 
 def joining(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
     """uvicorn's `protocol`, on whichever parser, on such a transport."""
+    turn = Turn()
 
     def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]
-        protocol.connection_made(self, JoinedTransport(transport))
+        protocol.connection_made(self, JoinedTransport(transport, turn))
 
     return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})

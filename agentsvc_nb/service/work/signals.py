@@ -15,15 +15,15 @@ class Signals:
     """Wake-ups by run or job id. `stop` wakes everybody for good."""
 
     def __init__(self) -> None:
-        self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._watchers: dict[str, set[Watch]] = {}
         self.sent = 0
         """How many there were so far: what was read at the same count is as new as can be known."""
         self.stopping = False
 
     def notify(self, name: str) -> None:
         self.sent += 1
-        for event in self._watchers.get(name, ()):
-            event.set()
+        for watch in self._watchers.get(name, ()):
+            watch.notify()
 
     def stop(self) -> None:
         self.stopping = True
@@ -32,28 +32,61 @@ class Signals:
 
     @contextmanager
     def watch(self, name: str) -> Iterator[Watch]:
-        event = asyncio.Event()
+        watch = Watch()
         watchers = self._watchers.setdefault(name, set())
-        watchers.add(event)
+        watchers.add(watch)
         try:
-            yield Watch(event)
+            yield watch
         finally:
-            watchers.discard(event)
+            watch.close()
+            watchers.discard(watch)
             if not watchers:
                 self._watchers.pop(name, None)
 
 
 class Watch:
-    def __init__(self, event: asyncio.Event) -> None:
-        self._event = event
+    """One who waits. The timer goes on from wait to wait, and looks when it rings how long there is still to wait: a
+    timer for each wait would cost a stream more than all its events."""
+
+    def __init__(self) -> None:
+        self._happened = False
+        self._waiting: asyncio.Future[None] | None = None
+        self._until = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def notify(self) -> None:
+        self._happened = True
+        self._wake()
 
     async def wait(self, seconds: float) -> bool:
         """True when something happened since the last call, False after `seconds` without."""
-        try:
-            # Not `wait_for`: in Python 3.11 it swallows a cancellation that comes together with the event.
-            async with asyncio.timeout(max(seconds, 0)):
-                await self._event.wait()
-        except TimeoutError:
-            return False
-        self._event.clear()
-        return True
+        if not self._happened:
+            loop = asyncio.get_running_loop()
+            self._until = loop.time() + seconds
+            self._set_timer(loop)
+            self._waiting = loop.create_future()
+            await self._waiting
+        happened, self._happened = self._happened, False
+        return happened
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timer is not None and self._timer.when() > self._until:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = loop.call_at(self._until, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        if loop.time() < self._until:
+            self._set_timer(loop)
+        else:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
