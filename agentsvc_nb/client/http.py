@@ -1,4 +1,5 @@
-"""The verbs of `io`, blocking and on asyncio. Only this, `messages` and `bodies` know the HTTP library."""
+"""The verbs of `io`, blocking and on asyncio. Only this, `messages`, `bodies` and `listening` know the HTTP
+library."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ import httpx
 
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
+from agentsvc_nb.client.listening import listen
 from agentsvc_nb.client.messages import FAILURES, answer, build, failure
 
 T = TypeVar("T")
@@ -142,7 +144,7 @@ class AsyncIO(_Clocks):
         if loop not in self._clients:
             for ended in [known for known in self._clients if known.is_closed()]:
                 del self._clients[ended]
-            self._clients[loop] = httpx.AsyncClient(**_options(self._transport))
+            self._clients[loop] = listen(httpx.AsyncClient(**_options(self._transport)))
         return self._clients[loop]
 
     async def send(self, request: Request) -> Answer:

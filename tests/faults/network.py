@@ -6,15 +6,31 @@ import contextlib
 import gc
 import inspect
 import os
+import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from agentsvc_nb import AgentService
+import pytest
+
+from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.limits import MIB
+from tests.faults.proxy import HOWS
 from tests.waiting import until
+
+LONG = "\n".join(f"progress {n} 200 at {n}" for n in range(200)) + "\nsay done"
+CONTENT = random.Random(8).randbytes(4 * MIB + 3)
+HANDLE_SECONDS = 0.1
+"""After which an ask is answered by a handle."""
+PATIENCE_SECONDS = 0.4
+"""After which a client takes a silent connection for dead; the real ones wait for a minute."""
+WAYS = pytest.mark.parametrize("direction", ["up", "down"])
+KINDS = pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=() if how in ("cut", "reset") else pytest.mark.slow) for how in HOWS]
+)
 
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:
@@ -75,3 +91,17 @@ def _links_to(link: Path) -> str:
         return str(link.readlink())
     except OSError:  # closed meanwhile
         return ""
+
+
+def outcome_of(start: Callable[[], Any]) -> Any:
+    """What it gives or raises."""
+    try:
+        return start()
+    except APIConnectionError as error:
+        return error
+
+
+def how_ended(service: RunningService, run_id: str) -> str:
+    """How a run ended, asked without a fault between."""
+    with AgentService(service.api_key, service.base_url) as client:
+        return client.runs.wait(run_id, poll=0.02).status

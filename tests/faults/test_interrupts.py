@@ -4,94 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
-import threading
 import uuid
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.limits import MIB
-from tests.faults.network import count, new_chat, nothing_left_open
+from agentsvc_nb.testing import RunningService
+from tests.faults.interrupting import HALF_MADE_SOCKETS, SEEDS, CtrlC, cancelled
+from tests.faults.network import CONTENT, count
 
-LONG = "\n".join(f"progress {n} 200 at {n}" for n in range(200)) + "\nsay done"
 LIVE = "\n".join(f"progress {n} 60 at {n}\nwait 0.005" for n in range(60))
-CONTENT = random.Random(8).randbytes(4 * MIB + 3)
 TIMES = 25
-LONGEST_SECONDS = 0.06
-"""Of the random waits before an interrupt: about as long as what is interrupted takes."""
-# A socket that is interrupted while the standard library makes it is closed by its last reference, with a warning.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-SEEDS = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[RunningService]:
-    """One of this module's own: its runs and sockets are counted."""
-    with running_service() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def ended(service: RunningService) -> tuple[str, list[Any]]:
-    with AgentService(service.api_key, service.base_url) as client:
-        run = client.runs.wait(client.runs.start(LONG).run_id, poll=0.02)
-        return run.run_id, list(client.runs.iterate_events(run.run_id))
-
-
-@pytest.fixture(scope="module")
-def chat(service: RunningService) -> str:
-    with AgentService(service.api_key, service.base_url) as client:
-        chat = new_chat(client)
-        client.files.upload(("big.bin", CONTENT), chat=chat)
-        return chat
-
-
-@pytest.fixture(autouse=True)
-def closed_in_the_end(service: RunningService, ended: object, chat: object) -> Iterator[None]:
-    with nothing_left_open(service):
-        yield
-
-
-class CtrlC:
-    """Runs work and sends this thread a real SIGINT in the middle of it, after a random time."""
-
-    def __init__(self, seed: int) -> None:
-        self._dice, self._over = random.Random(seed), False
-        self.hits = 0
-
-    def during(self, work: Callable[[], Any]) -> Any:
-        """What it gives; None when it was interrupted."""
-        self._over = False
-        before = signal.signal(signal.SIGINT, self._interrupt)
-        timer = threading.Timer(
-            self._dice.uniform(0, LONGEST_SECONDS), signal.pthread_kill, (threading.get_ident(), signal.SIGINT)
-        )
-        given = None
-        try:
-            timer.start()
-            given = work()
-            self._over = True
-        except KeyboardInterrupt:
-            self.hits += 1
-        timer.join()
-        signal.signal(signal.SIGINT, before)
-        return given
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if not self._over:
-            self._over = True
-            raise KeyboardInterrupt
+pytestmark = [pytest.mark.usefixtures("all_closed"), *HALF_MADE_SOCKETS]
 
 
 # -- scripts: Ctrl-C -----------------------------------------------------------------------------------------------
@@ -169,15 +97,6 @@ def test_a_client_works_on_after_every_ctrl_c(service: RunningService, ended: tu
 
 
 # -- asyncio: cancellation -----------------------------------------------------------------------------------------
-
-
-async def cancelled(work: Any, dice: random.Random) -> bool:
-    """Whether the work was cancelled in the middle."""
-    task = asyncio.ensure_future(work)
-    await asyncio.wait([task], timeout=dice.uniform(0, LONGEST_SECONDS))
-    task.cancel()
-    await asyncio.wait([task])
-    return task.cancelled()
 
 
 @SEEDS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 import uuid
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,56 +12,25 @@ import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.client import following
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
-from tests.contract.faces import Face, async_face, sync_face
-from tests.faults.network import count, new_chat, nothing_left_open, read, undelayed
-from tests.faults.proxy import HOWS, Direction, Fault, How, Proxy
+from tests.contract.faces import Face
+from tests.faults.network import (
+    CONTENT,
+    KINDS,
+    PATIENCE_SECONDS,
+    WAYS,
+    count,
+    how_ended,
+    new_chat,
+    outcome_of,
+    read,
+    undelayed,
+)
+from tests.faults.proxy import Direction, Fault, How, Proxy
 
 IMAGES = {"request": {"brief": "Autumn sale"}}
-LONG = "\n".join(f"progress {n} 80 at {n}" for n in range(80)) + "\nsay done"
-CONTENT = random.Random(7).randbytes(3 * MIB + 11)
-PATIENCE_SECONDS = 0.4
-"""After which a client takes a silent connection for dead; the real ones wait for a minute."""
-WAYS = pytest.mark.parametrize("direction", ["up", "down"])
-KINDS = pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=() if how in ("cut", "reset") else pytest.mark.slow) for how in HOWS]
-)
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[RunningService]:
-    """One of this module's own: its runs and sockets are counted."""
-    with running_service() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def ended(service: RunningService) -> tuple[str, list[Any]]:
-    """A run of many events, and these as they come without a fault."""
-    with AgentService(service.api_key, service.base_url) as client:
-        run = client.runs.wait(client.runs.start(LONG).run_id, poll=0.02)
-        return run.run_id, list(client.runs.iterate_events(run.run_id))
-
-
-@pytest.fixture(scope="module")
-def chat(service: RunningService) -> str:
-    with AgentService(service.api_key, service.base_url) as client:
-        chat = new_chat(client)
-        client.files.upload(("big.bin", CONTENT), chat=chat)
-        return chat
-
-
-@pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
-def facing(request: pytest.FixtureRequest, service: RunningService) -> Any:
-    """From a proxy to a face that goes through it."""
-    return lambda proxy: request.param(service.api_key, proxy.base_url)
-
-
-@pytest.fixture(autouse=True)
-def closed_in_the_end(service: RunningService, ended: object, chat: object) -> Iterator[None]:
-    with nothing_left_open(service):
-        yield
+pytestmark = pytest.mark.usefixtures("all_closed")
 
 
 def faults(how: How, direction: Direction = "down", size: int = 3_000, seed: int = 1) -> list[Fault]:
@@ -142,20 +110,6 @@ def test_a_start_without_a_key_is_sent_once(
         assert how == "delay" or not proxy.struck
         assert how_ended(service, outcome.run_id) == "completed"
         assert count(service, "run") - before == 1
-
-
-def outcome_of(start: Callable[[], Any]) -> Any:
-    """What it gives or raises."""
-    try:
-        return start()
-    except APIConnectionError as error:
-        return error
-
-
-def how_ended(service: RunningService, run_id: str) -> str:
-    """How a run ended, asked without a fault between."""
-    with AgentService(service.api_key, service.base_url) as client:
-        return client.runs.wait(run_id, poll=0.02).status
 
 
 # -- polling -------------------------------------------------------------------------------------------------------
