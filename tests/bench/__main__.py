@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import calls, decoding, first_event, followers, memory, reads, search, starts, uploads
+from tests.bench import calls, decoding, first_event, followers, memory, pictures, reads, search, starts, uploads
 
 if __name__ == "__main__":
-    for benchmark in (calls, decoding, reads, starts, first_event, followers, uploads, memory, search):
+    for benchmark in (calls, decoding, reads, starts, first_event, followers, uploads, memory, pictures, search):
         benchmark.main("--quick" in sys.argv)
         print()

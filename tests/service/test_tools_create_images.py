@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import random
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from PIL import Image
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports import Outcome
-from agentsvc_nb.service.work.tools.create_images import CreateImages, CreateImagesInput
-from agentsvc_nb.service.work.tools.static_ad import colors, fitting, scenes, wording
-from agentsvc_nb.service.work.tools.static_ad.fonts import OWN
+from agentsvc_nb.service.work.tools.create_images import CreateImages, designs
+from agentsvc_nb.service.work.tools.static_ad import colors, fitting, fonts, png, scenes, wording
+from agentsvc_nb.service.work.tools.static_ad.fonts import OWN, families
+from agentsvc_nb.service.work.tools.static_ad.frames import frame
+from agentsvc_nb.wire.toolset.images import SIZES, CreateImagesInput, ImageRequest
+from tests.service import briefs
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 
@@ -119,10 +123,11 @@ def test_palettes_take_the_briefs_colours_greys_last() -> None:
 @given(st.text(max_size=200), st.integers(60, 900), st.integers(60, 500))
 @settings(max_examples=60, deadline=None)
 def test_fitted_text_never_leaves_its_box(text: str, width: int, height: int) -> None:
-    if not text.strip():
+    shown, _ = fonts.drawable(text, OWN)
+    if not shown:
         return
     type_ = fitting.Type(OWN, bold=True)
-    fitted = fitting.fit(text, type_, width, height, (20, 90))
+    fitted = fitting.fit(shown, type_, width, height, (20, 90))
     assert fitted.height <= height
     assert all(type_.width(line, fitted.size) <= width for line in fitted.lines)
 
@@ -133,9 +138,47 @@ def test_a_readable_colour_is_found_on_any_ground(ground: tuple[int, int, int]) 
 
 
 @pytest.mark.parametrize("scene", scenes.SCENES, ids=lambda scene: scene.name)
-def test_the_boxes_of_a_scene_lie_within_it_and_apart(scene: scenes.Scene) -> None:
-    for left, top, right, bottom in (scene.headline, scene.subline, scene.foot, scene.brand):
-        assert 0 <= left < right <= scenes.SIDE
-        assert 0 <= top < bottom <= scenes.SIDE
-    assert scene.headline[3] + 20 + scene.subline[3] - scene.subline[1] <= scene.foot[1]
-    assert scene.brand[3] <= scene.headline[1]
+@pytest.mark.parametrize("size", SIZES)
+def test_the_zone_of_a_scene_lies_within_the_frame(scene: scenes.Scene, size: Any) -> None:
+    left, top, right, bottom = scene.zone(frame(size))
+    width, height = SIZES[size]
+    assert 0.03 * width < left < right < 0.97 * width
+    assert 0.03 * height < top < bottom < 0.97 * height
+    assert scene.paint(frame(size), colors.PALETTES[0], random.Random(1)).size == SIZES[size]
+
+
+def test_sizes_are_drawn_in_turn_of_each_design() -> None:
+    made = designs(briefs.request("plain", 5, ["square", "story"]))
+    assert [(one.frame.width, one.frame.height) for one in made] == [(1080, 1080), (1080, 1920)] * 2 + [(1080, 1080)]
+    assert [one.scene.name for one in made[:4]] == [made[0].scene.name] * 2 + [made[2].scene.name] * 2
+    assert len({one.path for one in made}) == 5
+
+
+def test_brand_colours_come_before_those_of_the_brief() -> None:
+    given_ = ImageRequest.model_validate({"brief": "all in red", "brand_colors": ["#0b6e4f", "#ffd166"]})
+    palette = designs(given_)[0].palette
+    assert (palette.ground, palette.accent) == (colors.color("#0b6e4f"), colors.color("#ffd166"))
+
+
+def test_a_picture_carries_its_design_and_any_reader_reads_it(tmp_path: Path) -> None:
+    outcome, task = make(BRIEFS["plain"], 1, tmp_path)
+    with Image.open(tmp_path / images(outcome)[0]["path"]) as picture:
+        picture.load()
+        found = png.design(picture)
+    assert found is not None
+    assert found["words"]["headline"] == "Pack light"
+    assert task.files.outputs
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.binary(min_size=3, max_size=60))
+@settings(max_examples=40, deadline=None)
+def test_a_written_file_is_the_picture(width: int, height: int, data: bytes) -> None:
+    image = Image.frombytes("RGB", (width, height), (data * (width * height))[: width * height * 3])
+    assert Image.open(io.BytesIO(png.encode(image, {"words": "ü"}))).convert("RGB").tobytes() == image.tobytes()
+
+
+def test_the_shipped_family_draws_latin_greek_and_cyrillic_with_its_license_beside_it() -> None:
+    assert families()[0] == OWN
+    for alphabet in ("ABCXYZabcxyzÄÖÜßĄĘŁŻŞĞİ", "ΑΒΓΔΩαβγδωάέή", "АБВГДЯабвгдяЇїЄєҐ", "0123456789€£¥%&@!?…—“”"):
+        assert fonts.drawable(alphabet, OWN) == (alphabet, [])
+    assert "SIL OPEN FONT LICENSE" in (Path(fonts.__file__).parent / "faces" / "OFL.txt").read_text()

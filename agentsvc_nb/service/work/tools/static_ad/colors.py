@@ -29,6 +29,16 @@ _NAMES: Final = {
 _NAMED = re.compile(rf"(?i)\b(?:{'|'.join(_NAMES)})\b")
 
 
+def is_colors(text: str) -> bool:
+    """Whether a text does nothing but name colours: that is for the palette, not to be read.
+
+    >>> is_colors("navy, orange"), is_colors("Orange is the new black")
+    (True, False)
+    """
+    rest = _NAMED.sub("", _HEX.sub("", text))
+    return rest != text and not re.sub(r"(?i)\b(?:and|und|et|y|with|mit|colou?rs?|farben?)\b|[\W_]", "", rest)
+
+
 @dataclass(frozen=True, slots=True)
 class Palette:
     """A ground, a deeper tone of it, an accent, and a second accent."""

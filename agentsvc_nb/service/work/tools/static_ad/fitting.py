@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
 from typing import Final
 
-from agentsvc_nb.service.work.tools.static_ad.fonts import OWN, font
+from agentsvc_nb.service.work.tools.static_ad.fonts import font
 
 LEADING: Final = 1.16
+_SMALL: Final = 0.33
+"""Of the sum of the smallest and the largest size: type that is smaller is not for headlines."""
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A face and how bold it is drawn: Pillow's own face has one weight, so a stroke stands in for bold."""
+    """A family and its weight."""
 
-    face: str
+    family: str
     bold: bool = False
 
-    def stroke(self, size: int) -> float:
-        return size / 38 if self.bold and self.face == OWN else 0.0
-
     def width(self, text: str, size: int) -> float:
-        return font(self.face, size).getlength(text) + 2 * self.stroke(size)
+        return _width(self.family, self.bold, size, text)
+
+
+@lru_cache(maxsize=4096)
+def _width(family: str, bold: bool, size: int, text: str) -> float:
+    return font(family, bold, size).getlength(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +49,27 @@ class Fitted:
 
 
 def fit(text: str, type_: Type, width: int, height: int, sizes: tuple[int, int]) -> Fitted:
-    """The text at the largest of `sizes` (smallest, largest) that fits; at the smallest it is cut, marked with `…`."""
-    return _balanced(text, _largest(text, type_, width, height, sizes), type_, width)
+    """The text at the largest of `sizes` (smallest, largest) that fits; at the smallest it is cut, marked with `…`.
+
+    A word that would make all of it small is parted with a hyphen instead.
+    """
+    whole = _largest(text, type_, width, height, sizes)
+    if whole.size < (sizes[0] + sizes[1]) * _SMALL:
+        parted = _largest(text, type_, width, height, sizes, parting=True)
+        whole = max(whole, parted, key=lambda each: each.size)
+    return _balanced(text, whole, type_, width)
 
 
-def _largest(text: str, type_: Type, width: int, height: int, sizes: tuple[int, int]) -> Fitted:
+def _largest(
+    text: str, type_: Type, width: int, height: int, sizes: tuple[int, int], *, parting: bool = False
+) -> Fitted:
     low, high = sizes
     if not _fits(at := _set(text, type_, width, low), height):
         return _cut(at, type_, width, height)
     while high - low > 1:
         middle = (low + high) // 2
         tried = _set(text, type_, width, middle)
-        if _fits(tried, height) and not _broken(text, tried):
+        if _fits(tried, height) and (_within(tried, type_, width) if parting else not _broken(text, tried)):
             at, low = tried, middle
         else:
             high = middle
@@ -62,7 +78,8 @@ def _largest(text: str, type_: Type, width: int, height: int, sizes: tuple[int, 
 
 def _balanced(text: str, fitted: Fitted, type_: Type, width: int) -> Fitted:
     """The same lines at the least width that needs no more of them: no word is left alone at the end."""
-    if fitted.lines[-1].endswith("…") or len(fitted.lines) == 1:
+    cut = fitted.lines[-1].endswith("…") and not text.endswith("…")
+    if cut or len(fitted.lines) == 1 or _broken(text, fitted):
         return fitted
     for narrow in range(width // 2, width, max(1, width // 40)):
         tried = _set(text, type_, narrow, fitted.size)
@@ -73,6 +90,11 @@ def _balanced(text: str, fitted: Fitted, type_: Type, width: int) -> Fitted:
 
 def _fits(fitted: Fitted, height: int) -> bool:
     return fitted.height <= height
+
+
+def _within(fitted: Fitted, type_: Type, width: int) -> bool:
+    """Whether no letter alone is wider than a line."""
+    return all(type_.width(line, fitted.size) <= width for line in fitted.lines)
 
 
 def _broken(text: str, fitted: Fitted) -> bool:
@@ -96,13 +118,13 @@ def _wrap(text: str, type_: Type, width: int, size: int) -> list[str]:
 
 
 def _break(word: str, type_: Type, width: int, size: int) -> list[str]:
-    """A word in pieces that each fit a line."""
-    pieces = [""]
-    for char in word:
-        if pieces[-1] and type_.width(pieces[-1] + char, size) > width:
-            pieces.append("")
-        pieces[-1] += char
-    return pieces
+    """A word in pieces that each fit a line, with a hyphen where letters were parted."""
+    pieces = []
+    while word and type_.width(word, size) > width:
+        end = max(1, bisect_right(range(1, len(word)), width, key=lambda at: ceil(type_.width(word[:at] + "-", size))))
+        pieces.append(word[:end] + ("-" if word[end - 1 : end + 1].isalpha() else ""))
+        word = word[end:]
+    return [*pieces, word]
 
 
 def _cut(fitted: Fitted, type_: Type, width: int, height: int) -> Fitted:

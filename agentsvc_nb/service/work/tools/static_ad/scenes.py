@@ -1,6 +1,6 @@
-"""Backgrounds: gradients and shapes that leave room for words. Each scene says where its words go.
+"""Backgrounds: gradients and shapes that leave room for words, whose zone each scene gives by the frame's shape.
 
-All lengths are in pixels of the finished square; shapes are painted twice as large and reduced, for smooth edges.
+Lengths are in parts of the frame, or in `unit`s of it: pixels of a frame whose shorter side has 1080.
 """
 
 from __future__ import annotations
@@ -9,107 +9,58 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
-from PIL import Image, ImageDraw, ImageFilter
+from PIL import Image
 
-from agentsvc_nb.service.work.tools.static_ad.colors import WHITE, Color, Palette, firm, luminance, mix, shade, tint
+from agentsvc_nb.service.work.tools.static_ad.brush import Brush, flat, gradient, panel, shadow
+from agentsvc_nb.service.work.tools.static_ad.colors import WHITE, Palette, firm, luminance, mix, shade, tint
+from agentsvc_nb.service.work.tools.static_ad.frames import Box, Frame, Shape
 
-SIDE: Final = 1080
-_FINE: Final = 2
-Box = tuple[int, int, int, int]
-"""Left, top, right, bottom."""
+Parts = tuple[float, float, float, float]
+Align = Literal["top", "middle", "bottom"]
+Paint = Callable[[Frame, Palette, random.Random], Image.Image]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A background, and the boxes of its words. `foot` holds the call to action; the brand stands in `brand`."""
+    """A background, and the zone of its words by the frame's shape, in parts of the frame."""
 
     name: str
-    paint: Callable[[Palette, random.Random], Image.Image]
-    headline: Box
-    subline: Box
-    foot: Box
-    brand: Box
+    paint: Paint
+    zones: dict[Shape, Parts]
+    align: Align = "top"
     centred: bool = False
 
-
-class Brush:
-    """Draws in finished pixels on a finer canvas."""
-
-    def __init__(self, ground: Image.Image) -> None:
-        self.canvas = ground.resize((SIDE * _FINE, SIDE * _FINE), Image.Resampling.BICUBIC)
-        self._draw = ImageDraw.Draw(self.canvas)
-
-    def disc(self, x: float, y: float, radius: float, fill: Color) -> None:
-        self._draw.ellipse([_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)], fill)
-
-    def ring(self, x: float, y: float, radius: float, width: float, fill: Color) -> None:
-        box = [_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)]
-        self._draw.ellipse(box, None, fill, round(_FINE * width))
-
-    def quarter(self, x: float, y: float, radius: float, turn: int, fill: Color) -> None:
-        """A quarter of a disc about (x, y), beginning at `turn` quarters clockwise from the right."""
-        box = [_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)]
-        self._draw.pieslice(box, 90 * turn, 90 * turn + 90, fill)
-
-    def shape(self, points: list[tuple[float, float]], fill: Color) -> None:
-        self._draw.polygon([(_FINE * x, _FINE * y) for x, y in points], fill)
-
-    def panel(self, box: Box, radius: float, fill: Color) -> None:
-        self._draw.rounded_rectangle([_FINE * part for part in box], _FINE * radius, fill)
-
-    def shadow(self, box: Box, radius: float, strength: int, blur: float) -> None:
-        """A soft shadow below a panel."""
-        small = Image.new("L", (SIDE // 4, SIDE // 4), 0)
-        ImageDraw.Draw(small).rounded_rectangle([part / 4 for part in box], radius / 4, strength)
-        soft = small.filter(ImageFilter.GaussianBlur(blur / 4)).resize(self.canvas.size, Image.Resampling.BICUBIC)
-        self.canvas.paste((0, 0, 0), (0, 0), soft)
-
-    def finished(self) -> Image.Image:
-        return self.canvas.reduce(_FINE)
+    def zone(self, frame: Frame) -> Box:
+        return frame.box(*self.zones[frame.shape])
 
 
-def gradient(start: Color, end: Color, angle: float) -> Image.Image:
-    """From `start` to `end` along `angle` degrees (0: to the right, 90: downwards)."""
-    small = 256
-    cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-    spread = (abs(cos) + abs(sin)) or 1
-    ramp = Image.new("L", (small, small))
-    centre = (small - 1) / 2
-    ramp.putdata(
-        [
-            round(255 * min(1, max(0, 0.5 + ((x - centre) * cos + (y - centre) * sin) / (small * spread))))
-            for y in range(small)
-            for x in range(small)
-        ]
-    )
-    mask = ramp.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
-    return Image.composite(Image.new("RGB", mask.size, end), Image.new("RGB", mask.size, start), mask)
-
-
-def sunrise(colors: Palette, chance: random.Random) -> Image.Image:
+def sunrise(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """A large sun rises behind the lower right corner."""
-    ground = firm(colors.ground)
-    brush = Brush(gradient(ground, colors.deep if luminance(ground) < 0.2 else tint(ground, 0.3), 60))
-    x, y = 880 + chance.randint(-30, 30), 850 + chance.randint(-20, 20)
-    for radius, part in ((462, 0.10), (395, 0.18)):
-        brush.disc(x, y, radius, mix(ground, colors.accent, part))
-    brush.disc(x, y, 320, colors.accent)
-    brush.disc(x + 95, y + 70, 190, mix(colors.accent, colors.second, 0.75))
-    brush.ring(986, 112, 40, 11, mix(colors.accent, colors.second, 0.4))
+    ground, unit = firm(colors.ground), frame.unit
+    brush = Brush(gradient(frame, ground, colors.deep if luminance(ground) < 0.2 else tint(ground, 0.3), 60))
+    x = frame.width * 0.83 + chance.randint(-30, 30) * unit
+    y = frame.height * (0.70 if frame.shape == "wide" else 0.86) + chance.randint(-20, 20) * unit
+    for radius, part in ((440, 0.10), (375, 0.18)):
+        brush.disc(x, y, radius * unit, mix(ground, colors.accent, part))
+    brush.disc(x, y, 300 * unit, colors.accent)
+    brush.disc(x + 95 * unit, y + 70 * unit, 180 * unit, mix(colors.accent, colors.second, 0.75))
     return brush.finished()
 
 
-def split(colors: Palette, chance: random.Random) -> Image.Image:
-    """A calm left side, and arcs stacked on the right."""
-    brush = Brush(Image.new("RGB", (SIDE, SIDE), tint(colors.ground, 0.93)))
-    edge, cell = 660, 210
+def split(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """A calm side for words, and arcs stacked on the other."""
+    brush = Brush(flat(frame, tint(colors.ground, 0.93)))
     tones = (colors.accent, colors.second, shade(colors.ground, 0.28), tint(colors.ground, 0.35))
-    for row in range(6):
-        for column in range(2):
-            x, y, turn = edge + column * cell, row * cell - 60, chance.randrange(4)
-            brush.shape([(x, y), (x + cell, y), (x + cell, y + cell), (x, y + cell)], tones[(row + column + 2) % 4])
+    across, left, top = (frame.width, 0.0, frame.height * 0.66)
+    cell = across / 4
+    if frame.shape != "tall":
+        left, top, cell = frame.width * 0.62, 0.0, frame.width * 0.38 / 2
+    for row in range(math.ceil((frame.height - top) / cell)):
+        for column in range(math.ceil((frame.width - left) / cell)):
+            x, y, turn = left + column * cell, top + row * cell, chance.randrange(4)
+            brush.square(x, y, cell, tones[(row + column + 2) % 4])
             brush.quarter(*_corner(x, y, cell, turn), cell, turn, tones[(row + 2 * column) % 4])
     return brush.finished()
 
@@ -119,57 +70,69 @@ def _corner(x: float, y: float, cell: float, turn: int) -> tuple[float, float]:
     return (x + (cell if turn in (1, 2) else 0), y + (cell if turn in (2, 3) else 0))
 
 
-def card(colors: Palette, chance: random.Random) -> Image.Image:
-    """A white card over a gradient with soft discs."""
-    brush = Brush(gradient(colors.ground, mix(colors.ground, colors.second, 0.55), 45))
+def card(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """A white card over a gradient with discs."""
+    unit = frame.unit
+    brush = Brush(gradient(frame, colors.ground, mix(colors.ground, colors.second, 0.55), 45))
     for _ in range(5):
-        x, y = chance.randint(-40, SIDE + 40), chance.choice((chance.randint(-60, 200), chance.randint(880, SIDE + 60)))
-        brush.disc(
-            x, y, chance.randint(90, 230), chance.choice((colors.accent, colors.deep, tint(colors.ground, 0.25)))
-        )
-    box = (120, 150, 960, 930)
-    brush.shadow((120, 185, 960, 965), 44, 110, 44)
-    brush.panel(box, 44, WHITE)
-    brush.panel((490, 222, 590, 234), 6, colors.accent)
-    return brush.finished()
+        x, low = chance.random() * frame.width, chance.random() < 0.5
+        y = chance.uniform(0.83, 1.03) * frame.height if low else chance.uniform(-0.03, 0.17) * frame.height
+        fill = chance.choice((colors.accent, colors.deep, tint(colors.ground, 0.25)))
+        brush.disc(x, y, chance.randint(90, 230) * unit, fill)
+    image = brush.finished()
+    left, top, right, bottom = box = frame.box(0.11, 0.13, 0.89, 0.87)
+    drop = round(30 * unit)
+    shadow(image, (left, top + drop, right, bottom + drop), 44 * unit, 110, 44 * unit)
+    panel(image, box, 44 * unit, WHITE)
+    return image
 
 
-def slope(colors: Palette, chance: random.Random) -> Image.Image:
+def slope(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """Slopes rise from the lower edge."""
-    brush = Brush(gradient(tint(colors.ground, 0.94), tint(colors.second, 0.80), 90))
-    brush.disc(860 + chance.randint(-40, 40), 690, 104, colors.accent)
-    heights = [700, 790, 885]
+    width, height, unit = frame.width, frame.height, frame.unit
+    brush = Brush(gradient(frame, tint(colors.ground, 0.94), tint(colors.second, 0.80), 90))
+    brush.disc(width * 0.82 + chance.randint(-40, 40) * unit, height * 0.68, 96 * unit, colors.accent)
     tones = (tint(colors.ground, 0.45), colors.ground, colors.deep)
-    for height, tone in zip(heights, tones, strict=True):
-        peak = chance.randint(480, 860)
-        lift = chance.randint(70, 150)
+    for start, tone in zip((0.78, 0.85, 0.92), tones, strict=True):
+        peak, lift = chance.uniform(0.45, 0.8) * width, chance.uniform(0.05, 0.11) * height
         points = [
-            (x, height - lift * math.exp(-(((x - peak) / 260) ** 2)) + 26 * math.sin(x / 170 + peak))
-            for x in range(0, SIDE + 21, 20)
+            (
+                x * unit,
+                start * height
+                - lift * math.exp(-(((x * unit - peak) / (width * 0.24)) ** 2))
+                + 20 * unit * math.sin(x / 170 + peak),
+            )
+            for x in range(0, round(width / unit) + 21, 20)
         ]
-        brush.shape([(-10.0, SIDE + 10.0), *points, (SIDE + 10.0, SIDE + 10.0)], tone)
+        brush.shape([(-10.0, height + 10.0), *points, (width + 10.0, height + 10.0)], tone)
     return brush.finished()
 
 
-def rings(colors: Palette, chance: random.Random) -> Image.Image:
-    """Rings spread from below the words."""
-    brush = Brush(gradient(colors.deep, mix(colors.deep, firm(colors.ground), 0.75), 90))
-    x, y = 540 + chance.randint(-60, 60), 1120
-    for number, radius in enumerate(range(640, 130, -84)):
+def rings(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """Rings spread from beside the words."""
+    brush = Brush(gradient(frame, colors.deep, mix(colors.deep, firm(colors.ground), 0.75), 90))
+    x, y = frame.width * 0.5 + chance.randint(-60, 60) * frame.unit, frame.height * 1.04
+    if frame.shape == "wide":
+        x, y = frame.width * 0.98, frame.height * 0.55
+    for number, radius in enumerate(range(560, 130, -72)):
         part = 0.16 + 0.14 * number
-        brush.disc(x, y, radius, mix(mix(colors.deep, colors.ground, 0.6), colors.accent, min(1.0, part)))
+        tone = mix(mix(colors.deep, colors.ground, 0.6), colors.accent, min(1.0, part))
+        brush.disc(x, y, radius * frame.unit, tone)
     return brush.finished()
 
 
-def tiles(colors: Palette, chance: random.Random) -> Image.Image:
-    """Two rows of tiles above the words."""
-    brush = Brush(Image.new("RGB", (SIDE, SIDE), colors.deep))
-    cell = SIDE / 5
+def tiles(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """Tiles above the words, or beside them."""
+    brush = Brush(flat(frame, colors.deep))
+    wide = frame.shape == "wide"
+    cell = frame.height / 3 if wide else frame.width / 5
+    columns, rows = (2, 3) if wide else (5, 2)
+    left = frame.width - columns * cell if wide else 0.0
     tones = (colors.ground, colors.accent, colors.second, tint(colors.ground, 0.6))
-    for number in range(10):
-        x, y = (number % 5) * cell, (number // 5) * cell
+    for number in range(columns * rows):
+        x, y = left + (number % columns) * cell, (number // columns) * cell
         under, over = chance.sample(tones, 2)
-        brush.shape([(x, y), (x + cell, y), (x + cell, y + cell), (x, y + cell)], under)
+        brush.square(x, y, cell, under)
         turn = chance.randrange(6)
         if turn < 4:
             brush.quarter(*_corner(x, y, cell, turn), cell, turn, over)
@@ -180,11 +143,35 @@ def tiles(colors: Palette, chance: random.Random) -> Image.Image:
     return brush.finished()
 
 
+_TOP: Final[dict[Shape, Parts]] = {
+    "square": (0.074, 0.068, 0.926, 0.60), "tall": (0.09, 0.10, 0.91, 0.62), "wide": (0.055, 0.09, 0.62, 0.92),
+}  # fmt: skip
+_SIDE: Final[dict[Shape, Parts]] = {
+    "square": (0.067, 0.068, 0.57, 0.93), "tall": (0.09, 0.10, 0.91, 0.62), "wide": (0.055, 0.09, 0.58, 0.92),
+}  # fmt: skip
+_SKY: Final[dict[Shape, Parts]] = {
+    "square": (0.074, 0.068, 0.926, 0.57), "tall": (0.09, 0.10, 0.91, 0.58), "wide": (0.055, 0.08, 0.74, 0.66),
+}  # fmt: skip
+_CARD: Final[dict[Shape, Parts]] = {
+    "square": (0.165, 0.185, 0.835, 0.815), "tall": (0.17, 0.17, 0.83, 0.83), "wide": (0.155, 0.185, 0.845, 0.815),
+}  # fmt: skip
+_ABOVE: Final[dict[Shape, Parts]] = {
+    "square": (0.10, 0.06, 0.90, 0.53), "tall": (0.09, 0.10, 0.91, 0.66), "wide": (0.055, 0.09, 0.54, 0.91),
+}  # fmt: skip
+_BELOW: Final[dict[Shape, Parts]] = {
+    "square": (0.067, 0.43, 0.933, 0.935), "tall": (0.09, 0.28, 0.91, 0.90), "wide": (0.055, 0.09, 0.60, 0.91),
+}  # fmt: skip
+
 SCENES: Final = (
-    Scene("sunrise", sunrise, (80, 170, 860, 560), (80, 580, 560, 730), (80, 860, 560, 960), (80, 76, 700, 124)),
-    Scene("split", split, (72, 170, 600, 610), (72, 634, 590, 800), (72, 868, 600, 968), (72, 76, 590, 124)),
-    Scene("card", card, (180, 322, 900, 640), (200, 660, 880, 770), (240, 796, 840, 888), (200, 258, 880, 304), True),
-    Scene("slope", slope, (80, 160, 940, 440), (80, 456, 720, 590), (80, 930, 620, 1024), (80, 72, 800, 120)),
-    Scene("rings", rings, (110, 150, 970, 390), (170, 398, 910, 478), (240, 880, 840, 980), (200, 64, 880, 112), True),
-    Scene("tiles", tiles, (72, 520, 1008, 750), (72, 764, 940, 868), (72, 912, 640, 1008), (72, 466, 900, 508)),
+    Scene("sunrise", sunrise, _TOP),
+    Scene("split", split, _SIDE, "middle"),
+    Scene("card", card, _CARD, "middle", True),
+    Scene("slope", slope, _SKY),
+    Scene("rings", rings, _ABOVE, "middle", True),
+    Scene("tiles", tiles, _BELOW, "middle"),
 )
+
+
+def named(name: str) -> Scene:
+    """Raises `KeyError`."""
+    return {scene.name: scene for scene in SCENES}[name]

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.work.tools.static_ad.colors import is_colors
+
 HEADLINE_CHARS: Final = 70
 SUBLINE_CHARS: Final = 120
 ACTION_CHARS: Final = 26
@@ -114,7 +116,8 @@ def _sentences(text: str) -> list[str]:
     lines = [line.strip(" \t-*_>•") for line in text.splitlines() if not _HEADING.match(line)]
     prose = [line for line in lines if not _ANY_LABEL.match(line)]
     found = [sentence.strip() for line in prose for sentence in _SENTENCE.findall(line)]
-    return [one.rstrip(".") for one in found if len(one.strip("\"'“”")) > 1 and not _ANY_LABEL.match(one)][:40]
+    kept = (one for one in found if len(one.strip("\"'“”")) > 1 and not _ANY_LABEL.match(one) and not is_colors(one))
+    return [one.rstrip(".") for one in kept][:40]
 
 
 def _labelled(name: str, text: str) -> str:

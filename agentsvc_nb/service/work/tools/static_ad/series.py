@@ -1,0 +1,102 @@
+"""A series of pictures: drawn two at a time, written into the workspace in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.work.tools.static_ad import drawing, png
+from agentsvc_nb.service.work.tools.static_ad.colors import Palette
+from agentsvc_nb.service.work.tools.static_ad.frames import Frame
+from agentsvc_nb.service.work.tools.static_ad.layout import layout
+from agentsvc_nb.service.work.tools.static_ad.scenes import Scene
+from agentsvc_nb.service.work.tools.static_ad.wording import Wording
+from agentsvc_nb.wire.toolset.images import ImageSet, MadeImage
+
+AT_ONCE: Final = 2
+"""Pictures in work at a time: more would hold more memory, and no machine draws them faster."""
+STAGES: Final = 3
+"""Layout, paint, save: what progress counts for each picture."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one picture is made of."""
+
+    path: str
+    scene: Scene
+    frame: Frame
+    palette: Palette
+    words: Wording
+    seed: int
+
+    def kept(self) -> dict[str, Any]:
+        """What a picture carries in its file, to be drawn again."""
+        return {
+            "scene": self.scene.name,
+            "palette": self.palette.names(),
+            "words": asdict(self.words),
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Made:
+    """A picture as a file, and what there is to say about it."""
+
+    data: bytes
+    record: MadeImage
+    missing: list[str]
+
+
+def produce(design: Design) -> Made:
+    """Draw one picture."""
+    words = layout(design.scene, design.frame, design.words)
+    background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
+    picture = drawing.draw(background, design.palette, words)
+    record = MadeImage(
+        path=design.path,
+        width=design.frame.width,
+        height=design.frame.height,
+        headline=design.words.headline,
+        palette=design.palette.names(),
+        layout=design.scene.name,
+        contrast=round(min(picture.contrasts, default=21.0), 2),
+    )
+    kept = None if design.scene.name == "photo" else design.kept()
+    return Made(png.encode(picture.image, kept), record, words.missing)
+
+
+async def make(task: Task, designs: list[Design], set_id: str) -> Outcome:
+    """Draw and write all of them."""
+    made: list[Made] = []
+    total = STAGES * len(designs)
+    for at in range(0, len(designs), AT_ONCE):
+        some = designs[at : at + AT_ONCE]
+        drawn = [asyncio.create_task(asyncio.to_thread(produce, design)) for design in some]
+        for number, design in enumerate(some, at):
+            said = f"picture {number + 1} of {len(designs)}"
+            await task.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
+            await task.progress(STAGES * number + 1, total, f"{said}: painting")
+            one = await drawn[number - at]
+            await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
+            await task.write(design.path, one.data, output=(set_id, "image_set"))
+            made.append(Made(b"", one.record, one.missing))
+    await task.progress(total, total, f"{len(made)} of {len(made)} pictures")
+    return _outcome(made)
+
+
+def _outcome(made: list[Made]) -> Outcome:
+    found = ImageSet(
+        images=[one.record for one in made],
+        missing_glyphs=list(dict.fromkeys(char for one in made for char in one.missing)),
+    )
+    paths = [one.record.path for one in made]
+    content: list[dict[str, Any]] = [{"type": "image", "path": path, "media_type": "image/png"} for path in paths]
+    if found.missing_glyphs:
+        lacking = f"No font here draws these characters, so they were left out: {' '.join(found.missing_glyphs)}"
+        content.append({"type": "text", "text": lacking})
+    return Outcome(content=content, data=found.model_dump(), inline=False, uses={"picture": len(made)})
