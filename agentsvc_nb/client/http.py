@@ -14,6 +14,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing, suppress
 from datetime import UTC, date, datetime
+from http.cookiejar import CookieJar
 from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
@@ -211,6 +212,13 @@ class _Until:
             raise failure(error) from None
 
 
+class _NoCookies(CookieJar):
+    """None is ever sent, so none is looked for in answers."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        pass
+
+
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
@@ -220,7 +228,7 @@ def _ssl_context() -> ssl.SSLContext:
 def _options(transport: Any) -> dict[str, Any]:
     # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says.
     direct = dict.fromkeys(_LOOPBACK)
-    shared = {"verify": _ssl_context(), "follow_redirects": False, "limits": _LIMITS}
+    shared = {"verify": _ssl_context(), "follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies()}
     return {**shared, "transport": transport, "mounts": None if transport else direct}
 
 

@@ -80,7 +80,7 @@ def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(network: Ne
         step(runs.start(net.core, "hello", files=attached, idempotency_key="k"))
     for request in net.requests:
         assert part_names(request) == [("files", name) for name in ("plan.md", "b.txt", "c.bin", "plan.md")]
-        assert b'name="payload"\r\n\r\n{"message": "hello"}' in request.content
+        assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
         assert request.content.count(b"# Plan\r\n") == 2
         assert request.headers["content-length"] == str(len(request.content))
 
