@@ -22,7 +22,14 @@ All settings: [settings.md](settings.md).
 """
 
 ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "create_images": ((), "Needs no model and no network."),
+    "create_images": (
+        ("image_url", "image_key", "image_model"),
+        "Needs no model and no network, but for `background: model`. Texts keep a contrast of 4.5 by WCAG 2.",
+    ),
+    "edit_image": (
+        ("image_url", "image_key", "image_model"),
+        "Needs no model and no network, but for an `instruction`.",
+    ),
     "media_transcript": ((), "Needs a speech recogniser; without one, store media with captions."),
     "review_copy": ((), "Needs nothing. `judgement` is null: it takes a language model."),
     "review_funnel": (

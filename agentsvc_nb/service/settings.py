@@ -53,6 +53,9 @@ class Settings:
     gateway_seconds: float = float(limits.GATEWAY_SECONDS)
     upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
     fetch_allow: tuple[str, ...] = ()
+    image_url: str | None = None
+    image_key: str | None = None
+    image_model: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -176,5 +179,10 @@ SETTINGS: Final = {
     "fetch_allow": Setting(
         values.hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
     ),
+    "image_url": Setting(
+        values.address, "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`."
+    ),
+    "image_key": Setting(values.secret, "The image model's key, if it wants one.", secret=True),
+    "image_model": Setting(values.secret, "The image model's name, if its address has several."),
 }
 """Every setting, by its field of `Settings`."""

@@ -10,6 +10,8 @@ from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.echo_job import EchoJob
+from agentsvc_nb.service.work.tools.edit_image import EditImage
+from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
 from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
 from agentsvc_nb.service.work.tools.review_funnel import ReviewFunnel
@@ -24,7 +26,14 @@ def tools(settings: Settings) -> dict[str, Tool]:
     (True, False)
     """
     fetcher = Fetcher(settings.fetch_allow)
-    offered: list[Tool] = [CreateImages(), MediaTranscript(), ReviewCopy(), ReviewFunnel(fetcher)]
+    model = ImageModel(settings, fetcher)
+    offered: list[Tool] = [
+        CreateImages(model),
+        EditImage(model),
+        MediaTranscript(),
+        ReviewCopy(),
+        ReviewFunnel(fetcher),
+    ]
     if settings.model == "scripted":
         offered.append(EchoJob(settings.data))
     return {tool.name: tool for tool in offered}
