@@ -37,6 +37,10 @@ ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
         "private networks are refused, unless the operator allows them.",
     ),
+    "send_email": (
+        ("smtp_url", "mail_from", "mail_recipients"),
+        "A dry run, which is the default, needs no setting; to send takes all three.",
+    ),
     "ask_stefanbrain": ((), "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."),
 }
 """The settings that a tool reads, and what it does without them. Tools for tests are left out."""

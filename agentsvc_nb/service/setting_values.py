@@ -33,7 +33,7 @@ def address(text: str) -> str:
 def mail_server(text: str) -> str:
     """`smtp://` or `smtps://`, with a name and password when the server wants them."""
     parts = urlsplit(text)
-    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
         raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
     return text
 

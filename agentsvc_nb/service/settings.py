@@ -56,6 +56,9 @@ class Settings:
     image_url: str | None = None
     image_key: str | None = None
     image_model: str | None = None
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    mail_recipients: tuple[str, ...] = ()
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -184,5 +187,12 @@ SETTINGS: Final = {
     ),
     "image_key": Setting(values.secret, "The image model's key, if it wants one.", secret=True),
     "image_model": Setting(values.secret, "The image model's name, if its address has several."),
+    "smtp_url": Setting(
+        values.mail_server, "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.", secret=True
+    ),
+    "mail_from": Setting(values.mail_address, "The address that mails are sent from."),
+    "mail_recipients": Setting(
+        values.recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."
+    ),
 }
 """Every setting, by its field of `Settings`."""

@@ -15,6 +15,7 @@ from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
 from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
 from agentsvc_nb.service.work.tools.review_funnel import ReviewFunnel
+from agentsvc_nb.service.work.tools.send_email import SendEmail
 from agentsvc_nb.wire.tools import ToolDescription
 
 
@@ -33,6 +34,7 @@ def tools(settings: Settings) -> dict[str, Tool]:
         MediaTranscript(),
         ReviewCopy(),
         ReviewFunnel(fetcher),
+        SendEmail(settings),
     ]
     if settings.model == "scripted":
         offered.append(EchoJob(settings.data))
