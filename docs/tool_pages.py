@@ -37,6 +37,16 @@ ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
         "private networks are refused, unless the operator allows them.",
     ),
+    "web_search": (
+        ("web_search", "web_search_url", "web_search_key"),
+        "Needs a SearXNG of your own, a Brave Search API key, or the package `agentsvc-nb[ddgs]`, whose engines limit "
+        "how often they are asked. A search costs a cent.",
+    ),
+    "get_meta_ad": (
+        ("meta_token", "meta_url", "fetch_allow"),
+        "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot pages; "
+        "an ad without any is named in `without_media`.",
+    ),
     "send_email": (
         ("smtp_url", "mail_from", "mail_recipients"),
         "A dry run, which is the default, needs no setting; to send takes all three.",

@@ -56,6 +56,12 @@ def recipients(text: str) -> tuple[str, ...]:
     return tuple(one.lower() for one in found)
 
 
+def provider(text: str) -> str:
+    if text not in ("searxng", "brave", "ddgs"):
+        raise ValueError("searxng, brave or ddgs")
+    return text
+
+
 def secret(text: str) -> str:
     if not text.isprintable() or " " in text:
         raise ValueError("the key as its provider shows it, without blanks")

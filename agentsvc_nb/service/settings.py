@@ -59,6 +59,12 @@ class Settings:
     smtp_url: str | None = None
     mail_from: str | None = None
     mail_recipients: tuple[str, ...] = ()
+    web_search: str | None = None
+    web_search_url: str | None = None
+    web_search_key: str | None = None
+    meta_token: str | None = None
+    meta_url: str = "https://graph.facebook.com/v21.0"
+    whisper_model: Path | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -194,5 +200,11 @@ SETTINGS: Final = {
     "mail_recipients": Setting(
         values.recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."
     ),
+    "web_search": Setting(values.provider, "Who searches the web: `searxng`, `brave` or `ddgs`."),
+    "web_search_url": Setting(values.address, "SearXNG's address; Brave's, when it is another."),
+    "web_search_key": Setting(values.secret, "The search provider's key.", secret=True),
+    "meta_token": Setting(values.secret, "A token for the Meta Ad Library, of a confirmed account.", secret=True),
+    "meta_url": Setting(values.address, "The Graph API with its version."),
+    "whisper_model": Setting(_folder, "The folder of a faster-whisper model, for transcripts."),
 }
 """Every setting, by its field of `Settings`."""

@@ -32,6 +32,7 @@ def test_every_field_can_be_set_by_its_variable() -> None:
     """Each field has a variable that changes it, and no variable stands without a field."""
     text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example", "image_url": "http://a"} | {
         "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
+        "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}
@@ -81,6 +82,7 @@ def test_a_secret_is_not_shown_when_it_is_wrong() -> None:
         ("UPLOAD_TTL_SECONDS", "a day"),
         ("FETCH_ALLOW", "http://127.0.0.1/"),
         ("IMAGE_URL", "localhost:8080"),
+        ("WEB_SEARCH", "altavista"),
         ("MAIL_FROM", "Ana <ana@example.com>"),
         ("MAIL_RECIPIENTS", "everybody"),
     ],

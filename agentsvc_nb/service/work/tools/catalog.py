@@ -11,11 +11,13 @@ from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.echo_job import EchoJob
 from agentsvc_nb.service.work.tools.edit_image import EditImage
+from agentsvc_nb.service.work.tools.get_meta_ad import GetMetaAd
 from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
 from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
 from agentsvc_nb.service.work.tools.review_funnel import ReviewFunnel
 from agentsvc_nb.service.work.tools.send_email import SendEmail
+from agentsvc_nb.service.work.tools.web_search import WebSearch
 from agentsvc_nb.wire.tools import ToolDescription
 
 
@@ -31,10 +33,12 @@ def tools(settings: Settings) -> dict[str, Tool]:
     offered: list[Tool] = [
         CreateImages(model),
         EditImage(model),
+        GetMetaAd(settings, fetcher),
         MediaTranscript(),
         ReviewCopy(),
         ReviewFunnel(fetcher),
         SendEmail(settings),
+        WebSearch(settings),
     ]
     if settings.model == "scripted":
         offered.append(EchoJob(settings.data))
