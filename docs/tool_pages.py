@@ -30,8 +30,17 @@ ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         ("image_url", "image_key", "image_model"),
         "Needs no model and no network, but for an `instruction`.",
     ),
-    "media_transcript": ((), "Needs a speech recogniser; without one, store media with captions."),
-    "review_copy": ((), "Needs nothing. `judgement` is null: it takes a language model."),
+    "media_transcript": (
+        ("whisper_model",),
+        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
+        "captions.",
+    ),
+    "find_angles": (("model",), "Needs a language model: [models.md](models.md)."),
+    "research_shortform": (
+        ("model",),
+        "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing.",
+    ),
+    "review_copy": (("model",), "Needs nothing; `judgement` takes a language model and is null without one."),
     "review_funnel": (
         ("fetch_allow",),
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "

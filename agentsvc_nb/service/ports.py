@@ -238,7 +238,8 @@ class Turn(Protocol):
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a stand-in for one."""
+    """A language model with its loop, or a stand-in for one. One that has a method `complete` (`Complete`) is asked by
+    tools, too."""
 
     async def run(self, turn: Turn) -> str | None:
         """Do one turn; the final text, or None when it is what was said.

@@ -46,6 +46,7 @@ FAILURES: dict[str, Failure] = {
             "A mail was to go to somebody whom the operator does not allow.",
             "Leave them out, or have them added to AGENTSVC_MAIL_RECIPIENTS.",
         ),
+        Failure("transcript_failed", "The speech of a file could not be recognised.", "See its message."),
         Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
