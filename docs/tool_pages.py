@@ -22,13 +22,43 @@ All settings: [settings.md](settings.md).
 """
 
 ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "create_images": ((), "Needs no model and no network."),
-    "media_transcript": ((), "Needs a speech recogniser; without one, store media with captions."),
-    "review_copy": ((), "Needs nothing. `judgement` is null: it takes a language model."),
+    "create_images": (
+        ("image_url", "image_key", "image_model"),
+        "Needs no model and no network, but for `background: model`. Texts keep a contrast of 4.5 by WCAG 2.",
+    ),
+    "edit_image": (
+        ("image_url", "image_key", "image_model"),
+        "Needs no model and no network, but for an `instruction`.",
+    ),
+    "media_transcript": (
+        ("whisper_model",),
+        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
+        "captions.",
+    ),
+    "find_angles": (("model",), "Needs a language model: [models.md](models.md)."),
+    "research_shortform": (
+        ("model",),
+        "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing.",
+    ),
+    "review_copy": (("model",), "Needs nothing; `judgement` takes a language model and is null without one."),
     "review_funnel": (
         ("fetch_allow",),
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
         "private networks are refused, unless the operator allows them.",
+    ),
+    "web_search": (
+        ("web_search", "web_search_url", "web_search_key"),
+        "Needs a SearXNG of your own, a Brave Search API key, or the package `agentsvc-nb[ddgs]`, whose engines limit "
+        "how often they are asked. A search costs a cent.",
+    ),
+    "get_meta_ad": (
+        ("meta_token", "meta_url", "fetch_allow"),
+        "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot pages; "
+        "an ad without any is named in `without_media`.",
+    ),
+    "send_email": (
+        ("smtp_url", "mail_from", "mail_recipients"),
+        "A dry run, which is the default, needs no setting; to send takes all three.",
     ),
     "ask_stefanbrain": ((), "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."),
 }

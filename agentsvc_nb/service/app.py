@@ -138,7 +138,7 @@ def _assemble(
 ) -> Live:
     database, blobs = engines.database, engines.blobs
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
-    catalog = tools(settings)
+    catalog = tools(settings, getattr(agent, "complete", None))
     job_runner = JobRunner(storage, catalog)
     run_runner = RunRunner(storage, settings.model, agent, catalog, job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)

@@ -85,6 +85,23 @@ class Workspace(Protocol):
         ...
 
 
+class Media(Protocol):
+    """A stored video, sound or picture. `file` is a local file, to read only."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def duration_s(self) -> float | None: ...
+    @property
+    def transcript(self) -> dict[str, Any] | None: ...
+    @property
+    def file(self) -> Path: ...
+
+
 class Task(Protocol):
     """What a tool gets in hand while it runs. `workspace` is that of the chat that it runs in."""
 
@@ -99,6 +116,27 @@ class Task(Protocol):
 
     async def keep_page(self, url: str) -> str:
         """Store a landing page of the account; its id, the same for the same `url`."""
+        ...
+
+    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
+        """Store a video, sound or picture as ad media of the account; its id, the same for the same data and `url`.
+        None for what is none of these."""
+        ...
+
+    async def media(self, media_id: str) -> Media | None:
+        """Stored media of the account."""
+        ...
+
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
+        """Store what is said in it: `language`, `text` and `segments`."""
+        ...
+
+
+class Complete(Protocol):
+    """Asks a language model."""
+
+    async def __call__(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """An object that fits the JSON Schema. Raises `AgentFailure`."""
         ...
 
 
@@ -200,7 +238,8 @@ class Turn(Protocol):
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a stand-in for one."""
+    """A language model with its loop, or a stand-in for one. One that has a method `complete` (`Complete`) is asked by
+    tools, too."""
 
     async def run(self, turn: Turn) -> str | None:
         """Do one turn; the final text, or None when it is what was said.

@@ -33,7 +33,7 @@ def address(text: str) -> str:
 def mail_server(text: str) -> str:
     """`smtp://` or `smtps://`, with a name and password when the server wants them."""
     parts = urlsplit(text)
-    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
         raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
     return text
 
@@ -54,6 +54,12 @@ def recipients(text: str) -> tuple[str, ...]:
     if not all(_RECIPIENT.fullmatch(one) for one in found):
         raise ValueError("e-mail addresses or @domains, such as ana@example.com,@shop.example")
     return tuple(one.lower() for one in found)
+
+
+def provider(text: str) -> str:
+    if text not in ("searxng", "brave", "ddgs"):
+        raise ValueError("searxng, brave or ddgs")
+    return text
 
 
 def secret(text: str) -> str:

@@ -53,6 +53,18 @@ class Settings:
     gateway_seconds: float = float(limits.GATEWAY_SECONDS)
     upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
     fetch_allow: tuple[str, ...] = ()
+    image_url: str | None = None
+    image_key: str | None = None
+    image_model: str | None = None
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    mail_recipients: tuple[str, ...] = ()
+    web_search: str | None = None
+    web_search_url: str | None = None
+    web_search_key: str | None = None
+    meta_token: str | None = None
+    meta_url: str = "https://graph.facebook.com/v21.0"
+    whisper_model: Path | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -176,5 +188,23 @@ SETTINGS: Final = {
     "fetch_allow": Setting(
         values.hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
     ),
+    "image_url": Setting(
+        values.address, "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`."
+    ),
+    "image_key": Setting(values.secret, "The image model's key, if it wants one.", secret=True),
+    "image_model": Setting(values.secret, "The image model's name, if its address has several."),
+    "smtp_url": Setting(
+        values.mail_server, "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.", secret=True
+    ),
+    "mail_from": Setting(values.mail_address, "The address that mails are sent from."),
+    "mail_recipients": Setting(
+        values.recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."
+    ),
+    "web_search": Setting(values.provider, "Who searches the web: `searxng`, `brave` or `ddgs`."),
+    "web_search_url": Setting(values.address, "SearXNG's address; Brave's, when it is another."),
+    "web_search_key": Setting(values.secret, "The search provider's key.", secret=True),
+    "meta_token": Setting(values.secret, "A token for the Meta Ad Library, of a confirmed account.", secret=True),
+    "meta_url": Setting(values.address, "The Graph API with its version."),
+    "whisper_model": Setting(_folder, "The folder of a faster-whisper model, for transcripts."),
 }
 """Every setting, by its field of `Settings`."""

@@ -36,6 +36,17 @@ FAILURES: dict[str, Failure] = {
             "An address leads into a private network, to this machine, or is written so that it hides where.",
             "Give a public address; operators may allow others with AGENTSVC_FETCH_ALLOW.",
         ),
+        Failure(
+            "upstream_failed",
+            "A service that a tool asks answered with an error, or not at all.",
+            "See its message; check the tool's settings.",
+        ),
+        Failure(
+            "recipient_refused",
+            "A mail was to go to somebody whom the operator does not allow.",
+            "Leave them out, or have them added to AGENTSVC_MAIL_RECIPIENTS.",
+        ),
+        Failure("transcript_failed", "The speech of a file could not be recognised.", "See its message."),
         Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),

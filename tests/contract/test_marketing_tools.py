@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire
 from tests.contract.test_jobs_http import ended, submit
-from tests.service.site import Site, html, serving
+from tests.service.site import Answer, Site, as_json, html, serving
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,8 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def marketing(site: Site) -> Iterator[Wire]:
     with contextlib.ExitStack() as stack:
-        service = stack.enter_context(running_service(fetch_allow=site.authority))
+        settings = {"fetch_allow": site.authority, "meta_token": "EAAB", "meta_url": f"{site.url}/v21.0"}
+        service = stack.enter_context(running_service(**settings))
         headers = {"Authorization": f"Bearer {service.api_key}"}
         yield Wire(stack.enter_context(httpx.Client(base_url=service.base_url, headers=headers, timeout=60)))
 
@@ -45,6 +48,22 @@ def test_a_reviewed_page_is_a_landing_page_that_can_be_labelled(marketing: Wire,
     body = {"labels": {"urgency": "none"}, "expected_version": 1}
     assert marketing("PUT", f"/landing-pages/{page}/labels", json=body).json()["version"] == 2
     assert result(marketing, "review_funnel", {"url": site.url})["data"]["page_id"] == page
+
+
+def test_the_media_of_an_ad_are_stored_once(marketing: Wire, site: Site) -> None:
+    ad = {"id": "1", "page_name": "Northpeak", "ad_snapshot_url": f"{site.url}/render_ad/?id=1&access_token=EAAB"}
+    held = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(held, "PNG")
+    site.pages |= {
+        "/v21.0/ads_archive": as_json({"data": [ad]}),
+        "/render_ad/": html("<img src=/p.png>"),
+        "/p.png": Answer(held.getvalue()),
+    }
+    given = {"search_terms": "tents", "countries": ["DE"]}
+    first, again = (result(marketing, "get_meta_ad", given)["data"]["ads"][0]["media_ids"] for _ in range(2))
+    assert first == again
+    media = marketing("GET", f"/media/{first[0]}").json()
+    assert (media["kind"], media["source"], media["url"]) == ("image", "meta_ad_library", f"{site.url}/render_ad/?id=1")
 
 
 def test_a_page_of_a_private_network_is_refused_and_the_run_goes_on(marketing: Wire) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.service.ports import Outcome, StepsExceeded, Tool
+from agentsvc_nb.service.rules import signatures
 from agentsvc_nb.service.rules.search import matches, parse
+from agentsvc_nb.service.work.shelf import Kept
 from agentsvc_nb.wire.limits import STEPS_MAX
 
 
@@ -78,6 +80,7 @@ class MemoryTask:
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []
         self.pages: list[str] = []
+        self.kept: dict[str, Kept] = {}
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.steps.append((done, total, message))
@@ -88,6 +91,21 @@ class MemoryTask:
     async def keep_page(self, url: str) -> str:
         self.pages.append(url)
         return f"page_{len(self.pages)}"
+
+    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
+        kind = (signatures.media_type(data[: signatures.HEAD_BYTES]) or "").partition("/")[0]
+        if kind not in ("image", "video", "audio"):
+            return None
+        self.files.put(f"media/{name}", data)
+        kept = Kept(f"media_{name}", kind, url, None, None, self.files.folder / "media" / name)
+        self.kept[kept.id] = kept
+        return kept.id
+
+    async def media(self, media_id: str) -> Kept | None:
+        return self.kept.get(media_id)
+
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
+        self.kept[media_id] = replace(self.kept[media_id], transcript=dict(transcript))
 
 
 class MemoryTurn:

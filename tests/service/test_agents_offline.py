@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.agents.offline import voice
 from agentsvc_nb.service.work.agents.offline.markdown import escape
-from agentsvc_nb.service.work.tools.create_images import CreateImages
+from agentsvc_nb.service.work.tools.catalog import tools
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+
+PICTURES = tools(Settings(Path("data")))["create_images"]
 
 BRIEF = """# Campaign brief: Summer Trail 2026
 
@@ -176,7 +179,7 @@ def test_pictures_in_clear_words(tmp_path: Path) -> None:
     turn = ask(
         "Create three banner ads for our summer sale, and what does the brief say about the audience?",
         tmp_path,
-        tools=[CreateImages()],
+        tools=[PICTURES],
     )
     [(tool, given_)] = turn.of("call")
     assert tool == "create_images"
@@ -189,7 +192,7 @@ def test_pictures_in_clear_words(tmp_path: Path) -> None:
 
 def test_questions_beside_an_order_are_answered_and_no_part_of_the_brief(tmp_path: Path) -> None:
     message = "Which product has the highest margin, and what is the audience? Create an ad. Headline: Go light"
-    turn = ask(message, tmp_path, tools=[CreateImages()])
+    turn = ask(message, tmp_path, tools=[PICTURES])
     assert "Highest margin" in turn.said
     assert "Parents aged 30 to 45" in turn.said
     [(_, given_)] = turn.of("call")
@@ -199,8 +202,8 @@ def test_questions_beside_an_order_are_answered_and_no_part_of_the_brief(tmp_pat
 
 
 def test_two_pictures_by_default_and_none_when_only_mentioned(tmp_path: Path) -> None:
-    assert ask("make ads", tmp_path, tools=[CreateImages()]).of("call")[0][1]["request"]["outputs"]["count"] == 2
-    assert not ask("Which images does the brief want?", tmp_path, tools=[CreateImages()]).of("call")
+    assert ask("make ads", tmp_path, tools=[PICTURES]).of("call")[0][1]["request"]["outputs"]["count"] == 2
+    assert not ask("Which images does the brief want?", tmp_path, tools=[PICTURES]).of("call")
 
 
 def test_after_a_crash_the_next_part_goes_on(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ def test_defaults_are_the_limits_table() -> None:
 
 def test_every_field_can_be_set_by_its_variable() -> None:
     """Each field has a variable that changes it, and no variable stands without a field."""
-    text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example"}
+    text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example", "image_url": "http://a"} | {
+        "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
+        "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
+    }  # fmt: skip
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}
         found = getattr(Settings.from_env(env), field.name)
@@ -53,6 +56,13 @@ def test_empty_variable_is_unset() -> None:
     assert read({"AGENTSVC_RUN_CAPACITY": ""}).run_capacity is None
 
 
+def test_a_secret_is_not_shown_when_it_is_wrong() -> None:
+    with pytest.raises(SettingsError) as caught:
+        read({"AGENTSVC_IMAGE_KEY": "two words"})
+    assert "two words" not in str(caught.value)
+    assert str(caught.value).startswith("AGENTSVC_IMAGE_KEY is not usable: give ")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -71,6 +81,10 @@ def test_empty_variable_is_unset() -> None:
         ("GATEWAY_SECONDS", "-1"),
         ("UPLOAD_TTL_SECONDS", "a day"),
         ("FETCH_ALLOW", "http://127.0.0.1/"),
+        ("IMAGE_URL", "localhost:8080"),
+        ("WEB_SEARCH", "altavista"),
+        ("MAIL_FROM", "Ana <ana@example.com>"),
+        ("MAIL_RECIPIENTS", "everybody"),
     ],
 )
 def test_bad_value_is_one_sentence_that_names_the_variable(name: str, text: str) -> None:

@@ -22,13 +22,15 @@ from agentsvc_nb.service.work.tools.static_ad.frames import frame
 from agentsvc_nb.wire.toolset.images import SIZES, CreateImagesInput, ImageRequest
 from tests.service import briefs
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+from tests.service.tooling import made
 
 
 def make(brief: str, count: int, folder: Path) -> tuple[Outcome, MemoryTask]:
     task = MemoryTask(MemoryWorkspace(folder))
+    tool = made(folder, "create_images")
     request = {"kind": "static_ad", "brief": brief, "outputs": {"mode": "count", "count": count}}
     given_ = CreateImagesInput.model_validate({"request": request})
-    return asyncio.run(CreateImages().run(given_, task)), task
+    return asyncio.run(tool.run(given_, task)), task
 
 
 def images(outcome: Outcome) -> list[dict[str, Any]]:

@@ -17,6 +17,11 @@ def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Media
     return media.insert(tx, account, content, facts, now)
 
 
+def keep(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    """Store it once: the same content from the same place is the same media. Raises as `add`."""
+    return media.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+
+
 def get(tx: Tx, account: str, media_id: str) -> MediaRecord:
     record = media.get(tx, media_id, account)
     if record is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,18 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
     )
     assert row is not None
     return _read(row)
+
+
+def same(tx: Tx, account: str, content: Content, facts: Facts) -> MediaRecord | None:
+    """The media of the account with this content from this place."""
+    row = tx.one(_sql["same"], account=account, sha256=content.sha256, source=facts.source, url=facts.url)
+    return None if row is None else _read(row)
+
+
+def transcribe(tx: Tx, media: str, account: str, transcript: Mapping[str, Any]) -> None:
+    """Store what is said in it."""
+    text = json.dumps(transcript, ensure_ascii=False)
+    tx.run(_sql["transcribe"], id=media, account=account, transcript=text)
 
 
 def get(tx: Tx, media: str, account: str) -> MediaRecord | None:

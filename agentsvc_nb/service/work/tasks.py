@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentsvc_nb.service.actions import landing_pages
 from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.work.shelf import Kept, Shelf
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
 
@@ -25,7 +25,7 @@ class WorkspaceTask:
         self._on_write = on_write
         self._author = author
         self._report = report
-        self._storage, self._account = storage, account
+        self._shelf = Shelf(storage, account)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
@@ -38,9 +38,16 @@ class WorkspaceTask:
         await self._on_write(record)
 
     async def keep_page(self, url: str) -> str:
-        now, account = self._storage.clock.now(), self._account
-        record = await self._storage.db.write(lambda tx: landing_pages.add(tx, account, url, now))
-        return record.id
+        return await self._shelf.keep_page(url)
+
+    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
+        return await self._shelf.keep_media(name, data, source, url)
+
+    async def media(self, media_id: str) -> Kept | None:
+        return self._shelf.media(media_id)
+
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
+        await self._shelf.keep_transcript(media_id, transcript)
 
 
 def file_written(record: FileRecord) -> dict[str, Any]:

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentsvc_nb.service.ports import Described, Tool
+from agentsvc_nb.service.ports import Complete, Described, Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.echo_job import EchoJob
+from agentsvc_nb.service.work.tools.edit_image import EditImage
+from agentsvc_nb.service.work.tools.find_angles import FindAngles
+from agentsvc_nb.service.work.tools.get_meta_ad import GetMetaAd
+from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
+from agentsvc_nb.service.work.tools.research_shortform import ResearchShortform
 from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
 from agentsvc_nb.service.work.tools.review_funnel import ReviewFunnel
+from agentsvc_nb.service.work.tools.send_email import SendEmail
+from agentsvc_nb.service.work.tools.web_search import WebSearch
 from agentsvc_nb.wire.tools import ToolDescription
 
 
-def tools(settings: Settings) -> dict[str, Tool]:
-    """The tools by name. `echo_job` exists only with the `scripted` model.
+def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
+    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the
+    language model, when there is one.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
     (True, False)
     """
     fetcher = Fetcher(settings.fetch_allow)
-    offered: list[Tool] = [CreateImages(), MediaTranscript(), ReviewCopy(), ReviewFunnel(fetcher)]
+    model = ImageModel(settings, fetcher)
+    offered: list[Tool] = [
+        CreateImages(model),
+        EditImage(model),
+        FindAngles(complete),
+        GetMetaAd(settings, fetcher),
+        MediaTranscript(settings),
+        ResearchShortform(complete),
+        ReviewCopy(complete),
+        ReviewFunnel(fetcher),
+        SendEmail(settings),
+        WebSearch(settings),
+    ]
     if settings.model == "scripted":
         offered.append(EchoJob(settings.data))
     return {tool.name: tool for tool in offered}

@@ -5,15 +5,22 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
 from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.static_ad import colors, scenes, wording
-from agentsvc_nb.service.work.tools.static_ad.frames import frame
+from agentsvc_nb.service.work.tools.static_ad.frames import Shape, frame
+from agentsvc_nb.service.work.tools.static_ad.photos import photo_scene
+from agentsvc_nb.service.work.tools.static_ad.scenes import Scene
 from agentsvc_nb.service.work.tools.static_ad.series import Design, make
 from agentsvc_nb.wire.toolset.images import CreateImagesInput, ImageRequest, ImageSet
+
+PROMPT: Final = "A picture without any text, as the background of an advertisement. "
+PROMPT_CHARS: Final = 2_000
 
 
 class CreateImages:
@@ -29,12 +36,28 @@ class CreateImages:
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
+    def __init__(self, model: ImageModel) -> None:
+        self._model = model
+
     def available(self) -> bool:
         return True
 
     async def run(self, given: CreateImagesInput, task: Task) -> Outcome:
         request = given.request
-        return await make(task, designs(request), f"image_set_{digest(request.brief)[:16]}")
+        made = designs(request)
+        if request.background == "model":
+            made = await self._painted(made, request.brief, task)
+        return await make(task, made, f"image_set_{digest(request.brief)[:16]}")
+
+    async def _painted(self, made: list[Design], brief: str, task: Task) -> list[Design]:
+        """The designs on backgrounds by the image model: one for each shape of frame."""
+        scene_of: dict[Shape, Scene] = {}
+        for design in made:
+            if design.frame.shape not in scene_of:
+                await task.progress(0, None, f"painting a {design.frame.shape} background")
+                picture = await self._model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
+                scene_of[design.frame.shape] = photo_scene(picture, with_words=True)
+        return [replace(design, scene=scene_of[design.frame.shape]) for design in made]
 
 
 def designs(request: ImageRequest) -> list[Design]:

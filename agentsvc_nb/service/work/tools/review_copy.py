@@ -7,19 +7,24 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports import AgentFailure, Complete, Outcome, Task
 from agentsvc_nb.service.rules import copy_facts, copy_limits
 from agentsvc_nb.service.rules.languages import language
-from agentsvc_nb.wire.toolset.copywriting import CopyReview, PartFacts, Reading, ReviewCopyInput
+from agentsvc_nb.service.work.tools.asking_models import ask
+from agentsvc_nb.wire.toolset.copywriting import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput
 from agentsvc_nb.wire.toolset.shapes import Check
 
 EASE_MIN: Final = 50.0
 SENTENCE_WORDS_MAX: Final = 20.0
 EMOJI_MAX: Final = 3
+PROMPT: Final = (
+    "You edit advertising. Judge the text below for {platform}: a verdict, its strengths, its weaknesses, and the text "
+    "as you would write it. Claim nothing that the text does not say.\n\n{text}"
+)
 
 
 class ReviewCopy:
-    """Counts; needs nothing."""
+    """Counts; a language model, when there is one, judges."""
 
     name: ClassVar[str] = "review_copy"
     description: ClassVar[str] = (
@@ -33,6 +38,9 @@ class ReviewCopy:
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
     Output: ClassVar[type[BaseModel] | None] = CopyReview
 
+    def __init__(self, complete: Complete | None) -> None:
+        self._complete = complete
+
     def available(self) -> bool:
         return True
 
@@ -40,7 +48,14 @@ class ReviewCopy:
         parts = {**({"text": given.text} if given.text else {}), **given.parts}
         if not any(text.strip() for text in parts.values()):
             raise AgentFailure("invalid_tool_input", "text: give the text to review, or its parts.")
+        await task.progress(0, 2, "counting")
         review = await asyncio.to_thread(_review, parts, given)
+        if self._complete is not None:
+            await task.progress(1, 2, "asking the model")
+            text = "\n".join(f"{name}: {part}" for name, part in parts.items())
+            prompt = PROMPT.format(platform=given.platform or "no platform in particular", text=text)
+            review.judgement = await ask(self._complete, prompt, Judgement)
+        await task.progress(2, 2, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
 

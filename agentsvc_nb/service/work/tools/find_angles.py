@@ -1,0 +1,46 @@
+"""`find_angles`: a language model's work alone; without one it says so."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from pydantic import BaseModel
+
+from agentsvc_nb.service.ports import Complete, Outcome, Task
+from agentsvc_nb.service.work.tools.asking_models import ask
+from agentsvc_nb.wire.toolset.angles import Angles, FindAnglesInput
+
+PROMPT: Final = (
+    "You plan advertising. Find up to {count} different angles to advertise the product below. For each: a name of a "
+    "few words, its audience, a first line as hook, why it would work, and what proof the advertiser must have. Claim "
+    "nothing that the description does not say.\n\nProduct:\n{product}\n\nAudience: {audience}"
+)
+
+
+class FindAngles:
+    """Asks once."""
+
+    name: ClassVar[str] = "find_angles"
+    description: ClassVar[str] = "Finds angles to advertise a product: audience, hook, reason and proof. Needs a model."
+    family: ClassVar[str] = "find_angles"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = FindAnglesInput
+    Output: ClassVar[type[BaseModel] | None] = Angles
+
+    def __init__(self, complete: Complete | None) -> None:
+        self._complete = complete
+
+    def available(self) -> bool:
+        return self._complete is not None
+
+    async def run(self, given: FindAnglesInput, task: Task) -> Outcome:
+        await task.progress(0, 1, "asking the model")
+        audience = given.audience or "whoever needs it"
+        prompt = PROMPT.format(count=given.count, product=given.product, audience=audience)
+        found = await ask(self._complete, prompt, Angles)
+        kept = Angles(angles=found.angles[: given.count])
+        text = "\n".join(f"{one.name}: {one.hook}" for one in kept.angles)
+        return Outcome(content=[{"type": "text", "text": text}], data=kept.model_dump())

@@ -1,0 +1,124 @@
+"""`send_email`: written into the workspace by default; sent when asked to, to recipients that the operator allows."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import PurePosixPath
+from typing import ClassVar, Final
+
+from pydantic import BaseModel
+
+from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.settings import Settings, variable
+from agentsvc_nb.service.work.mailing import deliver
+from agentsvc_nb.wire.limits import MB
+from agentsvc_nb.wire.toolset.mail import SendEmailInput, SentEmail
+
+ATTACHED_BYTES: Final = 20 * MB
+NOBODY: Final = "agent@localhost.invalid"
+
+
+class SendEmail:
+    """Its file in the workspace is written before it is sent, so that nothing is sent that is not kept."""
+
+    name: ClassVar[str] = "send_email"
+    description: ClassVar[str] = (
+        "Writes an e-mail into the workspace as an .eml file, and sends it when `dry_run` is false, to recipients that "
+        "are allowed."
+    )
+    family: ClassVar[str] = "send_email"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = True
+
+    Input: ClassVar[type[BaseModel]] = SendEmailInput
+    Output: ClassVar[type[BaseModel] | None] = SentEmail
+
+    def __init__(self, settings: Settings) -> None:
+        self._server, self._sender = settings.smtp_url, settings.mail_from
+        self._allowed = settings.mail_recipients
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: SendEmailInput, task: Task) -> Outcome:
+        recipients = list(dict.fromkeys(given.to))
+        self._check(recipients, given.dry_run)
+        files = [await _attachment(task, path) for path in given.attachments]
+        if sum(len(data) for _, _, data in files) > ATTACHED_BYTES:
+            raise AgentFailure("invalid_tool_input", f"attachments: they have more than {ATTACHED_BYTES:,} bytes.")
+        message = _message(given, recipients, self._sender or NOBODY, files)
+        path = f"mail/{message['Message-ID'][1:17]}.eml"
+        await task.write(path, message.as_bytes())
+        refused: list[str] = []
+        if not given.dry_run:
+            assert self._server is not None
+            assert self._sender is not None
+            refused = await asyncio.to_thread(deliver, self._server, message, self._sender, recipients)
+        found = SentEmail(
+            sent=not given.dry_run, message_id=message["Message-ID"], path=path, recipients=recipients, refused=refused
+        )
+        return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
+
+    def _check(self, recipients: list[str], dry_run: bool) -> None:
+        """Raises `recipient_refused` for who is not allowed, and `not_configured` when it can't be sent at all."""
+        needed = {"smtp_url": self._server, "mail_from": self._sender, "mail_recipients": self._allowed}
+        missing = [variable(name) for name, value in needed.items() if not value]
+        if missing and not dry_run:
+            raise AgentFailure("not_configured", f"No mail can be sent: set {', '.join(missing)}.")
+        strangers = [one for one in recipients if self._allowed and not self._allows(one)]
+        if strangers:
+            said = f"Not allowed: {', '.join(strangers)}. The operator allows recipients"
+            raise AgentFailure("recipient_refused", f"{said} with {variable('mail_recipients')}.")
+
+    def _allows(self, address: str) -> bool:
+        plain = address.lower()
+        return plain in self._allowed or f"@{plain.rpartition('@')[2]}" in self._allowed
+
+
+async def _attachment(task: Task, path: str) -> tuple[str, str, bytes]:
+    """Its name, media type and bytes."""
+    entry = next((one for one in await task.workspace.list() if one.path == path), None)
+    if entry is None:
+        raise AgentFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
+    if entry.size_bytes > ATTACHED_BYTES:
+        raise AgentFailure("invalid_tool_input", f"attachments: {path[:200]!r} has more than {ATTACHED_BYTES:,} bytes.")
+    data = await asyncio.to_thread((await task.workspace.open(path)).read_bytes)
+    return PurePosixPath(path).name, entry.media_type, data
+
+
+def _message(
+    given: SendEmailInput, recipients: list[str], sender: str, files: list[tuple[str, str, bytes]]
+) -> EmailMessage:
+    now = datetime.now(UTC)
+    message = EmailMessage(policy=SMTP)
+    message["From"], message["To"], message["Subject"] = sender, ", ".join(recipients), given.subject
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = _message_id(given, sender, files, now)
+    message.set_content(given.text)
+    if given.html:
+        message.add_alternative(given.html, subtype="html")
+    for name, media_type, data in files:
+        kind, _, subtype = media_type.partition("/")
+        message.add_attachment(data, maintype=kind, subtype=subtype or "octet-stream", filename=name)
+    return message
+
+
+def _message_id(given: SendEmailInput, sender: str, files: list[tuple[str, str, bytes]], now: datetime) -> str:
+    """The same for the same message on the same day."""
+    mark = hashlib.sha256(f"{sender} {now:%Y-%m-%d} {given.model_dump_json(exclude={'dry_run'})}".encode())
+    for _, _, data in files:
+        mark.update(hashlib.sha256(data).digest())
+    return f"<{mark.hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
+
+
+def _told(found: SentEmail) -> str:
+    to = ", ".join(found.recipients)
+    if not found.sent:
+        return f"Not sent (dry run): the message to {to} is {found.path}."
+    return f"Sent to {to}." + (f" Refused: {', '.join(found.refused)}." if found.refused else "")

@@ -1,0 +1,40 @@
+"""`send_email`: a message to people that the operator allows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field, StringConstraints
+
+from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput
+
+RECIPIENTS_MAX: Final = 50
+TEXT_CHARS: Final = 200_000
+ATTACHMENTS_MAX: Final = 10
+Address = Annotated[
+    str, StringConstraints(pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$")
+]
+Subject = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]*[^\s\x00][^\r\n\x00]*$", max_length=250)]
+
+
+class SendEmailInput(ToolInput):
+    to: list[Address] = Field(min_length=1, max_length=RECIPIENTS_MAX, description="Who gets it.")
+    subject: Subject = Field(description="One line.")
+    text: Annotated[Filled, StringConstraints(max_length=TEXT_CHARS)] = Field(description="The message, as plain text.")
+    html: Annotated[str, StringConstraints(max_length=TEXT_CHARS)] | None = Field(
+        default=None, description="The same as HTML, for readers that show it."
+    )
+    attachments: list[str] = Field(
+        default_factory=list, max_length=ATTACHMENTS_MAX, description="Paths of files in the workspace."
+    )
+    dry_run: bool = Field(
+        default=True, description="True: the message is only written into the workspace, as an .eml file."
+    )
+
+
+class SentEmail(ToolOutput):
+    sent: bool = Field(description="Whether a mail server took it.")
+    message_id: str = Field(description="The same for the same message of one day: receivers know a repetition by it.")
+    path: str = Field(description="The message as a file in the workspace.")
+    recipients: list[str]
+    refused: list[str] = Field(description="Recipients that the mail server did not take.")

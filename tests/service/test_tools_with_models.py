@@ -1,0 +1,133 @@
+"""Tools that ask a language model: what they ask, what they do with its answer, and what they are without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from agentsvc_nb.service.ports import AgentFailure, Tool
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.shelf import Kept
+from agentsvc_nb.service.work.tools.catalog import tools
+from tests.service.agents_harness import MemoryTask
+from tests.service.tooling import call, task
+
+ANGLE = {"name": "Light", "audience": "Parents", "hook": "Carry less", "why": "Tired backs", "proof": "A scale"}
+IDEA = {"title": "Weigh it", "hook": "Guess", "scenes": ["a", "b"], "call_to_action": "Shop"}
+JUDGED = {"verdict": "good", "strengths": ["short"], "weaknesses": [], "rewrite": "Pack light."}
+SAID = {
+    "language": "en",
+    "text": "Stop buying heavy tents now",
+    "segments": [
+        {"start_s": 0.5, "end_s": 2.0, "text": "Stop buying"},
+        {"start_s": 2.5, "end_s": 4.0, "text": "heavy tents"},
+        {"start_s": 6.0, "end_s": 7.0, "text": "now"},
+    ],
+}
+
+
+class Model:
+    """Answers what it is told to, and keeps what it was asked. Each schema is one that providers take."""
+
+    def __init__(self, answer: Mapping[str, Any] | AgentFailure) -> None:
+        self.answer, self.prompts = answer, list[str]()
+
+    async def __call__(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        self.prompts.append(prompt)
+        if isinstance(self.answer, AgentFailure):
+            raise self.answer
+        return dict(self.answer)
+
+
+def with_model(folder: Path, name: str, model: Model | None) -> Tool:
+    return tools(Settings(folder / "data"), model)[name]
+
+
+def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryTask:
+    at = task(folder)
+    at.kept["media_1"] = Kept("media_1", "video", None, 8.0, transcript, folder / "none")
+    return at
+
+
+def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    model = Model({"angles": [ANGLE] * 4})
+    tool = with_model(tmp_path, "find_angles", model)
+    outcome = call(tool, task(tmp_path), product="A tent {of 2 kilos}", audience="families", count=2)
+    assert outcome.data == {"angles": [ANGLE] * 2}
+    assert tool.available()
+    assert "A tent {of 2 kilos}" in model.prompts[0]
+    assert "families" in model.prompts[0]
+
+
+@pytest.mark.parametrize(("name", "given"), [("find_angles", {"product": "x"}), ("research_shortform", {"topic": "x"})])
+def test_without_a_model_it_says_what_to_set(name: str, given: dict[str, str], tmp_path: Path) -> None:
+    outcome = call(with_model(tmp_path, name, None), task(tmp_path), **given)
+    assert outcome.error is not None
+    assert outcome.error[0] == "not_configured"
+    assert "AGENTSVC_MODEL" in outcome.error[1]
+    assert with_model(tmp_path, "find_angles", None).available() is False
+
+
+@pytest.mark.parametrize("answer", [{}, {"angles": "none"}, {"angles": [{"name": "x"}]}])
+def test_an_answer_that_does_not_fit_is_a_failure(answer: dict[str, Any], tmp_path: Path) -> None:
+    outcome = call(with_model(tmp_path, "find_angles", Model(answer)), task(tmp_path), product="x")
+    assert outcome.error is not None
+    assert outcome.error[0] == "output_schema_mismatch"
+
+
+def test_what_the_model_fails_with_is_the_tools_failure(tmp_path: Path) -> None:
+    model = Model(AgentFailure("model_unavailable", "It is away."))
+    outcome = call(with_model(tmp_path, "review_copy", model), task(tmp_path), text="x")
+    assert outcome.error == ("model_unavailable", "It is away.")
+
+
+def test_a_judgement_stands_beside_the_facts(tmp_path: Path) -> None:
+    outcome = call(with_model(tmp_path, "review_copy", Model(JUDGED)), task(tmp_path), text="The best tent")
+    assert outcome.data is not None
+    assert (outcome.data["judgement"], outcome.data["claims"][0]["kind"]) == (JUDGED, "superlative")
+
+
+def test_videos_are_counted_without_a_model(tmp_path: Path) -> None:
+    tool = with_model(tmp_path, "research_shortform", None)
+    outcome = call(tool, video(tmp_path, SAID), topic="tents", media_ids=["media_1", "media_1"])
+    assert outcome.data is not None
+    assert outcome.data["ideas"] is None
+    (found,) = outcome.data["videos"]
+    assert (found["words"], found["words_per_minute"], found["duration_s"]) == (5, 37.5, 8.0)
+    assert (found["hook"], found["hook_s"], found["longest_pause_s"]) == ("Stop buying heavy tents", 0.5, 2.0)
+    assert found["ends_with"] == "now"
+
+
+def test_a_model_learns_from_their_transcripts(tmp_path: Path) -> None:
+    model = Model({"ideas": [IDEA]})
+    tool = with_model(tmp_path, "research_shortform", model)
+    outcome = call(tool, video(tmp_path, SAID), topic="tents", media_ids=["media_1"])
+    assert outcome.data is not None
+    assert outcome.data["ideas"] == [IDEA]
+    assert "Stop buying heavy tents now" in model.prompts[0]
+
+
+def test_media_without_transcript_or_none_at_all_are_said(tmp_path: Path) -> None:
+    tool = with_model(tmp_path, "research_shortform", None)
+    for media, said in (("media_1", "has no transcript yet"), ("media_2", "there is no media 'media_2'")):
+        outcome = call(tool, video(tmp_path, None), topic="x", media_ids=[media])
+        assert outcome.error is not None
+        assert outcome.error[0] == "invalid_tool_input"
+        assert said in outcome.error[1]
+
+
+def test_a_stored_transcript_is_given_without_a_recogniser(tmp_path: Path) -> None:
+    tool = with_model(tmp_path, "media_transcript", None)
+    outcome = call(tool, video(tmp_path, SAID), media_id="media_1")
+    assert outcome.data is not None
+    assert outcome.data["text"] == SAID["text"]
+    missing = call(tool, video(tmp_path, None), media_id="media_1")
+    assert missing.error is not None
+    assert missing.error[0] == "not_configured"
+    assert "--captions" in missing.error[1]
