@@ -23,7 +23,12 @@ RUNS: Final[Mapping[str, Any]] = {
     "status": "category",
     "started_at": _TIME,
     "ended_at": _TIME,
+    "seconds": "Float64",
+    "steps": "Int64",
+    "cost_cents": "Float64",
+    "model": "string",
     "prompt": "string",
     "chat": "string",
+    "notebook": "string",
     "base_url": "string",
 }

@@ -33,15 +33,24 @@ CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT,
     status TEXT NOT NULL DEFAULT 'starting',
     started_at TEXT,
-    ended_at TEXT
+    ended_at TEXT,
+    steps INTEGER,
+    cost_microcents INTEGER,
+    model TEXT
 );
 CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
 CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 """
-_FROM_1: Final = """
-ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';
-"""
+_UPGRADES: Final = {
+    1: "ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';",
+    2: """
+ALTER TABLE runs ADD COLUMN steps INTEGER;
+ALTER TABLE runs ADD COLUMN cost_microcents INTEGER;
+ALTER TABLE runs ADD COLUMN model TEXT;
+""",
+}
+"""What brings a journal of that version to the next."""
 _COLUMNS: Final = (
     "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
     " status"
@@ -108,8 +117,12 @@ class Journal:
     def seen(self, run: Run) -> None:
         """The run's state, as last read."""
         self._do(
-            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, chat = coalesce(?, chat) WHERE run_id = ?",
-            [str(run.status), run.started_at, run.ended_at, run.chat, run.run_id],
+            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
+            " chat = coalesce(?, chat) WHERE run_id = ?",
+            [
+                *(str(run.status), run.started_at, run.ended_at, run.steps, run.usage.cost_microcents, run.model),
+                *(run.chat, run.run_id),
+            ],
         )
 
     def refused(self, key: str) -> None:
@@ -143,10 +156,12 @@ class Journal:
         rows = self._do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
-    def runs(self, notebook: str) -> list[dict[str, Any]]:
-        """This notebook's runs, oldest first."""
+    def runs(self, notebook: str | None) -> list[dict[str, Any]]:
+        """This notebook's runs, oldest first; with None, those of all notebooks."""
         rows = self._do(
-            "SELECT * FROM runs WHERE notebook = ? AND status <> 'unsent' ORDER BY created_at, rowid", [notebook]
+            "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
+            " ORDER BY created_at, rowid",
+            [notebook],
         )
         return [dict(row) for row in rows]
 
@@ -181,8 +196,9 @@ def _open(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path or ":memory:", timeout=2.0)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
-    if db.execute("PRAGMA user_version").fetchone()[0] == 1:
-        db.executescript(_FROM_1)
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    for step in range(version, max(_UPGRADES) + 1) if version else ():
+        db.executescript(_UPGRADES[step])
     db.executescript(_SCHEMA)
     return db
 
