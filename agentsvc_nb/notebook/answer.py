@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.codes import first_code
 from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.shape import Shape
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job
@@ -50,14 +52,28 @@ class Answer(Kept):
     Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
     """
 
-    def __init__(self, run: Run, text: str, bundle: Bundle, files: Sequence[WorkspaceFile]) -> None:
+    def __init__(
+        self, run: Run, text: str, bundle: Bundle, files: Sequence[WorkspaceFile], shape: Shape | None = None
+    ) -> None:
         super().__init__(bundle, files, run.chat)
-        self.run, self.text = run, text
+        self.run, self.text, self._shape = run, text, shape
 
     @property
-    def data(self) -> dict[str, Any] | None:
-        """The answer as data, when it was asked for by a schema."""
-        return self.run.structured_output
+    def data(self) -> Any:
+        """The answer as data, when it was asked for by a schema; None when there is none.
+
+        A dict, an instance of the model, or for a list of records a DataFrame. Raises `StefanBrainError` when the
+        answer fits the schema, but not the model's own checks.
+        """
+        found = self.run.structured_output
+        if found is None or self._shape is None:
+            return found
+        return self._shape.read(found, run_id=self.run_id, model=self.run.model, chat=self.chat)
+
+    @property
+    def code(self) -> str | None:
+        """The first Python code block of the answer; a block that names no language counts as Python."""
+        return first_code(self.text)
 
     @property
     def run_id(self) -> str:

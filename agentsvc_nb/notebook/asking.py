@@ -1,184 +1,166 @@
-"""One question from start to output: plan, journal, follow, leave one output, fail the cell when the run failed."""
+"""One question from its plan to its answer: asked in the foreground, or in the background while other cells run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook import ending
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
-from agentsvc_nb.notebook.feed import Feed, Stream
-from agentsvc_nb.notebook.follow import follow
+from agentsvc_nb.notebook.background import Background
+from agentsvc_nb.notebook.busy import Ahead, after, in_turn
+from agentsvc_nb.notebook.failures import AskError, RunStopped, told
+from agentsvc_nb.notebook.feed import Door, Feed, Stream
 from agentsvc_nb.notebook.journal import Entry
 from agentsvc_nb.notebook.question import Question
-from agentsvc_nb.notebook.render import Extras, answer_bundle
 from agentsvc_nb.notebook.reuse import Plan, plan
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Screen
-from agentsvc_nb.notebook.tables import Fetch, files_bundle
 from agentsvc_nb.notebook.trail import Visit
-from agentsvc_nb.notebook.transcript import Transcript
-from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.notebook.watching import Turn
+from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService
 
-
-@dataclass
-class Turn:
-    """A run being watched: by whom, where, and what to do with its end."""
-
-    session: Session
-    client: AgentService
-    screen: Screen
-    timeout: float | None = None
-    raise_error: bool = True
-    note: str = ""
-
-    def watch(self, open_stream: Callable[[], Stream], on_open: Callable[[Run], None] = lambda run: None) -> Answer:
-        """Follow the run, leave its one output, and return the answer.
-
-        Raises:
-            AskError: it was not started, or its stream broke for good.
-            RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
-            RunStopped: the cell was interrupted.
-        """
-        view = Transcript()
-        feed = Feed(open_stream, self.client.runs.cancel)
-        try:
-            end = follow(feed, view, self.screen, timeout=self.timeout, on_open=on_open)
-            if end == "ended" and not view.ended:
-                view.settle(self.client.runs.get(view.run_id))
-        except StefanBrainError as error:
-            raise self._broken(view, error) from None
-        if end == "left" and not view.run_id:
-            self.screen.clear()
-            raise RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
-        answer = self._leave(view, ending.note(end, view.run_id, self.timeout))
-        if failure := ending.failure(end, answer.run, self.timeout):
-            self._fail(failure, answer)
-        return answer
-
-    def _fail(self, failure: RunFailed | RunStopped, answer: Answer) -> None:
-        failure.answer = answer
-        if self.raise_error or isinstance(failure, RunStopped):
-            raise failure
-
-    def _broken(self, view: Transcript, error: StefanBrainError) -> AskError:
-        failure = told(error, self.session.base_url)
-        if view.run_id:
-            failure.hint = f"The run may go on: `%runs attach {view.run_id}` follows it."
-            failure.answer = self._leave(view, f"The connection was lost: {failure}")
-        else:
-            self.screen.clear()
-        return failure
-
-    def _leave(self, view: Transcript, note: str) -> Answer:
-        run = view.run or Run(run_id=view.run_id, status=view.status, chat=view.chat)
-        if view.run is not None:
-            self.session.journal.seen(view.run)
-        files = [
-            WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **payload}) for payload in view.files.values()
-        ]
-        table = files_bundle(files, fetcher(self.client, run.chat), "Files of this run") if files else None
-        notes = tuple(line for line in (*self.session.take_notes(), self.note, note) if line)
-        bundle = answer_bundle(view, Extras(notes, table))
-        self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
-        return Answer(run, view.text, bundle, files)
-
-
-def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Reads files of a chat for their thumbnails; one that can't be had has none."""
-    if not chat:
-        return None
-
-    def fetch(file: WorkspaceFile) -> bytes | None:
-        try:
-            data = client.files.download(file.path, chat=chat)
-        except StefanBrainError:
-            return None
-        return data if isinstance(data, bytes) else None
-
-    return fetch
+_AGAIN = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
 
 
 def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> Answer:
     """Ask, or show a known run again (`reuse.plan`); returns and raises as `Turn.watch`."""
+    asked = _planned(session, question, reuse)
+    return asked.go(asked.turn(screen))
+
+
+def ask_in_background(
+    session: Session,
+    question: Question,
+    screen: Screen,
+    *,
+    reuse: bool = True,
+    then: Callable[[Background], None] = lambda background: None,
+) -> Background:
+    """Ask, and return while the run goes on: its turn comes after those asked in its chat before it.
+
+    A new chat does not become the notebook's. `then` is called in the run's thread when all is done. Raises `AskError`
+    for what can't be asked; what goes wrong later is raised by what is returned.
+    """
+    asked = _planned(session, replace(question, wait=True), reuse)
+    place = str(asked.planned.address)
+    asked.alone = True
+    asked.ahead = None if question.new_chat else session.lines.get(place)
+    asked.visited(place)
+    turn = asked.turn(screen, session.take_notes())
+    session.lines[place] = background = Background(turn, lambda: asked.go(turn), then)
+    background.start()
+    return background
+
+
+def _planned(session: Session, question: Question, reuse: bool) -> _Asked:
     client = session.client()
     try:
-        planned = plan(session, client, question, reuse)
+        asked = _Asked(session, client, question, plan(session, client, question, reuse))
     except StefanBrainError as error:
         raise told(error, session.base_url) from None
-    turn = Turn(session, client, screen, question.timeout, question.raise_error)
-    if run_id := planned.shown:
-        turn.note = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
-        return turn.watch(lambda: client.runs.attach(run_id), lambda run: _arrived(session, question, planned, run))
-    return _start(turn, question, planned)
+    asked.begin()
+    return asked
 
 
-def _start(turn: Turn, question: Question, planned: Plan) -> Answer:
-    session, client, address = turn.session, turn.client, planned.address
-    # What the cell brings itself would stand there twice.
-    along = session.staged.values() if question.chat is None else ()
-    staged = [file.id for file in along if (file.file_name, file.sha256) not in question.uploads]
-    session.journal.start(_entry(session, question, planned))
-    opened: list[Run] = []
+@dataclass
+class _Asked:
+    """A question and how it is put. `alone`: it runs beside the notebook, and has its place in the trail already."""
 
-    def on_open(run: Run) -> None:
-        opened.append(run)
-        session.journal.opened(planned.key, run)
-        if question.chat is None:
-            session.staged.clear()
-        _arrived(session, question, planned, run)
+    session: Session
+    client: AgentService
+    question: Question
+    planned: Plan
+    alone: bool = False
+    ahead: Ahead | None = None
+    along: dict[str, StagedFile] = field(default_factory=dict)
+    opened: bool = False
 
-    def open_stream() -> Stream:
-        return client.runs.start_and_stream(
+    def begin(self) -> None:
+        """Write it into the journal, and take along what was put for it; of a run that is shown again, nothing."""
+        if self.planned.shown:
+            return
+        self.session.journal.start(self._entry())
+        if self.question.own_chat:
+            self.along, self.session.staged = self.session.staged, {}
+
+    def turn(self, screen: Screen, notes: tuple[str, ...] = ()) -> Turn:
+        given = self.question
+        told_first = (_AGAIN,) if self.planned.shown else ()
+        feed = Feed(self._open, self.client.runs.cancel)
+        lines = (*notes, *told_first, *given.notes)
+        return Turn(self.session, self.client, feed, screen, given.timeout, given.raise_error, lines, given.shape)
+
+    def go(self, turn: Turn) -> Answer:
+        try:
+            return turn.watch(self._on_open)
+        except AskError as error:
+            if not self.opened:
+                self._undo(error.refused, error.unsent)
+            raise
+        except RunStopped:
+            if not self.opened:
+                self._undo(refused=True)  # it will be cancelled: its key must not bring it back
+            raise
+
+    def visited(self, place: str) -> None:
+        """It stands before the next cell, and its cell will ask anew when it is run again."""
+        self.session.trail.add(Visit(self.question.place, place, self.planned.key))
+        self.session.trail.mark(self.planned.fingerprint)
+
+    def _undo(self, refused: bool, unsent: bool = False) -> None:
+        self.session.staged = self.along | self.session.staged
+        if refused:
+            self.session.journal.refused(self.planned.key)
+        if unsent:
+            self.session.journal.unsent(self.planned.key)
+
+    def _open(self, door: Door) -> Stream:
+        if self.planned.shown:
+            return self.client.runs.attach(self.planned.shown)
+        if self.ahead is not None:
+            after(self.ahead, door)
+        return in_turn(self._start, self.client, door) if self.question.wait else self._start()
+
+    def _start(self) -> Stream:
+        question, address = self.question, self.planned.address
+        return self.client.runs.start_and_stream(
             question.message,
             chat=address.chat,
             session=address.session,
-            project=session.project,
-            files=[file.path for file in question.files],
-            file_ids=staged,
-            output_config=dict(question.output_config) if question.output_config is not None else None,
-            idempotency_key=planned.key,
+            project=address.project,
+            files=[file.sent for file in question.files],
+            # What the cell brings itself would stand there twice.
+            file_ids=[file.id for file in self.along.values() if (file.file_name, file.sha256) not in question.uploads],
+            output_config=question.output_config,
+            idempotency_key=self.planned.key,
         )
 
-    try:
-        return turn.watch(open_stream, on_open)
-    except AskError as error:
-        if not opened and error.refused:
-            session.journal.refused(planned.key)
-        if not opened and error.unsent:
-            session.journal.unsent(planned.key)
-        raise
-    except RunStopped:
-        if not opened:
-            session.journal.refused(planned.key)  # it will be cancelled: its key must not bring it back
-        raise
+    def _on_open(self, run: Run) -> None:
+        self.opened = True
+        place, moves = str(self.planned.address), self.question.new_chat and not self.alone
+        if not self.planned.shown:
+            self.session.journal.opened(self.planned.key, run)
+        if moves and run.chat:
+            self.session.move(run.chat)
+            place = str(self.session.address(run.chat))
+        self.session.learn(self.planned.address, run.chat)
+        if not self.alone:
+            self.visited(place)
 
-
-def _entry(session: Session, question: Question, planned: Plan) -> Entry:
-    return Entry(
-        idempotency_key=planned.key,
-        fingerprint=planned.fingerprint,
-        notebook=session.notebook or session.label,
-        base_url=session.base_url,
-        address=str(planned.address),
-        prompt=question.title,
-        attachments=" ".join(file.sha256 for file in question.files),
-        uploads=planned.uploads,
-    )
-
-
-def _arrived(session: Session, question: Question, planned: Plan, run: Run) -> None:
-    """The run is there: it stands before the next cell, and its cell will ask anew when it is run again."""
-    if question.new_chat and run.chat:
-        session.move(run.chat)
-    place = str(session.address(run.chat)) if question.new_chat else str(planned.address)
-    session.learn(planned.address, run.chat)
-    session.trail.add(Visit(question.place, place, run.run_id))
-    session.trail.mark(planned.fingerprint)
+    def _entry(self) -> Entry:
+        return Entry(
+            idempotency_key=self.planned.key,
+            fingerprint=self.planned.fingerprint,
+            notebook=self.session.notebook or self.session.label,
+            base_url=self.session.base_url,
+            address=str(self.planned.address),
+            prompt=self.question.title,
+            attachments=" ".join(file.sha256 for file in self.question.files),
+            uploads=self.planned.uploads,
+        )

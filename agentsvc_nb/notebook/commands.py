@@ -8,8 +8,9 @@ Example:
 from __future__ import annotations
 
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.asking import Turn, ask
+from agentsvc_nb.notebook.asking import ask, ask_in_background
 from agentsvc_nb.notebook.connecting import connect, status
+from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
 from agentsvc_nb.notebook.previewing import files_gallery, files_preview
@@ -17,10 +18,12 @@ from agentsvc_nb.notebook.searching import search
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files, files_get, files_put
 from agentsvc_nb.notebook.stream import Screen
+from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.notebook.working import work
 
 __all__ = [
     "ask",
+    "ask_in_background",
     "attach",
     "cancel",
     "connect",
@@ -41,6 +44,7 @@ __all__ = [
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> Answer:
-    """Follow a run that was started before, from its beginning. Returns and raises as `asking.Turn.watch`."""
+    """Follow a run that was started before, from its beginning. Returns and raises as `Turn.watch`."""
     run_id, client = the_run(session, run_id), session.client()
-    return Turn(session, client, screen, timeout).watch(lambda: client.runs.attach(run_id))
+    feed = Feed(lambda door: client.runs.attach(run_id), client.runs.cancel)
+    return Turn(session, client, feed, screen, timeout).watch()

@@ -17,6 +17,15 @@ def note(end: End, run_id: str, timeout: float | None) -> str:
     return ""
 
 
+def unstarted(end: End, waiting: str, timeout: float | None) -> RunFailed | RunStopped:
+    """Why the cell fails when no run began while it was watched."""
+    if end == "left":
+        return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
+    if waiting:
+        return RunFailed(f"The chat was busy with run {waiting} for {timeout:g} s; nothing was started.")
+    return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
+
+
 def failure(end: End, run: Run, timeout: float | None) -> RunFailed | RunStopped | None:
     """Why the cell fails; None when the run completed while it was watched."""
     follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
@@ -24,8 +33,6 @@ def failure(end: End, run: Run, timeout: float | None) -> RunFailed | RunStopped
         return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
     if end == "stopped":
         return RunStopped(f"The cell was stopped; run {run.run_id} {_outcome(run)}.")
-    if end == "late" and not run.run_id:
-        return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
     if end == "late":
         return RunFailed(f"Run {run.run_id} has not ended within {timeout:g} s; it goes on.", follows)
     if run.status == "completed":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Protocol
@@ -30,8 +31,32 @@ class Stream(Protocol):
     ) -> object: ...
 
 
-Item = Run | Event | BaseException | None
-"""The record of the start, an event, why the stream failed, or its end."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The run begins when another has ended; the id is empty where it is not known."""
+
+    run_id: str
+
+
+Item = Run | Event | Waiting | BaseException | None
+"""The record of the start, an event, what the start waits for, why the stream failed, or its end."""
+
+
+class Door:
+    """For what opens a stream: whether anybody still waits for it, and whom it waits for itself."""
+
+    def __init__(self, say: Callable[[Item], None]) -> None:
+        self._say = say
+        self._told: str | None = None
+        self.given_up = threading.Event()
+
+    def waits_for(self, run_id: str) -> None:
+        if run_id != self._told:
+            self._told = run_id
+            self._say(Waiting(run_id))
+
+
+Open = Callable[[Door], Stream]
 
 
 class Feed:
@@ -41,13 +66,13 @@ class Feed:
         started: whether the stream may have been opened.
     """
 
-    def __init__(self, open_stream: Callable[[], Stream], cancel: Callable[[str], object]) -> None:
+    def __init__(self, open_stream: Open, cancel: Callable[[str], object]) -> None:
         self._open, self._cancel_run = open_stream, cancel
         self._items: SimpleQueue[Item] = SimpleQueue()
+        self._door = Door(self._items.put)
         self._opened = threading.Event()
-        self._left = threading.Event()
         self._stream: Stream | None = None
-        self.started = False
+        self._left = self.started = False
 
     def start(self) -> None:
         """Open the stream, in the thread. Apart from the constructor, so that an interrupt just then is noticed."""
@@ -65,11 +90,13 @@ class Feed:
 
     def cancel(self) -> None:
         """Have the run cancelled on the server; if its start is not answered yet, as soon as it is."""
+        self._door.given_up.set()
         threading.Thread(target=self._cancel, name="agentsvc-cancel", daemon=True).start()
 
     def leave(self) -> None:
         """Stop reading. The run goes on."""
-        self._left.set()
+        self._door.given_up.set()
+        self._left = True
         if self._stream is not None:
             with contextlib.suppress(Exception):
                 self._stream.close()
@@ -84,11 +111,11 @@ class Feed:
             self._opened.set()
 
     def _follow(self) -> None:
-        with self._open() as stream:
+        with self._open(self._door) as stream:
             self._stream = stream
             self._opened.set()
             self._items.put(stream.run)
-            if not self._left.is_set():
+            if not self._left:
                 for event in stream:
                     self._items.put(event)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
-from agentsvc_nb.notebook.feed import Item
+from agentsvc_nb.notebook.feed import Item, Waiting
 from agentsvc_nb.notebook.stream import TICK_SECONDS, Screen
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.wire.events import Event
@@ -87,6 +87,8 @@ class _Watch:
         elif isinstance(item, Run):
             self.view.opened(item)
             self.on_open(item)
+        elif isinstance(item, Waiting):
+            self.view.waiting = item.run_id or "the one before"
         return item is None
 
     def stop(self) -> End:

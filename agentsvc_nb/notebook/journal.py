@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -97,6 +98,7 @@ class Journal:
         """One line, once something went wrong; from then on nothing is written or found."""
         self._path = path
         self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()  # runs in the background write from threads of their own
 
     def start(self, entry: Entry) -> None:
         """Record a start before it is sent."""
@@ -166,6 +168,10 @@ class Journal:
         return [dict(row) for row in rows]
 
     def close(self) -> None:
+        with self._lock:
+            self._shut()
+
+    def _shut(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -175,17 +181,18 @@ class Journal:
         self.close()
 
     def _do(self, sql: str, values: Iterable[Any]) -> list[sqlite3.Row]:
-        if self.warning:
-            return []
-        try:
-            if self._db is None:
-                self._db = _open(self._path)
-            with self._db:
-                return self._db.execute(sql, list(values)).fetchall()
-        except (sqlite3.Error, OSError) as error:
-            self.warning = f"The journal of runs can't be used ({error}); %runs and showing runs again are off."
-            self.close()
-            return []
+        with self._lock:
+            if self.warning:
+                return []
+            try:
+                if self._db is None:
+                    self._db = _open(self._path)
+                with self._db:
+                    return self._db.execute(sql, list(values)).fetchall()
+            except (sqlite3.Error, OSError) as error:
+                self.warning = f"The journal of runs can't be used ({error}); %runs and showing runs again are off."
+                self._shut()
+                return []
 
 
 def _open(path: Path | None) -> sqlite3.Connection:
@@ -193,7 +200,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # SQLite gives its -wal and -shm files the mode of the database.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    db = sqlite3.connect(path or ":memory:", timeout=2.0)
+    db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
     version = db.execute("PRAGMA user_version").fetchone()[0]

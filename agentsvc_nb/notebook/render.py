@@ -32,10 +32,12 @@ _MICROCENTS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What stands around an answer: lines of our own, and what the run wrote (a rendered table of files)."""
+    """What stands around an answer: lines of our own, and rendered tables: what the run wrote, and the answer itself
+    when it is a list of records."""
 
     notes: tuple[str, ...] = ()
     files: Bundle | None = None
+    records: Bundle | None = None
 
 
 def mark(status: str) -> str:
@@ -71,7 +73,9 @@ def facts(view: Transcript) -> list[str]:
         pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
     if run is not None:
         pieces.append(cost(run.usage.cost_microcents))
-    if not view.ended:
+    if view.waiting:
+        pieces.append(f"waiting for run {label(view.waiting, 64)}")
+    elif not view.ended:
         pieces += _doing(view)
     if view.run_id:
         pieces.append(f"run {label(view.run_id, 64)}")
@@ -120,11 +124,12 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     body = [
         _status_html(pieces),
         *(_line_html(line) for line in lines),
-        _body_html(view),
+        extras.records["text/html"] if extras.records else _body_html(view),
         _calls_html(view),
         *(table["text/html"] for table in tables),
     ]
-    text = [plain(view.text).rstrip(), *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
+    text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
         "text/html": f'<div role="region" aria-label="Answer">{"".join(body)}</div>',

@@ -21,7 +21,10 @@ from agentsvc_nb.notebook.session import Address, Session
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a question is put: with this key, or (`shown`) by showing this run again. `uploads` are there already."""
+    """How a question is put: with this key, or by showing again the run (`shown`) that was started with it.
+
+    `uploads` are there already.
+    """
 
     address: Address
     fingerprint: str
@@ -32,13 +35,15 @@ class Plan:
 
 def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> Plan:
     """Decide whether to ask or to show again. Reads the chat's uploads and the known run, starts nothing."""
-    address = session.address(question.chat, question.new_chat)
+    address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     if not session.notebook:
         return Plan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
     known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
     shown = _showable(session, client, known) if reuse and session.trail.first(print_) else None
-    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads, shown)
+    if shown is not None:
+        return Plan(address, print_, shown.idempotency_key, uploads, shown.run_id)
+    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
 
 
 def fingerprint(session: Session, question: Question, address: Address) -> str:
@@ -48,11 +53,10 @@ def fingerprint(session: Session, question: Question, address: Address) -> str:
     account as for one that does not exist, and then the question is asked.
     """
     whole = [
-        3,  # the version of this list
+        4,  # the version of this list
         session.notebook,
         session.base_url,
         str(address),
-        session.project,
         question.message,
         question.output_config,
         sorted(question.uploads),
@@ -63,7 +67,7 @@ def fingerprint(session: Session, question: Question, address: Address) -> str:
 
 def _uploads(session: Session, client: AgentService, question: Question, address: Address) -> frozenset[Upload]:
     """The chat's uploads and those that will come along, less what the cell itself brings: that is asked with it."""
-    staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.chat is None else set()
+    staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
     chat = session.known_chat(address)
     return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
 
@@ -95,7 +99,7 @@ def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
         raise
 
 
-def _showable(session: Session, client: AgentService, known: list[Entry]) -> str | None:
+def _showable(session: Session, client: AgentService, known: list[Entry]) -> Entry | None:
     for entry in known:
         if entry.run_id is None:
             continue
@@ -107,7 +111,7 @@ def _showable(session: Session, client: AgentService, known: list[Entry]) -> str
             raise
         session.journal.seen(run)
         if run.status not in ("failed", "cancelled", "cancelling"):
-            return run.run_id
+            return entry
     return None
 
 

@@ -21,6 +21,7 @@ from agentsvc_nb.wire.files import StagedFile
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService
+    from agentsvc_nb.notebook.busy import Ahead
 
 EMBEDDED = "embedded"
 """Stands for the address of the embedded service, whose port may change from one start to the next."""
@@ -28,13 +29,18 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a turn goes: into a chat, into the chat of a session label, or into a new chat (both None)."""
+    """Where a turn goes: into a chat, into the chat of a session label, or into a new chat (both None).
+
+    A label has a chat of its own in each project; a chat that is named has its project already.
+    """
 
     chat: str | None = None
     session: str | None = None
+    project: str | None = None
 
     def __str__(self) -> str:
-        return self.chat or (f"session {self.session}" if self.session else "new chat")
+        place = self.chat or (f"session {self.session}" if self.session else "new chat")
+        return f"{place} in {self.project}" if self.project else place
 
 
 class Session:
@@ -67,6 +73,8 @@ class Session:
         self.put: dict[str, str] = {}
         """Names and SHA-256s of what this kernel has put, sent or there already."""
         self.known = Known()
+        self.lines: dict[str, Ahead] = {}
+        """By address, the last question of this kernel that runs in the background, or waits for its turn."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -79,7 +87,7 @@ class Session:
     def connect(self, url: str) -> None:
         """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
         self._url = url
-        self._chat, self._chats, self.staged, self.put, self.trail = None, {}, {}, {}, Trail()
+        self._chat, self._chats, self.staged, self.put, self.trail, self.lines = None, {}, {}, {}, Trail(), {}
         self.known = Known()
         if url != EMBEDDED and not self.environ.get("SERVICE_API_KEY"):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
@@ -155,13 +163,23 @@ class Session:
 
     # -- the chat ------------------------------------------------------------------------------------------------
 
-    def address(self, chat: str | None = None, new_chat: bool = False) -> Address:
+    def address(
+        self,
+        chat: str | None = None,
+        new_chat: bool = False,
+        *,
+        session: str | None = None,
+        project: str | None = None,
+    ) -> Address:
         """Where the next turn goes: by default into this notebook's own chat."""
-        if new_chat:
-            return Address()
-        if chat or self._chat:
-            return Address(chat=chat or self._chat)
-        return Address(session=self.label)
+        if chat:
+            return Address(chat=chat, project=project)
+        where = project or self.project
+        if new_chat or session:
+            return Address(session=session, project=where)
+        if self._chat and not project:
+            return Address(chat=self._chat)
+        return Address(session=self.label, project=where)
 
     def known_chat(self, address: Address) -> str | None:
         """The id of the chat at an address, where a run or job has told it, in this kernel or an earlier one."""

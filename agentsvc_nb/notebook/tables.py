@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
 
+from agentsvc_nb.client import cards
 from agentsvc_nb.notebook import pictures
 from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, label
@@ -42,6 +43,12 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
         "text/html": f'<table style="border-collapse:collapse;margin:8px 0">{_head(caption, bool(thumbs))}'
         f"<tbody>{rows}</tbody></table>{more}",
     }
+
+
+def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) -> Bundle:
+    """The first records of an answer, as text and as a table; fields that no column was promised for stand last."""
+    names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+    return cards.table("Records", names, rows, len(rows))
 
 
 def _head(caption: str, pictured: bool) -> str:

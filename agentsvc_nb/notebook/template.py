@@ -101,10 +101,11 @@ def _text(path: str, value: Any) -> str:
             return json.dumps(value, ensure_ascii=False, default=_refuse)
         except (TypeError, ValueError):
             pass
-    kind = type(value).__name__
+    attach = (
+        f"`--df {path}` attaches it" if hasattr(value, "to_csv") else "Save it to a file and attach that with --file"
+    )
     raise TemplateError(
-        f"{{{{{path}}}}} is a {kind}, not text; nothing was sent.",
-        "Save it to a file and attach that with --file, or insert a text of it.",
+        f"{{{{{path}}}}} is a {type(value).__name__}, not text; nothing was sent.", f"{attach}, or insert a text of it."
     )
 
 

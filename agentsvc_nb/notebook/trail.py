@@ -15,9 +15,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
+    """A turn: `key` is the idempotency key that it was started with, known before its run."""
+
     place: Place
     address: str
-    run_id: str
+    key: str
 
 
 class Trail:
@@ -36,12 +38,12 @@ class Trail:
         self._visits.append(visit)
 
     def before(self, place: Place, address: str | None) -> str:
-        """The run before this one, at an address (None: anywhere); empty for the first.
+        """The key of the turn before this one, at an address (None: anywhere); empty for the first.
 
         A cell that is run again, edited or not, takes the place of its own last runs: after a restart, only its last
-        run is asked for, and what follows must find the same run before it.
+        run is asked for, and what follows must find the same turn before it.
         """
         visits = [visit for visit in self._visits if address in (None, visit.address)]
         while visits and visits[-1].place.cell == place.cell and visits[-1].place.execution != place.execution:
             visits.pop()
-        return visits[-1].run_id if visits else ""
+        return visits[-1].key if visits else ""

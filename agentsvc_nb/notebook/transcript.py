@@ -36,6 +36,8 @@ class Transcript:
     warnings: list[str] = field(default_factory=list)
     last: int = 0
     stopping: bool = False
+    waiting: str = ""
+    """The run that holds the chat, as long as this one waits for it."""
     elapsed: float = 0.0
     """Seconds that it has been watched for."""
     _said: list[tuple[int, str]] = field(default_factory=list)
@@ -43,7 +45,7 @@ class Transcript:
 
     def opened(self, run: Run) -> None:
         """The start was answered with this record."""
-        self.run_id, self.chat = run.run_id, run.chat or self.chat
+        self.run_id, self.chat, self.waiting = run.run_id, run.chat or self.chat, ""
         if not self.ended:
             self.status = str(run.status)
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.answer import JobResult
-from agentsvc_nb.notebook.asking import fetcher
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
 from agentsvc_nb.notebook.follow import CANCEL_SECONDS
 from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.tables import files_bundle
+from agentsvc_nb.notebook.watching import fetcher
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted
@@ -76,7 +76,7 @@ def work(
             dict(given),
             chat=known,
             session=None if known else address.session,
-            project=session.project,
+            project=address.project,
             idempotency_key=secrets.token_urlsafe(24),
         )
         session.learn(address, accepted.chat)

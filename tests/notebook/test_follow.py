@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agentsvc_nb.notebook.feed import Feed, Item
+from agentsvc_nb.notebook.feed import Door, Feed, Item
 from agentsvc_nb.notebook.follow import CANCEL_SECONDS, follow
 from agentsvc_nb.notebook.stream import StaticScreen
 from agentsvc_nb.notebook.transcript import Transcript
@@ -162,7 +162,7 @@ def _drained(feed: Feed, count: int) -> list[Item]:
 
 def test_a_feed_reads_in_a_daemon_thread_and_says_when_it_ends() -> None:
     stream = Stream(_event(1, "text.delta", text="a"))
-    feed = Feed(lambda: stream, lambda run_id: None)
+    feed = Feed(lambda door: stream, lambda run_id: None)
     feed.start()
     assert [START, _event(1, "text.delta", text="a")] == _drained(feed, 2)
     stream.gate.set()
@@ -172,7 +172,7 @@ def test_a_feed_reads_in_a_daemon_thread_and_says_when_it_ends() -> None:
 
 def test_leaving_closes_the_stream_and_cancels_nothing() -> None:
     stream, cancelled = Stream(), list[str]()
-    feed = Feed(lambda: stream, cancelled.append)
+    feed = Feed(lambda door: stream, cancelled.append)
     feed.start()
     _drained(feed, 1)
     feed.leave()
@@ -184,7 +184,7 @@ def test_a_run_whose_start_was_not_answered_yet_is_cancelled_when_it_is() -> Non
     answered, cancelled = threading.Event(), threading.Event()
     runs: list[str] = []
 
-    def start() -> Stream:
+    def start(door: Door) -> Stream:
         answered.wait(30)
         return Stream()
 

@@ -14,6 +14,7 @@ from agentsvc_nb.notebook.failures import RunFailed
 from agentsvc_nb.notebook.journal import Entry
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.reuse import plan
+from agentsvc_nb.notebook.shape import Shape
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 
@@ -101,7 +102,7 @@ def test_new_chats_are_shown_again_and_kept_apart(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"fresh": True}, {"reuse": False}, {"chat": None, "output_config": {"type": "object"}}]
+    "option", [{"fresh": True}, {"reuse": False}, {"chat": None, "shape": Shape("x", {"type": "object"})}]
 )
 def test_it_is_asked_anew_when_that_is_wanted_or_it_is_another_question(
     kernel: Kernel, option: dict[str, object]
