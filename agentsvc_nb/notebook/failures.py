@@ -80,14 +80,17 @@ def told(error: StefanBrainError, service: str) -> AskError:
 
 
 def _told(error: StefanBrainError, service: str) -> AskError:
+    from agentsvc_nb.notebook.allowance import explained
+
     if error.active_run_id:
         busy = label(error.active_run_id, 64)
         return AskError(
             f"The chat is busy with run {busy}; nothing was started.",
-            f"Wait for it, `%runs attach {busy}`, `%runs cancel {busy}`, or ask with --new-chat.",
+            f"`%%ask --on-busy wait` waits for it, `--bg` queues behind it, `--new-chat` asks beside it;"
+            f" `%runs attach {busy}` follows it, `%runs cancel {busy}` stops it.",
         )
     facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
     other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
     lost = f"The service in use is {service}; {other}" if error.status is None else ""
-    hint = error.hint or lost
+    hint = " ".join(part for part in (explained(error), error.hint or lost) if part)
     return AskError(f"{error.message} ({facts})" if facts else error.message, hint)

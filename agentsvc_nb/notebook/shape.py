@@ -88,7 +88,7 @@ def _listed(given: Any) -> bool:
 
 def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
     """An array in an object; shared definitions move to its root, where `#/$defs/...` finds them."""
-    shared = {name: array[name] for name in ("$defs", "definitions") if name in array}
+    shared: dict[str, Any] = {name: array[name] for name in ("$defs", "definitions") if name in array}
     inner = {name: part for name, part in array.items() if name not in shared}
     return {
         "type": "object",
