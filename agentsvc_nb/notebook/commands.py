@@ -8,7 +8,7 @@ Example:
 from __future__ import annotations
 
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.asking import ask, ask_in_background
+from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.connecting import connect, status
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
@@ -24,6 +24,7 @@ from agentsvc_nb.notebook.working import work
 __all__ = [
     "ask",
     "ask_in_background",
+    "ask_variants",
     "attach",
     "cancel",
     "connect",

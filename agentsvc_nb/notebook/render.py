@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -133,6 +134,24 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     return {
         "text/plain": "\n\n".join(part for part in text if part),
         "text/html": f'<div role="region" aria-label="Answer">{"".join(body)}</div>',
+    }
+
+
+def error_bundle(message: str, hint: str) -> Bundle:
+    """Why there is no answer, where no cell is left to fail."""
+    lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
+    return {"text/plain": "\n".join(lines), "text/html": "".join(map(_line_html, lines))}
+
+
+def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
+    """Variants side by side, each under its number."""
+    wide = f"width:{100 // max(1, len(bundles))}%;text-align:left;vertical-align:top;padding:4px 10px"
+    heads = "".join(f'<th scope="col" style="{wide}">{number}</th>' for number in range(1, len(bundles) + 1))
+    cells = "".join(f'<td style="{wide}">{bundle["text/html"]}</td>' for bundle in bundles)
+    return {
+        "text/plain": "\n\n".join(f"Variant {n}:\n{bundle['text/plain']}" for n, bundle in enumerate(bundles, 1)),
+        "text/html": f'<table style="width:100%;table-layout:fixed"><thead><tr>{heads}</tr></thead>'
+        f"<tbody><tr>{cells}</tr></tbody></table>",
     }
 
 

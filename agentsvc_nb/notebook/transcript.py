@@ -66,6 +66,11 @@ class Transcript:
         return self.run is not None and self.run.status in TERMINAL
 
     @property
+    def record(self) -> Run:
+        """The run as far as it is known."""
+        return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat)
+
+    @property
     def said(self) -> str:
         """The text streamed so far, less what `run.resumed` took back."""
         if self._text is None:

@@ -35,7 +35,7 @@ def unload_ipython_extension(shell: Any) -> None:
             del registered[name]
     for group in ours:
         shell.configurables.remove(group)
-        group.desk.close()
+        group.leave()
 
 
 def _loaded(shell: Any) -> list[Group]:
