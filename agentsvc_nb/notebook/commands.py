@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from agentsvc_nb.notebook.answer import Answer
 from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
+from agentsvc_nb.notebook.calling import call
+from agentsvc_nb.notebook.catalog import tools, tools_describe
 from agentsvc_nb.notebook.connecting import connect, status
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
+from agentsvc_nb.notebook.overseeing import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_watch, start
 from agentsvc_nb.notebook.previewing import files_gallery, files_preview
+from agentsvc_nb.notebook.reporting import feedback, feedback_send, feedback_show, last_error
 from agentsvc_nb.notebook.searching import search
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files, files_get, files_put
@@ -26,19 +30,32 @@ __all__ = [
     "ask_in_background",
     "ask_variants",
     "attach",
+    "call",
     "cancel",
     "connect",
     "diff",
     "export",
+    "feedback",
+    "feedback_send",
+    "feedback_show",
     "files",
     "files_gallery",
     "files_get",
     "files_preview",
     "files_put",
+    "jobs",
+    "jobs_artifacts",
+    "jobs_cancel",
+    "jobs_show",
+    "jobs_watch",
+    "last_error",
     "runs",
     "search",
     "show",
+    "start",
     "status",
+    "tools",
+    "tools_describe",
     "wait",
     "work",
 ]

@@ -32,3 +32,13 @@ RUNS: Final[Mapping[str, Any]] = {
     "notebook": "string",
     "base_url": "string",
 }
+JOBS: Final[Mapping[str, Any]] = {
+    "job_id": "string",
+    "tool": "string",
+    "status": "category",
+    "created_at": _TIME,
+    "started_at": _TIME,
+    "ended_at": _TIME,
+    "chat": "string",
+    "base_url": "string",
+}

@@ -41,6 +41,17 @@ CREATE TABLE IF NOT EXISTS runs (
 );
 CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
 CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
+CREATE TABLE IF NOT EXISTS jobs (
+    job_id TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at TEXT,
+    ended_at TEXT
+);
 PRAGMA user_version = 3;
 """
 _UPGRADES: Final = {
@@ -105,7 +116,7 @@ class Journal:
         given = asdict(replace(entry, created_at=entry.created_at or now()))
         given["uploads"] = json.dumps(sorted(entry.uploads))
         names = [name.strip() for name in _COLUMNS.split(",")]
-        self._do(
+        self.do(
             f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
             [given[name] for name in names],
@@ -113,12 +124,12 @@ class Journal:
 
     def opened(self, key: str, run: Run) -> None:
         """The start was answered."""
-        self._do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
+        self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
         self.seen(run)
 
     def seen(self, run: Run) -> None:
         """The run's state, as last read."""
-        self._do(
+        self.do(
             "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
             " chat = coalesce(?, chat) WHERE run_id = ?",
             [
@@ -129,15 +140,15 @@ class Journal:
 
     def refused(self, key: str) -> None:
         """The service said no: there is no run behind this key."""
-        self._do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
         """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
-        self._do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def known(self, fingerprint: str) -> list[Entry]:
         """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
-        rows = self._do(
+        rows = self.do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
             " ORDER BY created_at DESC, rowid DESC LIMIT 20",
             [fingerprint],
@@ -146,7 +157,7 @@ class Journal:
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
         """The chat that this address led to last."""
-        rows = self._do(
+        rows = self.do(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY created_at DESC, rowid DESC LIMIT 1",
             [notebook, base_url, address],
@@ -155,12 +166,12 @@ class Journal:
 
     def attachments(self, base_url: str, chat: str) -> set[str]:
         """SHA-256s of all that was attached to runs of a chat."""
-        rows = self._do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
+        rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
         """This notebook's runs, oldest first; with None, those of all notebooks."""
-        rows = self._do(
+        rows = self.do(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
             " ORDER BY created_at, rowid",
             [notebook],
@@ -180,7 +191,8 @@ class Journal:
         """A kernel does not say goodbye, and Python 3.13 complains of a connection that nobody closed."""
         self.close()
 
-    def _do(self, sql: str, values: Iterable[Any]) -> list[sqlite3.Row]:
+    def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
+        """What a statement gives; nothing once the journal can't be used."""
         with self._lock:
             if self.warning:
                 return []

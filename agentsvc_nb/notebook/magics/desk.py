@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
     from agentsvc_nb.notebook.variants import Board
+    from agentsvc_nb.notebook.working import Bar
 
 K = TypeVar("K", bound="Shown")
 
@@ -71,6 +72,12 @@ class Desk:
         from agentsvc_nb.notebook.variants import Board
 
         return Board(host.output(self.shell, self.mode), self.mode == "live")
+
+    def bar(self) -> Bar:
+        """Where the running cell's job or call is shown."""
+        from agentsvc_nb.notebook import host, working
+
+        return working.Bar(host.output(self.shell, self.mode), live=self.mode == "live")
 
     def close(self) -> None:
         if self._session is not None:
