@@ -45,10 +45,9 @@ def command(
 def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
     """What `act` gives, kept where the arguments say; a failure goes on to the cell, or is told."""
     try:
-        return _kept(group, act(), args.out)
+        with group.left_in(args.out):
+            return _kept(group, act(), args.out)
     except (AskError, RunFailed) as failed:
-        if args.out and failed.answer is not None:
-            group.shell.user_ns[args.out] = failed.answer
         if not args.no_raise_error:
             raise
         print("\n".join(failed._render_traceback_()))
