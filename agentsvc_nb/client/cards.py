@@ -38,7 +38,11 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
     shown = [[label(_cell(row.get(name))) for name in columns] for row in islice(rows, ROWS)]
     more = [f"… {count - ROWS:,} more"] if count > ROWS else []
     head = f"{title} ({count:,})"
-    lines = [label(head), *(f"  {line}" for line in _aligned([list(columns), *shown]))] if shown else [label(head)]
+    lines = (
+        [label(head), *(f"  {line}" for line in _aligned([[label(name) for name in columns], *shown]))]
+        if shown
+        else [label(head)]
+    )
     body = "".join(_tr(cells, "td") for cells in shown)
     grid = f"<table><thead>{_tr(columns, 'th')}</thead><tbody>{body}</tbody></table>" if shown else ""
     tail = "".join(f"<p>{escape(line)}</p>" for line in more)

@@ -18,18 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Kept:
-    """A finished piece of work and its output, which is shown when the object is."""
+class Shown:
+    """What a cell shows already when it gives it back, and what is shown again when another cell looks at it."""
 
-    def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
-        self.files, self.chat = tuple(files), chat
+    def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._hidden: Callable[[], bool] = lambda: False
-
-    @property
-    def df(self) -> pd.DataFrame:
-        """The files that it wrote, a row each; no network is needed."""
-        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
         """Show nothing while `shown()` says so: the cell that made it shows it already."""
@@ -43,20 +37,39 @@ class Kept:
         if not self._hidden():
             from IPython.display import display
 
-            display(self._bundle, raw=True)  # type: ignore[no-untyped-call]
+            display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+
+
+class Kept(Shown):
+    """A finished piece of work."""
+
+    def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
+        super().__init__(bundle)
+        self.files, self.chat = tuple(files), chat
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The files that it wrote, a row each; no network is needed."""
+        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
 
 
 class Answer(Kept):
-    """The answer of a run.
+    """The answer of a run; `again` says that it was shown again and not asked for.
 
     Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
     """
 
     def __init__(
-        self, run: Run, text: str, bundle: Bundle, files: Sequence[WorkspaceFile], shape: Shape | None = None
+        self,
+        run: Run,
+        text: str,
+        bundle: Bundle,
+        files: Sequence[WorkspaceFile],
+        shape: Shape | None = None,
+        again: bool = False,
     ) -> None:
         super().__init__(bundle, files, run.chat)
-        self.run, self.text, self._shape = run, text, shape
+        self.run, self.text, self.again, self._shape = run, text, again, shape
 
     @property
     def data(self) -> Any:

@@ -44,8 +44,31 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
 
 def parse(magic: Any, line: str) -> argparse.Namespace:
     """The arguments of a line. Raises `AskError` for what the magic does not take."""
+    return _parsed(magic, lambda: shlex.split(line))
+
+
+def leading(magic: Any, line: str) -> argparse.Namespace:
+    """Options, then words that are taken as they stand, quotes and leading dashes too, as one last argument.
+
+    Raises `AskError` as `parse`.
+    """
+    return _parsed(magic, lambda: _led(magic.parser, line.strip()))
+
+
+def _led(parser: argparse.ArgumentParser, line: str) -> list[str]:
+    options: list[str] = []
+    while (word := line.partition(" ")[0].partition("=")[0]) in parser._option_string_actions:
+        takes_value = parser._option_string_actions[word].nargs != 0
+        count = 2 if takes_value and "=" not in line.partition(" ")[0] else 1
+        parts = line.split(None, count)
+        options += parts[:count]
+        line = parts[count] if len(parts) > count else ""
+    return [*options, "--", line] if line else options
+
+
+def _parsed(magic: Any, split: Callable[[], list[str]]) -> argparse.Namespace:
     try:
-        args: argparse.Namespace = magic.parser.parse_intermixed_args(shlex.split(line))
+        args: argparse.Namespace = magic.parser.parse_intermixed_args(split())
     except (UsageError, ValueError) as error:
         raise AskError(f"{error}; nothing was sent.", f"`?{magic.__name__}` shows the options.") from None
     name = getattr(args, "out", None)

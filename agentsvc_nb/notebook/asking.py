@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.background import Background
+from agentsvc_nb.notebook.background import Background, nothing
 from agentsvc_nb.notebook.busy import Ahead, after, in_turn
 from agentsvc_nb.notebook.failures import AskError, RunStopped, told
 from agentsvc_nb.notebook.feed import Door, Feed, Stream
@@ -18,6 +18,7 @@ from agentsvc_nb.notebook.reuse import Plan, plan
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Screen
 from agentsvc_nb.notebook.trail import Visit
+from agentsvc_nb.notebook.variants import Board, Column, Variants, watch
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
@@ -40,32 +41,65 @@ def ask_in_background(
     screen: Screen,
     *,
     reuse: bool = True,
-    then: Callable[[Background], None] = lambda background: None,
+    here: bool = False,
+    then: Callable[[Background], None] = nothing,
 ) -> Background:
     """Ask, and return while the run goes on: its turn comes after those asked in its chat before it.
 
-    A new chat does not become the notebook's. `then` is called in the run's thread when all is done. Raises `AskError`
-    for what can't be asked; what goes wrong later is raised by what is returned.
+    A new chat does not become the notebook's. `then` is called in the run's thread when all is done. With `here` the
+    result is the same, but it is done when it is returned: for hosts that keep the first state of an output. Raises
+    `AskError` for what can't be asked; what goes wrong later is raised by what is returned, or with `here` at once.
     """
     asked = _planned(session, replace(question, wait=True), reuse)
     place = str(asked.planned.address)
-    asked.alone = True
+    asked.beside()
     asked.ahead = None if question.new_chat else session.lines.get(place)
-    asked.visited(place)
     turn = asked.turn(screen, session.take_notes())
     session.lines[place] = background = Background(turn, lambda: asked.go(turn), then)
+    if here:
+        background.run_here()
+    else:
+        background.start()
+    return background
+
+
+def ask_variants(session: Session, question: Question, count: int, board: Board, *, reuse: bool = True) -> Variants:
+    """Ask `count` times at once, each in a new chat, none of which becomes the notebook's: `Variants.pick` does that.
+
+    Raises `AskError`, and what `variants.watch` does.
+    """
+    each = [replace(question, new_chat=True, variant=number, raise_error=False) for number in range(1, count + 1)]
+    staged, asked = session.staged, list[_Asked]()
+    for one in each:
+        asked.append(_plan(session, one, reuse))
+        asked[-1].beside()
+    columns = [Column() for _ in asked]
+    runs = [_started(one, column, staged) for one, column in zip(asked, columns, strict=True)]
+    return watch(session, runs, columns, board)
+
+
+def _started(asked: _Asked, screen: Screen, staged: dict[str, StagedFile]) -> Background:
+    """One of several variants; what was put goes along with each of them."""
+    asked.begin()
+    asked.along = {} if asked.planned.shown else staged
+    turn = asked.turn(screen)
+    background = Background(turn, lambda: asked.go(turn))
     background.start()
     return background
 
 
 def _planned(session: Session, question: Question, reuse: bool) -> _Asked:
-    client = session.client()
-    try:
-        asked = _Asked(session, client, question, plan(session, client, question, reuse))
-    except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+    asked = _plan(session, question, reuse)
     asked.begin()
     return asked
+
+
+def _plan(session: Session, question: Question, reuse: bool) -> _Asked:
+    client = session.client()
+    try:
+        return _Asked(session, client, question, plan(session, client, question, reuse))
+    except StefanBrainError as error:
+        raise told(error, session.base_url) from None
 
 
 @dataclass
@@ -89,12 +123,20 @@ class _Asked:
         if self.question.own_chat:
             self.along, self.session.staged = self.session.staged, {}
 
+    def beside(self) -> None:
+        """It runs beside the notebook: its place in the trail is where its cell stands, not when its run begins."""
+        self.alone = True
+        self.visited(str(self.planned.address))
+
     def turn(self, screen: Screen, notes: tuple[str, ...] = ()) -> Turn:
         given = self.question
         told_first = (_AGAIN,) if self.planned.shown else ()
         feed = Feed(self._open, self.client.runs.cancel)
         lines = (*notes, *told_first, *given.notes)
-        return Turn(self.session, self.client, feed, screen, given.timeout, given.raise_error, lines, given.shape)
+        again = self.planned.shown is not None
+        return Turn(
+            self.session, self.client, feed, screen, given.timeout, given.raise_error, lines, given.shape, again
+        )
 
     def go(self, turn: Turn) -> Answer:
         try:

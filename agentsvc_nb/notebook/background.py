@@ -10,9 +10,9 @@ from concurrent.futures import TimeoutError as WaitedLongEnough
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import JobTimeoutError
-from agentsvc_nb.notebook.answer import Answer
+from agentsvc_nb.notebook.answer import Answer, Shown
 from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.render import Bundle, status_bundle
+from agentsvc_nb.notebook.render import Bundle, error_bundle, status_bundle
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
@@ -24,17 +24,26 @@ _LOOK_SECONDS: Final = 0.25
 """Waiting is in such pieces, so that an interrupt is taken on every system."""
 
 
-class Background:
+def nothing(background: Background) -> None:
+    """What is done when a run in the background is done, unless there is something to do."""
+
+
+class Background(Shown):
     """The answer of a run in the background. What belongs to the answer waits for its end; `await` works, too.
 
     Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
     `answer.status`, `answer.cancel()`
     """
 
-    def __init__(self, turn: Turn, go: Callable[[], Answer], then: Callable[[Background], None]) -> None:
+    def __init__(self, turn: Turn, go: Callable[[], Answer], then: Callable[[Background], None] = nothing) -> None:
         self._turn, self._go, self._then = turn, go, then
+        super().__init__({})
         self._future: Future[Answer] = Future()
-        self._hidden: Callable[[], bool] = lambda: False
+
+    def run_here(self) -> Answer:
+        """Do it now: for where an output that is updated later would be lost. Returns and raises as `wait`."""
+        self._run()
+        return self.wait()
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="agentsvc-background", daemon=True).start()
@@ -116,28 +125,25 @@ class Background:
     def chat(self) -> str | None:
         return self.wait().chat
 
-    def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Show nothing while `shown()` says so: the cell that made it shows it already."""
-        self._hidden = shown
-
     def __repr__(self) -> str:
         return f"<Background {self.status}, {self.name}{', done' if self.done() else ''}>"
 
-    def bundle(self) -> Bundle:
-        """What there is to show now."""
-        if self.done() and self._future.exception() is None:
-            return self._future.result()._repr_mimebundle_()
-        return status_bundle(self._turn.view)
+    def outcome(self) -> Answer | None:
+        """What there is of the answer, also of a run that failed; does not wait."""
+        if not self.done():
+            return None
+        found = getattr(self._future.exception(), "answer", None) if self._future.exception() else self.wait()
+        return found if isinstance(found, Answer) else None
 
-    def _ipython_display_(self) -> None:
-        if not self._hidden():
-            from IPython.display import display
-
-            display(self.bundle(), raw=True)  # type: ignore[no-untyped-call]
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        known = self.outcome()
+        return status_bundle(self._turn.view) if known is None else known._repr_mimebundle_()
 
     def _run(self) -> None:
         try:
             self._future.set_result(self._go())
         except BaseException as error:  # carried to who waits
+            if getattr(error, "answer", None) is None:
+                self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))
             self._future.set_exception(error)
         self._then(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.notebook.failures import RunFailed, RunStopped
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.follow import End
 from agentsvc_nb.notebook.render import why_failed
 from agentsvc_nb.wire.runs import Run
@@ -17,12 +17,14 @@ def note(end: End, run_id: str, timeout: float | None) -> str:
     return ""
 
 
-def unstarted(end: End, waiting: str, timeout: float | None) -> RunFailed | RunStopped:
+def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFailed | RunStopped:
     """Why the cell fails when no run began while it was watched."""
     if end == "left":
         return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
     if waiting:
-        return RunFailed(f"The chat was busy with run {waiting} for {timeout:g} s; nothing was started.")
+        busy = AskError(f"The chat was busy with run {waiting} for {timeout:g} s; nothing was started.")
+        busy.refused = True
+        return busy
     return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
 
 

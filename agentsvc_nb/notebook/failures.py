@@ -39,10 +39,12 @@ class _Short(BaseException):
 class AskError(_Short, Exception):
     """What was asked could not be done: nothing was sent, or the service refused it.
 
-    `refused`: the service answered no, so that nothing can have started; `unsent`: it was not reached.
+    `refused`: the service answered no, so that nothing can have started; `unsent`: it was not reached; `error`: what
+    the client raised, if it did.
     """
 
     refused = unsent = False
+    error: StefanBrainError | None = None
 
 
 class RunFailed(_Short, Exception):
@@ -74,6 +76,7 @@ def told(error: StefanBrainError, service: str) -> AskError:
     `service` is the address in use, named when no answer came from there.
     """
     failure = _told(error, service)
+    failure.error = error
     failure.refused = error.status is not None and error.status < 500
     failure.unsent = getattr(error, "sent", True) is False
     return failure

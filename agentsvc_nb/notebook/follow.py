@@ -49,6 +49,8 @@ def follow(
         feed.start()
         if watch.until(timeout):
             return "ended"
+        if view.waiting:
+            feed.cancel()  # what has not begun is not to begin unseen
         feed.leave()
         return "late"
     except KeyboardInterrupt:

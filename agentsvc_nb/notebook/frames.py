@@ -23,7 +23,22 @@ RUNS: Final[Mapping[str, Any]] = {
     "status": "category",
     "started_at": _TIME,
     "ended_at": _TIME,
+    "seconds": "Float64",
+    "steps": "Int64",
+    "cost_cents": "Float64",
+    "model": "string",
     "prompt": "string",
+    "chat": "string",
+    "notebook": "string",
+    "base_url": "string",
+}
+JOBS: Final[Mapping[str, Any]] = {
+    "job_id": "string",
+    "tool": "string",
+    "status": "category",
+    "created_at": _TIME,
+    "started_at": _TIME,
+    "ended_at": _TIME,
     "chat": "string",
     "base_url": "string",
 }

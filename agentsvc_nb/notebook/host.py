@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from agentsvc_nb.notebook.card import CardScreen, QuietScreen
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.trail import Place
@@ -25,8 +26,9 @@ class CellOutput:
         transient = {"display_id": display_id} if display_id else {}
         self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient=transient)
 
-    def update(self, bundle: Bundle, display_id: str) -> None:
-        self._pub.publish(data=bundle, metadata={}, transient={"display_id": display_id}, update=True)
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
+        """May be called from any thread."""
+        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient={"display_id": display_id}, update=True)
 
     def clear(self) -> None:
         self._pub.clear_output(wait=True)
@@ -38,7 +40,7 @@ class TerminalOutput:
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         print(bundle["text/plain"])
 
-    def update(self, bundle: Bundle, display_id: str) -> None:
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         pass
 
     def clear(self) -> None:
@@ -62,6 +64,11 @@ def screen(shell: Any, how: Mode) -> Screen:
     if how == "terminal":
         return TerminalScreen(sys.stdout)
     return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
+
+
+def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
+    """Where a run in the background is watched."""
+    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how))
 
 
 def output(shell: Any, how: Mode) -> Output:

@@ -34,15 +34,35 @@ CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT,
     status TEXT NOT NULL DEFAULT 'starting',
     started_at TEXT,
-    ended_at TEXT
+    ended_at TEXT,
+    steps INTEGER,
+    cost_microcents INTEGER,
+    model TEXT
 );
 CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
 CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
-PRAGMA user_version = 2;
+CREATE TABLE IF NOT EXISTS jobs (
+    job_id TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at TEXT,
+    ended_at TEXT
+);
+PRAGMA user_version = 3;
 """
-_FROM_1: Final = """
-ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';
-"""
+_UPGRADES: Final = {
+    1: "ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';",
+    2: """
+ALTER TABLE runs ADD COLUMN steps INTEGER;
+ALTER TABLE runs ADD COLUMN cost_microcents INTEGER;
+ALTER TABLE runs ADD COLUMN model TEXT;
+""",
+}
+"""What brings a journal of that version to the next."""
 _COLUMNS: Final = (
     "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
     " status"
@@ -96,7 +116,7 @@ class Journal:
         given = asdict(replace(entry, created_at=entry.created_at or now()))
         given["uploads"] = json.dumps(sorted(entry.uploads))
         names = [name.strip() for name in _COLUMNS.split(",")]
-        self._do(
+        self.do(
             f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
             [given[name] for name in names],
@@ -104,27 +124,31 @@ class Journal:
 
     def opened(self, key: str, run: Run) -> None:
         """The start was answered."""
-        self._do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
+        self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
         self.seen(run)
 
     def seen(self, run: Run) -> None:
         """The run's state, as last read."""
-        self._do(
-            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, chat = coalesce(?, chat) WHERE run_id = ?",
-            [str(run.status), run.started_at, run.ended_at, run.chat, run.run_id],
+        self.do(
+            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
+            " chat = coalesce(?, chat) WHERE run_id = ?",
+            [
+                *(str(run.status), run.started_at, run.ended_at, run.steps, run.usage.cost_microcents, run.model),
+                *(run.chat, run.run_id),
+            ],
         )
 
     def refused(self, key: str) -> None:
         """The service said no: there is no run behind this key."""
-        self._do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
         """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
-        self._do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def known(self, fingerprint: str) -> list[Entry]:
         """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
-        rows = self._do(
+        rows = self.do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
             " ORDER BY created_at DESC, rowid DESC LIMIT 20",
             [fingerprint],
@@ -133,7 +157,7 @@ class Journal:
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
         """The chat that this address led to last."""
-        rows = self._do(
+        rows = self.do(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY created_at DESC, rowid DESC LIMIT 1",
             [notebook, base_url, address],
@@ -142,13 +166,15 @@ class Journal:
 
     def attachments(self, base_url: str, chat: str) -> set[str]:
         """SHA-256s of all that was attached to runs of a chat."""
-        rows = self._do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
+        rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
-    def runs(self, notebook: str) -> list[dict[str, Any]]:
-        """This notebook's runs, oldest first."""
-        rows = self._do(
-            "SELECT * FROM runs WHERE notebook = ? AND status <> 'unsent' ORDER BY created_at, rowid", [notebook]
+    def runs(self, notebook: str | None) -> list[dict[str, Any]]:
+        """This notebook's runs, oldest first; with None, those of all notebooks."""
+        rows = self.do(
+            "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
+            " ORDER BY created_at, rowid",
+            [notebook],
         )
         return [dict(row) for row in rows]
 
@@ -165,7 +191,8 @@ class Journal:
         """A kernel does not say goodbye, and Python 3.13 complains of a connection that nobody closed."""
         self.close()
 
-    def _do(self, sql: str, values: Iterable[Any]) -> list[sqlite3.Row]:
+    def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
+        """What a statement gives; nothing once the journal can't be used."""
         with self._lock:
             if self.warning:
                 return []
@@ -188,8 +215,9 @@ def _open(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
-    if db.execute("PRAGMA user_version").fetchone()[0] == 1:
-        db.executescript(_FROM_1)
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    for step in range(version, max(_UPGRADES) + 1) if version else ():
+        db.executescript(_UPGRADES[step])
     db.executescript(_SCHEMA)
     return db
 

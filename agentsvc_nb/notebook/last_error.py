@@ -11,6 +11,8 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 NAME: Final = "last-error.md"
 _TRACEBACK_CHARS: Final = 20_000
+_RUNS_CELLS: Final = "run_code"
+"""IPython's function below which a cell's own frames stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,11 @@ class LastError:
 
 def _told(error: BaseException) -> str:
     """The traceback from the cell on; of a very long one the end, where the error stands."""
-    at = error.__traceback__
-    while at is not None and "/IPython/" in at.tb_frame.f_code.co_filename.replace("\\", "/"):
-        at = at.tb_next
-    return "".join(traceback.format_exception(type(error), error, at))[-_TRACEBACK_CHARS:]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    runs = [at for at, (frame, _) in enumerate(frames) if frame.f_code.co_name == _RUNS_CELLS]
+    told = traceback.TracebackException.from_exception(error)
+    del told.stack[: runs[0] + 1 if runs else 0]
+    return "".join(told.format())[-_TRACEBACK_CHARS:]
 
 
 def _block(text: str) -> str:

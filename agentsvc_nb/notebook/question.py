@@ -38,7 +38,8 @@ class Question:
     """A message and how to ask it.
 
     `typed` is the cell as it was typed, before its `{{names}}` were filled in; `timeout` is in seconds; `session` is a
-    label with a chat of its own; `wait` waits for a busy chat; `notes` are lines that stand with the answer.
+    label with a chat of its own; `wait` waits for a busy chat; `notes` are lines that stand with the answer; `variant`
+    counts those of one question from 1.
     """
 
     message: str
@@ -55,6 +56,7 @@ class Question:
     timeout: float | None = None
     shape: Shape | None = None
     notes: tuple[str, ...] = ()
+    variant: int = 0
 
     def __post_init__(self) -> None:
         if not self.message.strip():

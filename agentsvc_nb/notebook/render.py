@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.timeline import timeline_html
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.safe.text import escape, label, plain
 from agentsvc_nb.wire.failures import FAILURES
@@ -125,7 +127,7 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
         _status_html(pieces),
         *(_line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
-        _calls_html(view),
+        timeline_html(view, _SMALL, _WARN),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
@@ -136,11 +138,29 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     }
 
 
+def error_bundle(message: str, hint: str) -> Bundle:
+    """Why there is no answer, where no cell is left to fail."""
+    lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
+    return {"text/plain": "\n".join(lines), "text/html": "".join(map(_line_html, lines))}
+
+
+def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
+    """Variants side by side, each under its number."""
+    wide = f"width:{100 // max(1, len(bundles))}%;text-align:left;vertical-align:top;padding:4px 10px"
+    heads = "".join(f'<th scope="col" style="{wide}">{number}</th>' for number in range(1, len(bundles) + 1))
+    cells = "".join(f'<td style="{wide}">{bundle["text/html"]}</td>' for bundle in bundles)
+    return {
+        "text/plain": "\n\n".join(f"Variant {n}:\n{bundle['text/plain']}" for n, bundle in enumerate(bundles, 1)),
+        "text/html": f'<table style="width:100%;table-layout:fixed"><thead><tr>{heads}</tr></thead>'
+        f"<tbody><tr>{cells}</tr></tbody></table>",
+    }
+
+
 def _body_html(view: Transcript) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
         return f"<pre><code>{html.escape(plain(text))}</code></pre>"
-    return to_html(view.text)
+    return to_html(view.text, (view.run and view.run.app_url) or "")
 
 
 def _remarks(view: Transcript) -> list[str]:
@@ -156,18 +176,6 @@ def why_failed(run: Run) -> str:
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
-
-
-def _calls_html(view: Transcript) -> str:
-    if not view.calls:
-        return ""
-    rows = "".join(f"<li>{escape(call.tool, 80)}{_verdict(call.failed)}</li>" for call in view.calls[:100])
-    count = len(view.calls)
-    return f"<details><summary>{count} tool call{'s' * (count != 1)}</summary><ul>{rows}</ul></details>"
-
-
-def _verdict(failed: bool | None) -> str:
-    return {True: f' <span style="{_WARN}">(failed)</span>', False: "", None: " (not finished)"}[failed]
 
 
 def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:

@@ -59,6 +59,7 @@ def fingerprint(session: Session, question: Question, address: Address) -> str:
         str(address),
         question.message,
         question.output_config,
+        question.variant,
         sorted(question.uploads),
         session.trail.before(question.place, None if question.new_chat else str(address)),
     ]

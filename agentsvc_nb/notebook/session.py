@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.journal import Journal, default_path
+from agentsvc_nb.notebook.known import Known
 from agentsvc_nb.notebook.trail import Trail
 from agentsvc_nb.wire.files import StagedFile
 
@@ -71,6 +72,7 @@ class Session:
         """Put before there was a chat; they go along with the next ask."""
         self.put: dict[str, str] = {}
         """Names and SHA-256s of what this kernel has put, sent or there already."""
+        self.known = Known()
         self.lines: dict[str, Ahead] = {}
         """By address, the last question of this kernel that runs in the background, or waits for its turn."""
         self._notes: list[str] = []
@@ -86,6 +88,7 @@ class Session:
         """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
         self._url = url
         self._chat, self._chats, self.staged, self.put, self.trail, self.lines = None, {}, {}, {}, Trail(), {}
+        self.known = Known()
         if url != EMBEDDED and not self.environ.get("SERVICE_API_KEY"):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
 

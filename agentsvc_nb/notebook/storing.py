@@ -7,20 +7,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.failures import AskError, told
+from agentsvc_nb.notebook.grid import Cell, Row, code, grid
+from agentsvc_nb.notebook.history import moment
+from agentsvc_nb.notebook.previewing import chat_of, listed
 from agentsvc_nb.notebook.question import Attachment, attachments
 from agentsvc_nb.notebook.reuse import listed_uploads
 from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.table import Table
+from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.notebook.telling import telling
+from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.files import WorkspaceFile
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from agentsvc_nb.client.surface import AgentService
 
 
@@ -46,21 +52,37 @@ class Got:
     same: bool
 
 
-def files(session: Session) -> pd.DataFrame:
-    """The files of this notebook's chat, a row each, and those that go along with the next ask."""
+def files(session: Session) -> Table:
+    """The files of this notebook's chat, a row each, and those that go along with the next ask. Raises `AskError`."""
     chat = session.known_chat(session.address())
-    rows = [
+    found = listed(session) if chat else []
+    staged = [
         {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
         | file.model_dump(include={"file_name", "media_type", "size_bytes"})
         for file in session.staged.values()
     ]
-    if chat:
-        try:
-            listed = [file.model_dump(exclude={"object", "download_url"}) for file in session.client().files.list(chat)]
-        except StefanBrainError as error:
-            raise told(error, session.base_url) from None
-        rows = [*listed, *rows]
-    return frame(rows, frames.FILES, chat=chat)
+    rows = [*map(_row, found), *((code(row["path"]), size(row["size_bytes"]), row["media_type"]) for row in staged)]
+    total = size(sum(file.size_bytes for file in found))
+    notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
+    notes += [f"{len(staged)} more go along with the next %%ask"] * bool(staged)
+    bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
+    return Table(bundle, lambda: frame([*map(_facts, found), *staged], frames.FILES, chat=chat))
+
+
+def _row(file: WorkspaceFile) -> Row:
+    path = code(file.path)
+    named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
+    made = "you" if file.kind == "upload" else f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
+    bytes_ = Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
+    return named, bytes_, label(file.media_type, 60), made, moment(file.updated_at)
+
+
+def _padded(row: Row) -> Row:
+    return (*row, "you, for the next ask", None) if len(row) == 3 else row
+
+
+def _facts(file: WorkspaceFile) -> dict[str, Any]:
+    return file.model_dump(exclude={"object", "download_url"})
 
 
 def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
@@ -101,19 +123,15 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
 
     It takes the file's own name. Another file of that name is replaced with `force` only. Raises `AskError`.
     """
-    chat = session.known_chat(session.address())
-    if not chat:
-        raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
+    chat = chat_of(session)
     folder = Path(directory).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # In the same folder, so that the whole file takes its place at once.
-        with TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+        with telling(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(path, chat=chat, to=aside)
             assert isinstance(come, Path)
             return _placed(come, folder / come.name, force)
-    except StefanBrainError as error:
-        raise told(error, session.base_url) from None
     except OSError as error:
         raise AskError(
             f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"

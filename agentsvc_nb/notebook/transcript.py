@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import TERMINAL, Run
 
+MARKS: Final = 200
+"""Of a run of 1,500 steps the first are enough to see what it did."""
+_GIVEN_CHARS: Final = 400
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call; `failed` is None while it runs."""
+    """A tool call; `failed` is None while it runs.
+
+    `given` is the beginning of its input; `at` and `until` are times.
+    """
 
     event: int
     call_id: str
     tool: str
     failed: bool | None = None
+    given: str = ""
+    at: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened between tool calls, in our own words."""
+
+    event: int
+    at: str
+    text: str
 
 
 @dataclass
@@ -31,6 +50,7 @@ class Transcript:
     step: int = 0
     run: Run | None = None
     calls: list[Call] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -66,6 +86,11 @@ class Transcript:
         return self.run is not None and self.run.status in TERMINAL
 
     @property
+    def record(self) -> Run:
+        """The run as far as it is known."""
+        return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat)
+
+    @property
     def said(self) -> str:
         """The text streamed so far, less what `run.resumed` took back."""
         if self._text is None:
@@ -86,6 +111,11 @@ class Transcript:
 
     def _step(self, event: Event) -> None:
         self.step = int(event.payload.get("step") or 0)
+        self._mark(event, f"step {self.step}")
+
+    def _mark(self, event: Event, text: str) -> None:
+        if len(self.marks) < MARKS:
+            self.marks.append(Mark(event.id, event.created_at, text))
 
     def _say(self, event: Event) -> None:
         self._said.append((event.id, str(event.payload.get("text", ""))))
@@ -93,12 +123,13 @@ class Transcript:
 
     def _call(self, event: Event) -> None:
         given = event.payload
-        self.calls.append(Call(event.id, str(given.get("call_id", "")), str(given.get("tool", ""))))
+        call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
+        self.calls.append(Call(event.id, call_id, tool, given=_beginning(given.get("input")), at=event.created_at))
 
     def _result(self, event: Event) -> None:
         wanted, failed = str(event.payload.get("call_id", "")), bool(event.payload.get("is_error"))
         self.calls = [
-            Call(call.event, call.call_id, call.tool, failed)
+            replace(call, failed=failed, until=event.created_at)
             if call.call_id == wanted and call.failed is None
             else call
             for call in self.calls
@@ -119,10 +150,16 @@ class Transcript:
         keep = int(event.payload.get("discard_after") or 0)
         self._said = [piece for piece in self._said if piece[0] <= keep]
         self.calls = [call for call in self.calls if call.event <= keep]
+        self._mark(event, "the service was restarted; its last step was begun again")
         self._text = None
 
     def _end(self, event: Event) -> None:
         self.settle(Run.read(json.dumps(event.payload["run"])))
+
+
+def _beginning(given: Any) -> str:
+    """Of a tool's input, which may be a whole document."""
+    return "" if given in (None, {}) else json.dumps(given, ensure_ascii=False)[:_GIVEN_CHARS]
 
 
 _HANDLERS: dict[str, Callable[[Transcript, Event], None]] = {

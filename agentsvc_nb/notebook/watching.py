@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Turn:
     """A run being watched: by whom, where, and what to do with its end.
 
-    `timeout` is in seconds, `notes` are lines of the output, `shape` is what the answer must look like.
+    `timeout` is in seconds, `notes` are lines of the output, `shape` is what the answer must look like, `again` says
+    that the run is known and shown again.
     """
 
     session: Session
@@ -40,6 +41,7 @@ class Turn:
     raise_error: bool = True
     notes: tuple[str, ...] = ()
     shape: Shape | None = None
+    again: bool = False
     view: Transcript = field(default_factory=Transcript)
 
     def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> Answer:
@@ -83,8 +85,7 @@ class Turn:
         return failure
 
     def _leave(self, note: str) -> Answer:
-        view = self.view
-        run = view.run or Run(run_id=view.run_id, status=view.status, chat=view.chat)
+        view, run = self.view, self.view.record
         if view.run is not None:
             self.session.journal.seen(view.run)
         files = [
@@ -94,7 +95,7 @@ class Turn:
         notes = tuple(line for line in (*self.session.take_notes(), *self.notes, note) if line)
         bundle = answer_bundle(view, Extras(notes, table, self._records(run)))
         self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
-        return Answer(run, view.text, bundle, files, self.shape)
+        return Answer(run, view.text, bundle, files, self.shape, self.again)
 
     def _records(self, run: Run) -> dict[str, str] | None:
         if run.structured_output is None or self.shape is None or not self.shape.records:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook import template
+from agentsvc_nb.notebook import joblog
 from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
 from agentsvc_nb.notebook.follow import CANCEL_SECONDS
@@ -18,6 +17,7 @@ from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.tables import files_bundle
+from agentsvc_nb.notebook.telling import telling
 from agentsvc_nb.notebook.watching import fetcher
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
@@ -46,9 +46,13 @@ class Bar:
             self._output.show(bundle, display_id=self._id)
 
     def finish(self, bundle: Bundle) -> None:
+        self.clear()
+        self._output.show(bundle)
+
+    def clear(self) -> None:
+        """What comes next in this cell takes the place of the bar."""
         if self._id:
             self._output.clear()
-        self._output.show(bundle)
 
 
 def work(
@@ -68,6 +72,11 @@ def work(
         RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
         RunStopped: the cell was interrupted.
     """
+    return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error, sleep=sleep)
+
+
+def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted:
+    """Submit a job in this notebook's chat and write it down. Raises `AskError` when the service refuses it."""
     client, address = session.client(), session.address()
     known = session.known_chat(address)
     try:
@@ -79,24 +88,42 @@ def work(
             project=address.project,
             idempotency_key=secrets.token_urlsafe(24),
         )
-        session.learn(address, accepted.chat)
+    except StefanBrainError as error:
+        raise refusal(session, error, jobs=True) from None
+    session.learn(address, accepted.chat)
+    joblog.add(session, accepted)
+    return accepted
+
+
+def follow(
+    session: Session,
+    accepted: JobAccepted,
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+) -> JobResult:
+    """Follow an accepted job to its end. Arguments and errors as of `work`."""
+    client = session.client()
+    with telling(session):
         job, stopped = _Watch(client, accepted, bar, sleep).follow(timeout)
         job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
-    except StefanBrainError as error:
-        raise _refusal(client, error, session.base_url) from None
-    result = _leave(session, client, job, bar)
+    joblog.seen(session, job)
+    result = leave(session, client, job, bar)
     _judge(job, result, stopped, raise_error)
     return result
 
 
-def _refusal(client: AgentService, error: StefanBrainError, service: str) -> AskError:
-    failure = told(error, service)
+def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
+    """A refused tool or job as a cell tells it; for a tool that does not exist, with those that do."""
+    failure = told(error, session.base_url)
     if error.code == "tool_not_found":
         with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
-            names = sorted(label(tool.name, 64) for tool in client.tools.list() if tool.asynchronous)
-            failure.hint = (
-                f"The tools for jobs are: {', '.join(names)}." if names else "The service has no tools for jobs."
-            )
+            tools = session.client().tools.list()
+            names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
+            what = "tools for jobs" if jobs else "tools"
+            failure.hint = f"The {what} are: {', '.join(names)}." if names else f"The service has no {what}."
     return failure
 
 
@@ -128,7 +155,8 @@ class _Watch:
             self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
 
 
-def _leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobResult:
+def leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobResult:
+    """The one output that remains of a job, and the job as the cell's value."""
     files = files_bundle(job.files, fetcher(client, job.chat), "Files of this job") if job.files else None
     bundle = job_bundle(job, 0.0, Extras(session.take_notes(), files))
     bar.finish(bundle)
@@ -148,56 +176,3 @@ def _judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> Non
     failed.answer = result
     if raise_error:
         raise failed
-
-
-def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """A cell's body to a tool's input: a JSON object, or a line each of `key: value`.
-
-    In lines, dots nest (`outputs.count: 2`), a value that is JSON is taken as JSON, `#` begins a comment line. Then
-    `{{names}}` are filled in.
-
-    Raises:
-        AskError: neither of the two; nothing has been sent.
-        template.TemplateError: an unknown name.
-
-    >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
-    {'brief': 'Autumn sale', 'outputs': {'count': 2}}
-    """
-    given = _json(body) if body.lstrip().startswith("{") else _lines(body)
-    filled = template.insert(given, variables)
-    assert isinstance(filled, dict)
-    return filled
-
-
-def _json(body: str) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError as error:
-        raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
-
-
-def _lines(body: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    for line in (line.strip() for line in body.splitlines()):
-        if not line or line.startswith("#"):
-            continue
-        key, colon, value = line.partition(":")
-        if not colon or not key.strip():
-            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", "Write such lines, or a JSON object.")
-        _nest(given, key.strip().split("."), _value(value.strip()))
-    return given
-
-
-def _nest(given: dict[str, Any], path: list[str], value: Any) -> None:
-    for name in path[:-1]:
-        given = given.setdefault(name, {})
-        if not isinstance(given, dict):
-            raise AskError(f"`{name}` has a value and parts; nothing was sent.", "Give the one or the other.")
-    given[path[-1]] = value
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

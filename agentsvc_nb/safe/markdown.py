@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import html
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -33,12 +33,12 @@ class SafeRenderer(RendererHTML):
     """The commonmark renderer, less what foreign text must not do."""
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        return _anchor(str(tokens[idx].attrGet("href") or ""))
+        return anchor(str(tokens[idx].attrGet("href") or ""))
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         url = str(tokens[idx].attrGet("src") or "")
         text = self.renderInlineAsText(tokens[idx].children, options, env) or url
-        return f"{_anchor(url)}{html.escape(f'[image: {text}]')}</a>"
+        return f"{anchor(url)}{html.escape(f'[image: {text}]')}</a>"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # The info string would become a class name: foreign text in the style sheet of the page around.
@@ -52,7 +52,8 @@ class SafeRenderer(RendererHTML):
         return "<td>"
 
 
-def _anchor(url: str) -> str:
+def anchor(url: str) -> str:
+    """The opening of a link; of one that leads nowhere when the address is not `linkable`."""
     if not linkable(url):
         return "<a>"
     return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
@@ -68,10 +69,11 @@ def _parser() -> MarkdownIt:
     return parser_with(SafeRenderer)
 
 
-def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "") -> str:
+def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, str] | None = None) -> str:
     """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
 
-    `parser` is one of `parser_with`, and `rest` says where the whole of a longer text is, as plain words.
+    `parser` is one of `parser_with`, which may use what is `known`; `rest` says where the whole of a longer text is, as
+    plain words.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
@@ -79,4 +81,4 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "") -> str:
     shown = plain(text[:HTML_CHARS])
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
     # Entities such as &#x202e; become characters only while rendering: strip again.
-    return plain((parser or _parser()).render(shown)) + cut
+    return plain((parser or _parser()).render(shown, dict(known or {}))) + cut

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.testing import RunningService
 from tests.notebook.shells import KernelShell, Shell, loaded
 
 
@@ -19,6 +20,13 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment names the service with the `scripted` model."""
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
 
 
 def _used(shell: Any) -> Iterator[Any]:

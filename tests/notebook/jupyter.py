@@ -65,7 +65,7 @@ def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
     if kind == "display_data":
         run.cell.show(content["data"], display_id=display_id, metadata=content["metadata"])
     elif kind == "update_display_data":
-        run.cell.update(content["data"], display_id)
+        run.cell.update(content["data"], display_id, metadata=content["metadata"])
     elif kind == "clear_output":
         run.cell.clear()
     elif kind == "stream":

@@ -34,9 +34,10 @@ class Cell:
         self.outputs.append(bundle)
         self.metadata = metadata
 
-    def update(self, bundle: Bundle, display_id: str) -> None:
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         self._sent(bundle)
         self.outputs[self._ids[display_id]] = bundle
+        self.metadata = metadata or self.metadata
 
     def clear(self) -> None:
         self._sent({})

@@ -58,7 +58,7 @@ class Publisher(DisplayPublisher):
     ) -> None:
         display_id = (transient or {}).get("display_id")
         if update:
-            self._cell.update(data, str(display_id))
+            self._cell.update(data, str(display_id), metadata=metadata)
         else:
             self._cell.show(data, display_id=display_id, metadata=metadata)
 

@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from agentsvc_nb.notebook.render import Bundle, Extras, answer_bundle, job_bundle, status_bundle, text_bundle
-from agentsvc_nb.notebook.tables import files_bundle
-from agentsvc_nb.notebook.transcript import Call, Transcript
+from agentsvc_nb.notebook.render import (
+    Bundle,
+    Extras,
+    answer_bundle,
+    columns_bundle,
+    error_bundle,
+    job_bundle,
+    status_bundle,
+    text_bundle,
+)
+from agentsvc_nb.notebook.tables import files_bundle, records_bundle
+from agentsvc_nb.notebook.transcript import Call, Mark, Transcript
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolError
@@ -71,6 +80,23 @@ HOSTILE = [
 ]
 
 
+def _calls(text: str) -> list[Call]:
+    return [Call(1, text, text, given=text, at=text, until=text), Call(2, "b", text, True)]
+
+
+def _quoted(text: str) -> Bundle:
+    """A passage whose file has this name, in a chat whose page has this address, or a good one."""
+    view = _view(f"> so it says\n\n— `{text}`, line 12, under {text}")
+    assert view.run is not None
+    if len(text) % 2:
+        view.run.app_url = "https://agents.example/app/chats/chat_1"
+    return answer_bundle(view)
+
+
+def _columns(text: str) -> Bundle:
+    return columns_bundle([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
+
+
 def _view(text: str) -> Transcript:
     run = Run(
         run_id=text,
@@ -81,7 +107,7 @@ def _view(text: str) -> Transcript:
         last_error_message=text,
         app_url=text,
     )
-    view = Transcript(run_id=text, status=text, warnings=[text], calls=[Call(1, text, text), Call(2, "b", text, True)])
+    view = Transcript(run_id=text, status=text, warnings=[text], calls=_calls(text), marks=[Mark(3, text, text)])
     view.run = run
     return view
 
@@ -119,6 +145,8 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "status line while active": lambda text: status_bundle(_active(text)),
     "structured output": _structured,
     "file names": _files,
+    "quoted passages": _quoted,
+    "columns, records, why nothing was started": _columns,
     "job, tool messages": _job,
 }
 

@@ -108,7 +108,7 @@ def test_restart_and_run_all_starts_no_run(environ: dict[str, str], tmp_path: Pa
         with jupyter(tmp_path, **environ) as kernel:
             cells = ["%%ask\nsay one", "%%ask\nsay two\nwrite out/a.txt hi"]
             runs = [kernel.run(cell, cell_id=f"c{n}").cell.metadata for n, cell in enumerate(cells)]
-            count = kernel.run("table = %runs\nprint(len(table), *table.run_id)").printed
+            count = kernel.run("table = %runs\nprint(len(table), *table['run_id'])").printed
             seen.append((runs, count))
     assert seen[0] == seen[1]
     assert seen[0][1].startswith("2 ")

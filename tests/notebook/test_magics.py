@@ -16,11 +16,7 @@ from tests.notebook.allowlist import offences
 
 COUNT = 'request.outputs: {"mode": "count", "count": 2}'
 
-
-@pytest.fixture(autouse=True)
-def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+pytestmark = pytest.mark.usefixtures("connected")
 
 
 def test_an_answer_is_in_the_variable_and_in_underscore(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +126,7 @@ def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any,
 
 
 def test_runs_are_a_frame_of_this_notebooks_runs(terminal: Any) -> None:
-    assert (0, list(frames.RUNS)) == (len(terminal.cell("%runs")), list(terminal.cell("%runs").columns))
+    assert (0, list(frames.RUNS)) == (len(terminal.cell("%runs")), list(terminal.cell("%runs").df.columns))
     answer = terminal.cell("%%ask\nsay hello\nsay more")
     table = terminal.cell("%runs")
     assert ([answer.run_id], ["completed"]) == (list(table["run_id"]), list(table["status"]))

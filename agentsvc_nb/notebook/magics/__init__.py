@@ -10,11 +10,13 @@ from typing import Any, Final
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.connection import Connection
 from agentsvc_nb.notebook.magics.desk import Desk, Group
+from agentsvc_nb.notebook.magics.feedback import Feedback
 from agentsvc_nb.notebook.magics.files import Files
 from agentsvc_nb.notebook.magics.jobs import Jobs
 from agentsvc_nb.notebook.magics.runs import Runs
+from agentsvc_nb.notebook.magics.tools import Tools
 
-GROUPS: Final[tuple[type[Group], ...]] = (Ask, Connection, Runs, Files, Jobs)
+GROUPS: Final[tuple[type[Group], ...]] = (Ask, Connection, Runs, Files, Tools, Jobs, Feedback)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -35,7 +37,7 @@ def unload_ipython_extension(shell: Any) -> None:
             del registered[name]
     for group in ours:
         shell.configurables.remove(group)
-        group.desk.close()
+        group.leave()
 
 
 def _loaded(shell: Any) -> list[Group]:

@@ -9,12 +9,15 @@ from traitlets import Bool
 
 from agentsvc_nb.notebook.arguments import arg, parse, takes
 from agentsvc_nb.notebook.failures import shortly
+from agentsvc_nb.notebook.last_error import LastError
 from agentsvc_nb.notebook.magics.desk import Desk, Group
+from agentsvc_nb.notebook.notifying import Bell
 
 if TYPE_CHECKING:
     import argparse
 
-    from agentsvc_nb.notebook.answer import Answer
+    from agentsvc_nb.notebook.answer import Shown
+    from agentsvc_nb.notebook.background import Background
     from agentsvc_nb.notebook.question import Question
 
 
@@ -26,23 +29,38 @@ class Ask(Group):
         config=True
     )
     reuse = Bool(True, help="Show a known run again the first time that its cell runs in a kernel.").tag(config=True)
+    background = Bool(False, help="Ask in the background, as with --bg.").tag(config=True)
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         desk.options = self
+        self._last_error, self._bell = LastError(), Bell()
+        self.listens(self._last_error)
+        self.listens(self._bell)
 
     @takes(
         cell_magic,
         arg("-o", "--out", metavar="NAME", help="variable for the answer (`_` has it too)"),
         arg("-f", "--file", metavar="PATH", action="append", default=[], help="attach a file; repeat for more"),
+        arg("--df", metavar="NAME", action="append", default=[], help="attach a DataFrame as CSV; repeat for more"),
+        arg("--image", metavar="NAME", action="append", default=[], help="attach a figure, a picture or its file"),
+        arg("--error", action="store_true", help="attach the last cell that failed and its traceback, without keys"),
+        arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
+        arg("--code", action="store_true", help="propose the next cell; it is never run by itself"),
         arg("-c", "--chat", metavar="ID", help="ask in this chat"),
         arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
+        arg("--session", metavar="LABEL", help="ask in the chat of this label"),
+        arg("--project", metavar="ID", help="ask in a chat of this project"),
+        arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
+        arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
+        arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
+        arg("--n", type=int, metavar="N", help="ask for 2 to 8 variants side by side; `_.pick(2)` goes on from one"),
         arg("--fresh", action="store_true", help="ask anew even if this cell's run is known"),
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
     )
     @shortly
-    def ask(self, line: str, cell: str) -> Answer:
+    def ask(self, line: str, cell: str) -> Shown:
         """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text.
 
         Example:
@@ -50,24 +68,44 @@ class Ask(Group):
             Summarise the plan for {{client}} in five points.
         """
         from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.magics import posing
 
         args = parse(self.ask, line)
-        question = self._question(args, cell)
+        background = args.bg or (self.background and not args.n)
+        posing.check(args, background)
+        question = posing.question(args, cell, self.shell, self._last_error)
         with self.left_in(args.out):
+            if background:
+                return self.keep(self._in_background(args, question), args.out)
+            if args.n:
+                board = self.desk.board()
+                variants = commands.ask_variants(self.session, question, args.n, board, reuse=self.reuse)
+                return self.keep(variants, args.out)
             answer = commands.ask(self.session, question, self.desk.screen(), reuse=self.reuse)
+        if args.code and not answer.again:
+            self._propose(answer.code)
+        if args.notify:
+            self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
 
-    def _question(self, args: argparse.Namespace, cell: str) -> Question:
-        from agentsvc_nb.notebook import host, question, template
+    def _in_background(self, args: argparse.Namespace, question: Question) -> Background:
+        from agentsvc_nb.notebook import commands
 
-        return question.Question(
-            template.expand(cell, self.shell.user_ns).strip("\n"),
-            typed=cell,
-            place=host.place(self.shell, cell),
-            files=question.attachments(args.file),
-            chat=args.chat,
-            new_chat=args.new_chat,
-            fresh=args.fresh,
-            raise_error=not args.no_raise_error,
-            timeout=args.timeout,
-        )
+        def ring(done: Background) -> None:
+            if args.notify:
+                self._bell.ring(f"{done.name.capitalize()} is {done.status}.")
+
+        if self.desk.mode == "static":
+            screen = self.desk.screen()
+            return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True, then=ring)
+        card = self.desk.card()
+        background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
+        card.cancels(background.cancel)
+        return background
+
+    def _propose(self, code: str | None) -> None:
+        """Put the code into the next cell, for the reader to run or not."""
+        if code is None:
+            print("The answer holds no Python code block; no cell is proposed.")
+        else:
+            self.shell.set_next_input(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -11,12 +11,15 @@ from IPython.core.magic import Magics
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.answer import Kept
+    from agentsvc_nb.notebook.answer import Shown
+    from agentsvc_nb.notebook.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
+    from agentsvc_nb.notebook.variants import Board
+    from agentsvc_nb.notebook.working import Bar
 
-K = TypeVar("K", bound="Kept")
+K = TypeVar("K", bound="Shown")
 
 
 class Options(Protocol):
@@ -57,6 +60,25 @@ class Desk:
 
         return host.screen(self.shell, self.mode)
 
+    def card(self) -> CardScreen | QuietScreen:
+        """Where a run in the background of the running cell is shown, in a browser or a terminal."""
+        from agentsvc_nb.notebook import host
+
+        return host.card(self.shell, self.mode)
+
+    def board(self) -> Board:
+        """Where the variants of the running cell are shown."""
+        from agentsvc_nb.notebook import host
+        from agentsvc_nb.notebook.variants import Board
+
+        return Board(host.output(self.shell, self.mode), self.mode == "live")
+
+    def bar(self) -> Bar:
+        """Where the running cell's job or call is shown."""
+        from agentsvc_nb.notebook import host, working
+
+        return working.Bar(host.output(self.shell, self.mode), live=self.mode == "live")
+
     def close(self) -> None:
         if self._session is not None:
             self._session.close()
@@ -71,6 +93,18 @@ class Group(Magics):
     def __init__(self, desk: Desk) -> None:
         super().__init__(shell=desk.shell)
         self.desk = desk
+        self._listeners: list[Callable[[Any], None]] = []
+
+    def listens(self, listener: Callable[[Any], None]) -> None:
+        """Call it with the result of every cell, until the extension is unloaded."""
+        self.shell.events.register("post_run_cell", listener)
+        self._listeners.append(listener)
+
+    def leave(self) -> None:
+        """The extension is unloaded."""
+        for listener in self._listeners:
+            self.shell.events.unregister("post_run_cell", listener)
+        self.desk.close()
 
     @property
     def session(self) -> Session:

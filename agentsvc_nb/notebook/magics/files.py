@@ -1,47 +1,90 @@
-"""`%files`: the files of the notebook's chat."""
+"""`%files` and `%search`: the files of the notebook's chat."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_magic, magics_class
 
-from agentsvc_nb.notebook.arguments import arg, parse, takes
-from agentsvc_nb.notebook.failures import AskError, shortly
+from agentsvc_nb.notebook.arguments import arg, leading
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import argparse
 
 
 @magics_class
 class Files(Group):
     """The files of the notebook's chat."""
 
-    @takes(
+    @command(
         line_magic,
-        arg("action", nargs="?", choices=["put", "get"], help="upload files, or download one"),
-        arg("paths", nargs="*", metavar="PATH", help="put: paths or globs; get: a path of the table"),
+        arg(
+            "action",
+            nargs="?",
+            choices=["put", "get", "preview", "gallery"],
+            help="upload files; download some; look at the beginning of one; see the pictures",
+        ),
+        arg(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            help="put: your paths or globs; get, preview: paths of the table; gallery: a glob",
+        ),
         arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
-    @shortly
-    def files(self, line: str) -> pd.DataFrame | str | None:
-        """The files of this notebook's chat as a DataFrame; or put files there, or get one.
+    def files(self, args: argparse.Namespace) -> Any:
+        """The files of this notebook's chat; or put files there, get some, look at them.
 
-        Example: `%files`, or `%files put data/*.csv`, or `%files get reports/plan.md -d downloads`
+        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md -d downloads`,
+        `%files preview reports/plan.md`, `%files gallery`
+        """
+        from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.table import Said
+
+        session, paths = self.session, args.paths
+        match args.action:
+            case "put":
+                return Said(commands.files_put(session, paths))
+            case "get":
+                return self._get(paths, args.dir, force=args.force)
+            case "preview":
+                return commands.files_preview(session, _one(paths, "preview"))
+            case "gallery":
+                return commands.files_gallery(session, *paths[:1])
+        return commands.files(session)
+
+    def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:
+        from agentsvc_nb.notebook import commands
+
+        if not paths:
+            raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
+        got = [commands.files_get(self.session, path, folder, force=force) for path in paths]
+        for file in got:
+            if file.same:
+                print(f"{file.path} is there already, with the same content.")
+        return str(got[0].path) if len(got) == 1 else [str(file.path) for file in got]
+
+    @command(
+        line_magic,
+        arg("words", nargs="?", metavar="WORDS", help='words, "phrases", `or`, -without; the last word as a prefix'),
+        arg("-c", "--chat", metavar="ID", help="search in this chat"),
+        read=leading,
+    )
+    def search(self, args: argparse.Namespace) -> Any:
+        """Search the files of this notebook's chat by name and contents. Options come before the words.
+
+        Example: `%search autumn "return on ad spend" -draft`, or `%search -o found budget or cost`
         """
         from agentsvc_nb.notebook import commands
 
-        args = parse(self.files, line)
-        if args.action == "put":
-            print(commands.files_put(self.session, args.paths))
-            return None
-        if args.action == "get":
-            if len(args.paths) != 1:
-                raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
-            got = commands.files_get(self.session, args.paths[0], args.dir, force=args.force)
-            if got.same:
-                print(f"{got.path} is there already, with the same content.")
-            return str(got.path)
-        return commands.files(self.session)
+        return commands.search(self.session, args.words or "", chat=args.chat)
+
+
+def _one(paths: list[str], action: str) -> str:
+    if len(paths) != 1:
+        raise AskError(f"Name one file to {action}.", f"For example: %files {action} reports/plan.md")
+    return str(paths[0])

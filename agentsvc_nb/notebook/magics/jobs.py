@@ -1,32 +1,31 @@
-"""`%%job`: a tool run as a job."""
+"""`%%job` and `%jobs`: tools that take their time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import cell_magic, magics_class
+from IPython.core.magic import cell_magic, line_magic, magics_class
 
-from agentsvc_nb.notebook.arguments import arg, parse, takes
-from agentsvc_nb.notebook.failures import shortly
+from agentsvc_nb.notebook.arguments import arg
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.answer import JobResult
+    import argparse
 
 
 @magics_class
 class Jobs(Group):
     """Tools that take their time."""
 
-    @takes(
+    @command(
         cell_magic,
         arg("tool", help="name of the tool, such as create_images"),
-        arg("-o", "--out", metavar="NAME", help="variable for the result (`_` has it too)"),
-        arg("--no-raise-error", action="store_true", help="a failed job does not fail the cell"),
+        arg("--bg", action="store_true", help="submit it and go on; `%%jobs watch` follows it"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the job then goes on by itself"),
     )
-    @shortly
-    def job(self, line: str, cell: str) -> JobResult:
+    def job(self, args: argparse.Namespace, cell: str) -> Any:
         """Run a tool as a job with the cell as its input: JSON, or `key: value` lines in which dots nest.
 
         Example:
@@ -35,14 +34,43 @@ class Jobs(Group):
             request.brief: Autumn sale at {{shop}}
             request.outputs: {"mode": "count", "count": 2}
         """
-        from agentsvc_nb.notebook import commands, host, working
+        from agentsvc_nb.notebook import commands, inputs
 
-        args = parse(self.job, line)
-        given = working.read_input(cell, self.shell.user_ns)
-        how = self.desk.mode
-        bar = working.Bar(host.output(self.shell, how), live=how == "live")
-        with self.left_in(args.out):
-            result = commands.work(
-                self.session, args.tool, given, bar, timeout=args.timeout, raise_error=not args.no_raise_error
-            )
-        return self.keep(result, args.out)
+        given = inputs.read_input(cell, self.shell.user_ns)
+        if args.bg:
+            return commands.start(self.session, args.tool, given)
+        raising = not args.no_raise_error
+        return commands.work(self.session, args.tool, given, self.desk.bar(), timeout=args.timeout, raise_error=raising)
+
+    @command(
+        line_magic,
+        arg(
+            "action",
+            nargs="?",
+            choices=["watch", "show", "cancel", "artifacts"],
+            help="a bar for each until all have ended; show one and what it made; cancel; download what one made",
+        ),
+        arg("jobs", nargs="*", metavar="JOB", help="ids as the table has them, their beginnings, or `last`"),
+        arg("-d", "--dir", metavar="DIR", default=".", help="artifacts: the folder to put them in"),
+        arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the jobs then go on"),
+    )
+    def jobs(self, args: argparse.Namespace) -> Any:
+        """This notebook's jobs; or watch several at once, show or stop one, take its files.
+
+        Example: `%jobs`, `%jobs watch`, `%jobs cancel last`, `%jobs artifacts last -d pictures`
+        """
+        from agentsvc_nb.notebook import commands
+
+        session, jobs = self.session, args.jobs
+        if args.action in ("show", "cancel", "artifacts") and not jobs:
+            raise AskError("The job is missing.", f"For example: %jobs {args.action} last; `%jobs` lists them.")
+        match args.action:
+            case "watch":
+                return commands.jobs_watch(session, self.desk.bar(), jobs, timeout=args.timeout)
+            case "show":
+                return commands.jobs_show(session, jobs[0], self.desk.bar())
+            case "cancel":
+                return commands.jobs_cancel(session, *jobs)
+            case "artifacts":
+                return commands.jobs_artifacts(session, jobs[0], args.dir)
+        return commands.jobs(session)

@@ -1,44 +1,71 @@
-"""`%runs`: the notebook's runs, and what can be done with one."""
+"""`%runs`: the notebook's runs, and what can be done with them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import line_magic, magics_class
 
-from agentsvc_nb.notebook.arguments import arg, parse, takes
-from agentsvc_nb.notebook.failures import AskError, shortly
+from agentsvc_nb.notebook.arguments import arg
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import argparse
 
-    from agentsvc_nb.notebook.answer import Answer
+_NUMBERS: Final = {"show": (1, 1), "attach": (1, 1), "cancel": (1, 99), "diff": (2, 2), "export": (1, 99)}
+"""How many words each action takes, at least and at most."""
+_EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
 
 
 @magics_class
 class Runs(Group):
     """The runs that were started from this notebook."""
 
-    @takes(
+    @command(
         line_magic,
-        arg("action", nargs="?", choices=["attach", "cancel"], help="follow a run again, or stop it"),
-        arg("run_id", nargs="?", help="the run, as the table names it"),
+        arg(
+            "action",
+            nargs="?",
+            choices=["show", "attach", "cancel", "wait", "diff", "export"],
+            help="show one as it stands; attach: follow it again; cancel; wait until it has ended (all active ones"
+            " when none is named); diff: compare two; export: write to FILE (.jsonl, .csv or .md)",
+        ),
+        arg("words", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; for export, a file first"),
+        arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
+        arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
-    @shortly
-    def runs(self, line: str) -> pd.DataFrame | Answer | None:
-        """This notebook's runs as a DataFrame; or follow one again, or stop it.
+    def runs(self, args: argparse.Namespace) -> Any:
+        """This notebook's runs with their cost; or show, follow, stop, wait for, compare or export them.
 
-        Example: `%runs`, or `%runs attach 0b9c...`, or `%runs cancel 0b9c...`
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs diff 0b9c1d2e last`,
+        `%runs export answers.md`
         """
         from agentsvc_nb.notebook import commands
 
-        args = parse(self.runs, line)
-        if not args.action:
-            return commands.runs(self.session)
-        if not args.run_id:
-            raise AskError("The run is missing.", f"For example: %runs {args.action} RUN_ID; `%runs` lists them.")
-        if args.action == "cancel":
-            print(commands.cancel(self.session, args.run_id))
-            return None
-        return self.keep(commands.attach(self.session, args.run_id, self.desk.screen()), None)
+        session, words = self.session, args.words
+        _check(args.action, words)
+        match args.action:
+            case "show":
+                return commands.show(session, words[0])
+            case "attach":
+                return commands.attach(session, words[0], self.desk.screen(), timeout=args.timeout)
+            case "cancel":
+                return commands.cancel(session, *words)
+            case "wait":
+                return commands.wait(session, words, timeout=args.timeout)
+            case "diff":
+                return commands.diff(session, *words)
+            case "export":
+                return commands.export(session, words[0], words[1:])
+        return commands.runs(session, everywhere=args.all)
+
+
+def _check(action: str | None, words: list[str]) -> None:
+    least, most = _NUMBERS.get(action or "", (0, 99))
+    if not least <= len(words) <= most:
+        what = "file" if action == "export" else "run"
+        problem = f"The {what} is missing." if len(words) < least else f"{len(words)} runs are too many."
+        hint = f"For example: %runs {action} {_EXAMPLES.get(action or '', 'RUN')}; `%runs` lists them."
+        raise AskError(problem, hint)

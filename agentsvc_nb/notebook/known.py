@@ -1,0 +1,17 @@
+"""What the notebook has seen so far: completion answers from here and the journal, never from the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Known:
+    """Names by kind, as the last listing of each gave them; connecting elsewhere forgets them."""
+
+    files: list[str] = field(default_factory=list)
+    tools: dict[str, bool] = field(default_factory=dict)
+    """By name, whether it is asynchronous: a tool for jobs."""
+    projects: dict[str, str] = field(default_factory=dict)
+    """Ids by name."""
+    feedback: list[str] = field(default_factory=list)

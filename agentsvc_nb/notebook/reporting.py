@@ -1,0 +1,121 @@
+"""Feedback to the team that runs the service, and its replies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import of
+from agentsvc_nb.notebook.answer import Answer, JobResult
+from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.notebook.grid import Row, code, grid
+from agentsvc_nb.notebook.history import moment
+from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.previewing import Preview
+from agentsvc_nb.notebook.render import MUTED, Bundle
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.table import Said, Table
+from agentsvc_nb.notebook.telling import telling
+from agentsvc_nb.safe.text import escape, label, plain
+from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
+from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+
+LIST_LIMIT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a report is about, as far as it is known: never the request itself."""
+
+    endpoint: str | None = None
+    error_code: str | None = None
+    request_id: str | None = None
+
+    @classmethod
+    def of(cls, error: object) -> Self | None:
+        """What there is to tell of the last error of a cell; None when it is none of ours."""
+        error = error.error if isinstance(error, AskError) else error
+        if isinstance(error, StefanBrainError):
+            place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]
+            return cls(place or None, error.code, error.request_id)
+        kept = error.answer if isinstance(error, RunFailed) else None
+        if isinstance(kept, Answer):
+            return cls(f"GET /runs/{kept.run_id}", kept.run.last_error)
+        if isinstance(kept, JobResult):
+            return cls(f"GET /jobs/{kept.job.job_id}", kept.job.error.code if kept.job.error else None)
+        return None
+
+
+def feedback(session: Session, *, status: Status | None = None) -> Table:
+    """The account's reports with the team's replies, newest first: 100 at most. Raises `AskError`."""
+    with telling(session):
+        found = session.client().feedback.list(status=status, limit=LIST_LIMIT)
+    session.known.feedback = [report.id for report in found]
+    return Table(feedback_bundle(found), lambda: of(FeedbackReport, found))
+
+
+def feedback_bundle(found: list[FeedbackReport]) -> Bundle:
+    """Reports as a table."""
+    note = f"{len(found)} report{'s' * (len(found) != 1)}"
+    return grid("Feedback", ("report", "state", "sent", "summary", "reply"), [*map(_row, found)], [note])
+
+
+def _row(report: FeedbackReport) -> Row:
+    return (
+        code(report.id),
+        label(report.status, 30),
+        moment(report.created_at),
+        label(report.summary),
+        label(report.reply or ""),
+    )
+
+
+def feedback_show(session: Session, report_id: str) -> Preview:
+    """A report and the team's reply. Raises `AskError`."""
+    with telling(session):
+        return Preview(report_bundle(session.client().feedback.get(report_id)))
+
+
+def report_bundle(report: FeedbackReport) -> Bundle:
+    """A report and its reply, which is foreign text as an agent's is."""
+    facts = [report.id, report.status, report.category, report.impact, report.endpoint, report.error_code]
+    head = " · ".join(label(fact, 80) for fact in facts if fact)
+    said = f"**You:** {report.summary}\n\n" + (f"**The team:** {report.reply}" if report.reply else "*No reply yet.*")
+    return {
+        "text/plain": f"{head}\n\nYou: {plain(report.summary)}\n\nThe team: {plain(report.reply or 'no reply yet')}",
+        "text/html": f'<div style="{MUTED}">{escape(head, 600)}</div>{to_html(said)}',
+    }
+
+
+def feedback_send(
+    session: Session,
+    summary: str,
+    *,
+    category: Category | None = None,
+    impact: Impact | None = None,
+    about: About | None = None,
+) -> Said:
+    """Send a report; never sent twice. `about`: the error that it is about. Raises `AskError`."""
+    if not summary.strip():
+        raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
+    known = about or About()
+    with telling(session):
+        receipt = session.client().feedback.send(
+            summary,
+            category=category,
+            impact=impact,
+            endpoint=known.endpoint,
+            error_code=known.error_code,
+            request_id=known.request_id,
+        )
+    session.known.feedback.insert(0, receipt.id)
+    return Said(plain(f"Sent as {receipt.id}. {receipt.guidance}".strip()))
+
+
+def last_error(session: Session, error: object) -> About:
+    """What is known of the cell's last error, else of the last call of this notebook that failed. Raises `AskError`."""
+    found = About.of(error) or About.of(session.client().history.last_error)
+    if found is None:
+        raise AskError("No call has failed; nothing was sent.", "Leave out --error.")
+    return found

@@ -1,0 +1,77 @@
+"""What stands around an answer: what the run did, and where its passages come from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.testing import RunningService
+from tests.notebook.allowlist import offences
+
+CHAT = "https://agents.example/app/chats/chat_1"
+
+
+def _connect(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+
+
+def test_steps_and_tool_calls_are_a_folded_timeline(
+    kernel: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _connect(service, monkeypatch)
+    lost = 'call no_such_tool {"x": "<b>"}'
+    kernel.cell(f'%%ask\nsay a\nstep 1\n{lost}\nrewind\nwait 0.2\ncall no_such_tool {{"x": 2}}\nsay b')
+    html = kernel.shown.outputs[0]["text/html"]
+    (folded,) = re.findall(r"<details><summary>2 steps, (\d) tool calls? \(\1 failed\)</summary>.*?</details>", html)
+    rows = re.findall(r"<li>(.*?)</li>", html)
+    assert int(folded) == sum("no_such_tool" in row for row in rows) >= 1
+    assert [row for row in rows if "the service was restarted" in row]
+    assert re.fullmatch(r'<span style="[^"]+">\+0\.\d s</span> step 1', rows[0])
+    assert all(re.match(r'<span style="[^"]+">\+\d+\.\d s</span> ', row) for row in rows)
+    assert offences(html) == []
+
+
+def test_a_run_that_only_spoke_has_nothing_to_unfold(
+    kernel: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _connect(service, monkeypatch)
+    kernel.cell("%%ask\nsay hello")
+    assert "<details>" not in kernel.shown.outputs[0]["text/html"]
+
+
+def test_each_quoted_passage_is_linked_to_its_file_and_place(
+    kernel: Any, offline_service: RunningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _connect(offline_service, monkeypatch)
+    (tmp_path / "my brief.md").write_text("# Audience\n\nYoung families in Köln who cycle to work every day.\n")
+    answer = kernel.cell("%%ask --file 'my brief.md'\nWho is the audience in Köln?")
+    html = kernel.shown.outputs[0]["text/html"]
+    (href, path) = re.findall(r'<a href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', html)[0]
+    assert path == "uploads/my brief.md"
+    assert re.fullmatch(re.escape(f"{answer.run.app_url}/files?path=uploads/my%20brief.md#line=") + r"\d+", href)
+    assert offences(html) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`a.md`, line 1",
+        "— `a.md`, and so on",
+        "— `a.md`",
+        "— [`a.md`](javascript:x), line 1",
+        "x — y `a.md`, line 1",
+    ],
+)
+def test_other_code_is_no_link(text: str) -> None:
+    assert "href" not in to_html(text, CHAT)
+
+
+def test_a_path_cannot_leave_the_link() -> None:
+    html = to_html('> q\n\n— `"><script>.md&path=x#y`, row 3', CHAT)
+    assert f'href="{CHAT}/files?path=%22%3E%3Cscript%3E.md%26path%3Dx%23y#row=3"' in html
+    assert "href" not in to_html("> q\n\n— `a.md`, row 3", "javascript:alert(1)//")

@@ -1,0 +1,207 @@
+"""What goes along with a question, what its answer must look like, and where it is asked."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.testing import RunningService
+
+MODEL = """
+import pydantic, dataclasses
+class Label(pydantic.BaseModel):
+    name: str
+    count: int | None = None
+    @pydantic.field_validator("name")
+    @classmethod
+    def known(cls, name):
+        assert name != "wrong", "no such name"
+        return name
+rows = list[Label]
+plain = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+many = {"type": "array", "items": {"type": "object", "properties": {
+    "at": {"type": "string", "format": "date-time"}, "price": {"type": "number"}, "ok": {"type": "boolean"}}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+
+
+def _uploaded(client: AgentService, chat: str | None, name: str) -> bytes:
+    (path,) = [file.path for file in client.files.list(str(chat)) if file.file_name == name]
+    data = client.files.download(path, chat=str(chat))
+    assert isinstance(data, bytes)
+    return data
+
+
+def test_a_dataframe_goes_along_and_is_summed_up(kernel: Any, client: AgentService) -> None:
+    kernel.user_ns["sales"] = pd.DataFrame({"shop": ["Köln", None], "price_eur": [1.5, 2.0]})
+    answer = kernel.cell("%%ask --df sales\nsay x")
+    assert _uploaded(client, answer.chat, "sales.csv").decode() == "shop,price_eur\nKöln,1.5\n,2.0\n"
+    (output,) = kernel.shown.outputs
+    told = "Attached sales.csv: 2 rows, 2 columns (shop str, price_eur float64), 1 values missing, 30 B"
+    assert told in output["text/plain"]
+
+
+def test_a_picture_in_a_variable_or_a_file_goes_along(terminal: Any, client: AgentService, tmp_path: Any) -> None:
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "photo.png")
+    buffer = io.BytesIO()
+    Image.new("RGB", (2, 2), "blue").save(buffer, "JPEG")
+    terminal.user_ns |= {"drawn": Image.new("RGB", (3, 3)), "raw": buffer.getvalue()}
+    answer = terminal.cell("%%ask --image drawn --image raw --image photo.png\nsay x")
+    assert Image.open(io.BytesIO(_uploaded(client, answer.chat, "drawn.png"))).size == (3, 3)
+    assert _uploaded(client, answer.chat, "raw.jpg") == buffer.getvalue()
+    assert _uploaded(client, answer.chat, "photo.png") == (tmp_path / "photo.png").read_bytes()
+
+
+def test_the_answer_is_an_instance_of_the_model(terminal: Any) -> None:
+    terminal.cell(MODEL)
+    answer = terminal.cell('%%ask --schema Label\nanswer {"name": "a", "count": 2}')
+    assert (type(answer.data).__name__, answer.data.name, answer.data.count) == ("Label", "a", 2)
+    assert terminal.cell('%%ask --schema plain\nanswer {"a": 1}').data == {"a": 1}
+    assert terminal.cell("%%ask\nsay x").data is None
+
+
+def test_a_list_of_records_is_a_dataframe(kernel: Any) -> None:
+    kernel.cell(MODEL)
+    answer = kernel.cell('%%ask --schema rows\nanswer {"records": [{"name": "<b>a", "count": 2}, {"name": "b"}]}')
+    table = answer.data
+    assert [str(kind) for kind in table.dtypes] == ["string", "Int64"]
+    assert (list(table["name"]), list(table["count"].fillna(-1))) == (["<b>a", "b"], [2, -1])
+    assert (table.attrs["run_id"], table.attrs["chat"]) == (answer.run_id, answer.chat)
+    (output,) = kernel.shown.outputs
+    assert "<td>&lt;b&gt;a</td>" in output["text/html"]
+    assert "{" not in output["text/plain"]
+
+
+def test_records_of_a_json_schema_have_their_types_also_without_any(terminal: Any) -> None:
+    terminal.cell(MODEL)
+    empty = terminal.cell('%%ask --schema many\nanswer {"records": []}').data
+    assert [str(kind) for kind in empty.dtypes] == ["datetime64[ns, UTC]", "Float64", "boolean"]
+    one = terminal.cell('%%ask --schema many\nanswer {"records": [{"at": "2026-11-21T06:00:00Z", "price": 1}]}').data
+    assert (one["at"][0], one["price"][0]) == (pd.Timestamp("2026-11-21T06:00", tz="UTC"), 1.0)
+
+
+def test_an_answer_that_does_not_pass_the_models_own_checks_says_which(terminal: Any) -> None:
+    terminal.cell(MODEL)
+    answer = terminal.cell('%%ask --schema Label\nanswer {"name": "wrong"}')
+    with pytest.raises(StefanBrainError, match=r"does not fit Label: name: .*no such name"):
+        _ = answer.data
+
+
+def test_a_session_label_has_its_own_chat_and_does_not_move_the_notebook(terminal: Any) -> None:
+    own = terminal.cell("%%ask\nsay 1").chat
+    side = terminal.cell("%%ask --session sums\nsay 2").chat
+    assert side != own
+    assert side == terminal.cell("%%ask --session sums\nsay 3").chat
+    assert own == terminal.cell("%%ask\nsay 4").chat
+
+
+def test_a_project_has_its_own_chats(terminal: Any, client: AgentService) -> None:
+    project = client.projects.create("Autumn").id
+    own = terminal.cell("%%ask\nsay 1").chat
+    answer = terminal.cell(f"%%ask --project {project}\nsay 2")
+    assert (answer.run.project, answer.chat != own) == (project, True)
+    assert answer.chat == terminal.cell(f"%%ask --project {project}\nsay 3").chat
+    both = terminal.cell(f"%%ask --project {project} --session sums\nsay 4")
+    assert (both.run.project, both.chat not in (own, answer.chat)) == (project, True)
+
+
+def test_waiting_for_a_busy_chat(terminal: Any, client: AgentService) -> None:
+    busy = client.runs.start("wait 2")
+    answer = terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait\nsay after")
+    assert answer.text == "after"
+    assert client.runs.get(busy.run_id).status == "completed"
+
+
+def test_a_wait_for_a_busy_chat_has_its_time(terminal: Any, client: AgentService) -> None:
+    busy = client.runs.start("wait 60")
+    try:
+        with pytest.raises(AskError, match=f"busy with run {busy.run_id} for 1 s; nothing was started"):
+            terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait --timeout 1\nsay after")
+    finally:
+        client.runs.cancel(busy.run_id)
+    assert list(terminal.cell("%runs")["status"]) == []
+
+
+def test_the_last_error_goes_along_without_keys(
+    terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "a-secret-of-the-shop")
+    secret = "svc_sk_" + "x" * 40
+    with pytest.raises(ZeroDivisionError):
+        terminal.cell(f"api_key = '{secret}'\nsent = 'a-secret-of-the-shop'\nx = 1 / 0")
+    with pytest.raises(AskError):
+        terminal.cell("%%ask --error --schema nothing\nsay x")
+    answer = terminal.cell("%%ask --error\nsay x")
+    told = _uploaded(client, answer.chat, "last-error.md").decode()
+    assert "x = 1 / 0" in told
+    assert "ZeroDivisionError: division by zero" in told
+    assert "interactiveshell" not in told, "the traceback begins at the cell"
+    assert secret not in told
+    assert "a-secret-of-the-shop" not in told
+    assert "api_key = '[redacted]'" in told
+
+
+def test_a_cell_that_cannot_be_compiled_is_the_last_error_too(terminal: Any, client: AgentService) -> None:
+    with pytest.raises(SyntaxError):
+        terminal.cell("x = = 1")
+    told = _uploaded(client, terminal.cell("%%ask --error\nsay x").chat, "last-error.md").decode()
+    assert "x = = 1" in told
+    assert "SyntaxError" in told
+
+
+def test_code_is_proposed_and_not_run(terminal: Any) -> None:
+    script = "say Try:\nsay ```python\nsay ran = True\u202e\nsay print(ran)\nsay ```"
+    answer = terminal.cell(f"%%ask --code\n{script}")
+    assert answer.code == "ran = True\nprint(ran)"
+    assert terminal.rl_next_input == answer.code
+    assert "ran" not in terminal.user_ns
+    terminal.rl_next_input = None
+    terminal.cell("%%ask --code\nsay no code at all")
+    assert terminal.rl_next_input is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--df missing", "--df missing: there is no variable `missing`"),
+        ("--df number", "--df number: that is a int, not a DataFrame"),
+        ("--image number", "--image number: that is a int, not a picture"),
+        ("--image note.txt", "note.txt is no PNG, JPEG, GIF or WebP"),
+        ("--schema missing", "--schema missing: there is no variable `missing`"),
+        ("--schema number", "--schema number: that is a int, no shape of an answer"),
+        ("--schema Loop", "--schema Loop: Loop refers to itself"),
+        ("--error", "--error: no cell has failed"),
+        ("--project 17", "'17' is no project id"),
+        ("--session a --new-chat", "--session and --new-chat exclude each other"),
+        ("--on-busy queue", "argument --on-busy: invalid choice"),
+        ("--code --bg", "--code and --bg exclude each other"),
+        ("--n 1", "--n 1: 2 to 8 variants"),
+        ("--n 2 --bg", "--n and --bg exclude each other"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_path: Any, line: str, said: str) -> None:
+    (tmp_path / "note.txt").write_text("x")
+    terminal.cell("import pydantic\nnumber = 1\nclass Loop(pydantic.BaseModel):\n    child: 'Loop | None' = None")
+    with pytest.raises(AskError) as caught:
+        terminal.cell(f"%%ask {line}\nsay x")
+    assert said in str(caught.value)
+    assert len(terminal.cell("%runs")) == 0
+
+
+def test_a_dataframe_in_braces_names_the_option(terminal: Any) -> None:
+    terminal.user_ns["table"] = pd.DataFrame()
+    with pytest.raises(AskError) as caught:
+        terminal.cell("%%ask\nsum {{table}}")
+    assert "--df table" in caught.value.hint

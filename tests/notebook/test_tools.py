@@ -1,0 +1,105 @@
+"""`%tools`, `%%tool`, `%jobs`: the catalog, calls, several jobs at once; against a real service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.client.frames import columns
+from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.wire.tools import ToolDescription
+from tests.notebook.allowlist import offences
+
+pytestmark = pytest.mark.usefixtures("connected")
+QUICK = "steps: 1\nseconds: 0"
+SLOW = "steps: 600\nseconds: 60"
+
+
+def _shown(value: Any) -> tuple[str, str]:
+    bundle = value._repr_mimebundle_()
+    assert offences(bundle["text/html"]) == []
+    return bundle["text/plain"], bundle["text/html"]
+
+
+def test_the_catalog_says_how_each_tool_is_called(terminal: Any) -> None:
+    text, html = _shown(terminal.cell("%tools -o catalog"))
+    assert "<code>create_images</code></td>" in html
+    (line,) = [line for line in text.splitlines() if line.split()[:1] == ["create_images"]]
+    assert line.split()[1] == "%%job"
+    catalog = terminal.user_ns["catalog"]
+    assert [str(kind) for kind in catalog.dtypes] == list(columns(ToolDescription).values())
+
+
+def test_a_tool_tells_its_fields_and_a_cell_to_begin_from(terminal: Any) -> None:
+    text, _ = _shown(terminal.cell("%tools create_images"))
+    assert "request.brief" in text
+    assert "%%job create_images\nrequest." in text
+    with pytest.raises(AskError, match="tool_not_found") as caught:
+        terminal.cell("%tools no_such_tool")
+    assert "ask_stefanbrain" in caught.value.hint
+
+
+def test_a_tool_is_called_and_its_answer_kept(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.cell("word = 'hello there'")
+    answer = terminal.cell("%%tool ask_stefanbrain -o reply\nmessage: say {{word}}")
+    assert answer is terminal.user_ns["reply"]
+    assert answer.data["answer"] == "hello there"
+    assert "hello there" in capsys.readouterr().out
+    assert answer.chat == terminal.cell("%%ask\nsay x").chat, "a tool works in the notebook's own chat"
+
+
+def test_a_tool_that_fails_fails_the_cell_with_its_reason(terminal: Any) -> None:
+    cell = '{"message": "fail agent_error It broke"}'
+    with pytest.raises(RunFailed, match="Tool ask_stefanbrain failed: It broke") as caught:
+        terminal.cell(f"%%tool ask_stefanbrain -o reply\n{cell}")
+    assert terminal.user_ns["reply"].result.error.code == "agent_error"
+    assert caught.value.answer is terminal.user_ns["reply"]
+    assert terminal.cell(f"%%tool ask_stefanbrain --no-raise-error\n{cell}").result.is_error
+    with pytest.raises(AskError, match="invalid_tool_input"):
+        terminal.cell("%%tool ask_stefanbrain\nno_such_field: 1")
+
+
+def test_a_tool_that_takes_its_time_is_followed_as_a_job(kernel: Any) -> None:
+    result = kernel.cell("%%tool echo_job\n" + QUICK + '\nfiles: {"out/x.txt": "x"}', cell_id="c1")
+    assert (result.status, list(result.df["path"])) == ("succeeded", ["out/x.txt"])
+    assert list(kernel.cell("%jobs")["status"]) == ["succeeded"]
+
+
+def test_no_jobs_are_a_typed_table(terminal: Any) -> None:
+    assert [str(kind) for kind in terminal.cell("%jobs").df.dtypes] == list(frames.JOBS.values())
+
+
+def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
+    started = [kernel.cell(f"%%job echo_job --bg\nsteps: 2\nseconds: {n}").job.job_id for n in (0, 2)]
+    table = kernel.cell("%jobs watch", cell_id="c1")
+    assert kernel.shown.messages > 2
+    assert list(table["job_id"]) == started
+    assert list(table["status"]) == ["succeeded", "succeeded"]
+    _shown(table)
+
+
+def test_a_job_that_was_left_is_cancelled_by_its_id(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    job = terminal.cell("%%job echo_job --bg\n" + SLOW).job
+    with pytest.raises(RunFailed, match=r"1 of 1 jobs have not ended within 0.1 s; they go on"):
+        terminal.cell("%jobs watch --timeout 0.1")
+    terminal.cell(f"%jobs cancel {job.job_id}")
+    assert job.job_id in capsys.readouterr().out
+    assert list(terminal.cell("%jobs watch last")["status"]) == ["cancelled"]
+
+
+def test_what_a_job_made_is_shown_again_and_downloaded(terminal: Any) -> None:
+    terminal.cell("%%job echo_job --bg\n" + QUICK + '\nfiles: {"out/x.txt": "made"}')
+    assert list(terminal.cell("%jobs show last -o made").df["path"]) == ["out/x.txt"]
+    assert terminal.user_ns["made"].status == "succeeded"
+    (path,) = terminal.cell("%jobs artifacts last -d made")
+    assert Path(path).read_text() == "made"
+
+
+def test_a_job_of_nobody_is_told(terminal: Any) -> None:
+    with pytest.raises(AskError, match="'nothing' is no job of this notebook"):
+        terminal.cell("%jobs cancel nothing")
+    with pytest.raises(AskError, match="The job is missing"):
+        terminal.cell("%jobs show")
