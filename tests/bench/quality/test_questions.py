@@ -1,4 +1,4 @@
-"""The questions are what they say: enough of each kind, gold that stands in the files, paraphrases that share no word."""
+"""The questions are what they say: enough of a kind, gold that stands in the files, paraphrases that share no word."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY = frozenset(
     "a about across all an and any are as at be been before by can come comes could did do does for from get had has"
     " have how i if in inside into is it its long may me might more much must my no not of off on one or our out own"
     " s shall should so some that the their them there they this through to too under up was we were what when"
-    " whether which who whose why will with would you your".split()
+    " whether which who whose why will with would you your".split()  # noqa: SIM905
 )
 
 
