@@ -22,7 +22,6 @@ _EMPTY = (
     " whether which who whose why will with would you your"
 )
 EMPTY = frozenset(_EMPTY.split())
-)
 
 
 def content(text: str) -> set[str]:
