@@ -105,6 +105,8 @@ async def _attached(call: Call, form: Form) -> list[Content]:
 
 async def staged(call: Call, upload_ids: list[str]) -> list[Content]:
     """The staged files with these ids, read again. Raises `upload_not_found`."""
+    if not upload_ids:
+        return []
     account, now, storage = call.key.account, call.received_at, call.backend.storage
     records = call.read(lambda tx: file_actions.staged_contents(tx, account, upload_ids, now))
     return [await storage.describe_stored(record) for record in records]
