@@ -130,7 +130,7 @@ class RunRunner:
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
-        return self._storage.db.read(lambda tx: runs.status(tx, run.run_id)) != "running"
+        return self._storage.db.look(lambda tx: runs.status(tx, run.run_id)) != "running"
 
 
 async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:
