@@ -45,6 +45,10 @@ class Database(Protocol):
         """Run `use` on a snapshot. Quick reads only; long ones in a thread."""
         ...
 
+    def look(self, use: Callable[[Tx], T]) -> T:
+        """`read` for a `use` of one statement: that needs no transaction to see a snapshot."""
+        ...
+
     def version(self) -> int:
         """Another number, for this thread, after each commit of any other thread or process."""
         ...

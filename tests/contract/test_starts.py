@@ -11,6 +11,7 @@ import pytest
 
 from agentsvc_nb import AgentService, AgentServiceError
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.runs import Run
 from tests.contract.conftest import Wire, code
 from tests.waiting import until
 
@@ -30,6 +31,12 @@ def test_a_sync_start_holds_until_the_end(wire: Wire) -> None:
     assert run["structured_output"] is None
     assert run["usage"] == {"input_tokens": 1000, "output_tokens": 500, "cost_microcents": 150_000}
     assert run["started_at"] <= run["ended_at"]
+
+
+def test_a_run_is_written_as_its_model_writes_it(wire: Wire) -> None:
+    ended = wire.finish('answer {"score": 4}\nusage 1000 500')
+    assert Run(**ended).model_dump() == ended
+    assert list(ended) == list(Run.model_fields)
 
 
 def test_a_json_answer_is_structured_output(wire: Wire) -> None:

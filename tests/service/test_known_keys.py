@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -17,19 +18,27 @@ def test_what_another_process_decides_counts_at_the_next_request(tmp_path: Path)
     folder = DataFolder(tmp_path)
     secret = create_key(folder, name="laptop", scopes=(), budget_cents=None, member=False)
     database, beside = (SqliteDatabase(folder.database).open() for _ in range(2))
-    try:
+
+    async def requests() -> None:
         known = KnownKeys(database)
         first = known.find(secret)
+        await asyncio.sleep(0)
         assert known.find(secret) is first, "nothing was written: it is not looked up again"
         beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = 1"))
+        await asyncio.sleep(0)
         with pytest.raises(Fail, match="suspended"):
             known.find(secret)
         beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = NULL, name = 'other'"))
+        await asyncio.sleep(0)
         assert known.find(secret)[0].name == "other"
         database.write_now(lambda tx: tx.run("DELETE FROM api_key"))
+        await asyncio.sleep(0)
         with pytest.raises(Fail) as refused:
             known.find(secret)
         assert refused.value.row.code == "unauthorized"
+
+    try:
+        asyncio.run(requests())
     finally:
         database.close()
         beside.close()

@@ -71,7 +71,7 @@ def test_what_is_no_http_gets_the_envelope(service: RunningService, request_text
     assert (status, error["code"], error["type"]) == (400, "invalid_query", "invalid_request_error")
     assert "HTTP/1.1" in str(error["message"])
     assert headers["content-type"] == "application/json"
-    assert int(headers["content-length"]) == len(json.dumps(body, ensure_ascii=False))
+    assert int(headers["content-length"]) == len(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
     assert headers["x-request-id"].startswith("req_")
 
 

@@ -30,7 +30,7 @@ def _ending(run: RunRecord, origin: str) -> JobEnding:
     data = {
         "answer": run.output,
         "chat": run.chat,
-        "app_url": run.public(origin).app_url,
+        "app_url": run.document(origin)["app_url"],
         "run_id": run.run_id,
         "steps": run.steps,
     }

@@ -95,7 +95,7 @@ def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecor
     if record.status == "queued":
         return finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
-        _announce(tx, changed, now)
+        runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
         handles.show(tx, changed)
         return changed
     return record
@@ -106,10 +106,9 @@ def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
     record = runs.claim(tx, run_id, now)
     if record is None:
         return None
-    _announce(tx, record, now)
+    _announce(tx, record, record.last_event, now)
     handles.show(tx, record)
-    runs.checkpoint(tx, run_id, record.attempt, {})
-    return runs.get(tx, run_id)
+    return record
 
 
 def resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
@@ -146,9 +145,8 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: 
     record = runs.finish(tx, run_id, attempt, ending, now)
     if record is not None:
         _settle(tx, record, ending, now)
-        _announce(tx, record, now, ending=True)
-        payload = {"run": record.public(origin).model_dump()}
-        runs.append(tx, run_id, attempt, "run.ended", payload, now, ending=True)
+        _announce(tx, record, record.last_event - 1, now)
+        runs.note(tx, run_id, record.last_event, "run.ended", {"run": record.document(origin)}, now)
         handles.end(tx, record, origin, now)
     return record
 
@@ -173,10 +171,9 @@ def _settle(tx: Tx, record: RunRecord, ending: Ending, now: int) -> None:
 
 
 def _insert(tx: Tx, bill: Bill, given: Start, chat: str, project: str | None, now: int) -> RunRecord:
-    run_id = ids.new_run()
-    runs.insert(
+    record = runs.insert(
         tx,
-        run_id=run_id,
+        run_id=ids.new_run(),
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,
@@ -188,15 +185,12 @@ def _insert(tx: Tx, bill: Bill, given: Start, chat: str, project: str | None, no
         model=given.model,
         now=now,
     )
-    record = runs.get(tx, run_id)
-    assert record is not None
-    _announce(tx, record, now)
+    _announce(tx, record, record.last_event, now)
     return record
 
 
-def _announce(tx: Tx, record: RunRecord, now: int, *, ending: bool = False) -> None:
-    payload = {"status": record.status}
-    runs.append(tx, record.run_id, record.attempt, "run.status", payload, now, ending=ending)
+def _announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
+    runs.note(tx, record.run_id, event_id, "run.status", {"status": record.status}, now)
 
 
 def _address(account: str, given: Start) -> Address | None:

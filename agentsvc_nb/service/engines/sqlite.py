@@ -95,6 +95,9 @@ class SqliteDatabase:
         finally:
             connection.execute("ROLLBACK")
 
+    def look(self, use: Callable[[Tx], T]) -> T:
+        return use(SqliteTx(self._reader()))
+
     def version(self) -> int:
         found: int = self._reader().execute("PRAGMA data_version").fetchone()["data_version"]
         return found

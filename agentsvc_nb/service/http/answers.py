@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from agentsvc_nb.service.fail import Fail
@@ -18,7 +18,7 @@ def answer(model: Model, status: int = 200) -> Response:
 
 
 def answer_json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(json.dumps(document, ensure_ascii=False), status, media_type=JSON)
+    return Response(to_json(document, inf_nan_mode="null"), status, media_type=JSON)
 
 
 def refusal(fail: Fail) -> Response:

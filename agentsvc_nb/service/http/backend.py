@@ -72,6 +72,9 @@ class Call:
     def read(self, use: Callable[[Tx], T]) -> T:
         return self.backend.storage.db.read(use)
 
+    def look(self, use: Callable[[Tx], T]) -> T:
+        return self.backend.storage.db.look(use)
+
     async def write(self, use: Callable[[Tx], T]) -> T:
         return await self.backend.storage.db.write(use)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import secrets
 import time
 
@@ -29,7 +30,8 @@ class Edge:
     def __init__(self, app: ASGIApp, gateway_seconds: float) -> None:
         self._app = app
         self._gateway_seconds = gateway_seconds
-        self.open = 0
+        self._exchanges: set[_Exchange] = set()
+        self._look_again: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         self._empty.set()
         self.last_seen = time.monotonic()
@@ -38,15 +40,22 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        self.open += 1
+        exchange = _Exchange(scope, receive, send)
+        self._exchanges.add(exchange)
         self._empty.clear()
+        if self._look_again is None:
+            self._look_after(self._gateway_seconds)
         try:
-            await _Exchange(scope, receive, send, self._gateway_seconds).go(self._app)
+            await exchange.go(self._app)
         finally:
-            self.open -= 1
-            if not self.open:
+            self._exchanges.discard(exchange)
+            if not self._exchanges:
                 self._empty.set()
             self.last_seen = time.monotonic()
+
+    @property
+    def open(self) -> int:
+        return len(self._exchanges)
 
     async def emptied(self) -> None:
         """Wait until no request is open, for as long as a refused upload may be read on."""
@@ -54,12 +63,28 @@ class Edge:
             async with asyncio.timeout(DISCARD_SECONDS):
                 await self._empty.wait()
 
+    def _look_after(self, seconds: float) -> None:
+        self._look_again = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """Give up what was silent for too long, and look again when the next may have been. One timer for all: one for
+        each request costs a read a twentieth of its time."""
+        self._look_again = None
+        soonest = math.inf
+        for exchange in self._exchanges:
+            left = exchange.seconds_left(self._gateway_seconds)
+            if left <= 0:
+                exchange.give_up(self._gateway_seconds)
+            else:
+                soonest = min(soonest, left)
+        if soonest < math.inf:
+            self._look_after(soonest)
+
 
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, gateway_seconds: float) -> None:
-        self._gateway_seconds = gateway_seconds
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
         self._given_up: asyncio.Task[None] | None = None
         self._scope = scope
@@ -74,9 +99,8 @@ class _Exchange:
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def go(self, app: ASGIApp) -> None:
-        """Have the application answer it, or give up: by a timer, because a task a request would cost more."""
+        """Have the application answer it."""
         received = time.monotonic()
-        self._timer = asyncio.get_running_loop().call_later(self._gateway_seconds, self._look)
         try:
             await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
@@ -84,7 +108,6 @@ class _Exchange:
                 raise
             await self._interrupted()
         finally:
-            self._timer.cancel()
             request_log.tell(self._scope, self._status, time.monotonic() - received)
 
     async def _interrupted(self) -> None:
@@ -93,15 +116,18 @@ class _Exchange:
         answer.headers["Connection"] = "close"
         await answer({"type": "http"}, self.receive, self.send)
 
-    def _look(self) -> None:
-        left = self._last_sign + self._gateway_seconds - time.monotonic()
-        if left > 0:
-            self._timer = asyncio.get_running_loop().call_later(left, self._look)
-        else:
-            self._given_up = asyncio.create_task(self._give_up())
+    def seconds_left(self, seconds: float) -> float:
+        """Until it was silent for so many seconds; without end once it is answered."""
+        if self._status is not None or self._given_up is not None:
+            return math.inf
+        return self._last_sign + seconds - time.monotonic()
 
-    async def _give_up(self) -> None:
-        fail = Fail("gateway_timeout", f"No answer within {self._gateway_seconds:g} seconds.")
+    def give_up(self, seconds: float) -> None:
+        """Answer for the application, which was silent for so many seconds and goes on."""
+        self._given_up = asyncio.create_task(self._answer_silence(seconds))
+
+    async def _answer_silence(self, seconds: float) -> None:
+        fail = Fail("gateway_timeout", f"No answer within {seconds:g} seconds.")
         answer = refusal(fail)
         self._status = answer.status_code
         answer.headers["X-Request-Id"] = self._request_id
@@ -118,7 +144,6 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if self._given_up is not None:
             return
-        self._timer.cancel()
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message["headers"].append((b"x-request-id", self._request_id.encode()))

@@ -9,7 +9,7 @@ from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.actions.runs import Start
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
-from agentsvc_nb.service.http.answers import answer
+from agentsvc_nb.service.http.answers import answer, answer_json
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.records import runs
@@ -44,11 +44,11 @@ async def start(call: Call) -> Response:
 
 
 async def get(call: Call) -> Response:
-    return answer(_record(call).public(call.backend.storage.origin))
+    return answer_json(_record(call).document(call.backend.storage.origin))
 
 
 async def cancel(call: Call) -> Response:
-    return answer((await cancelled(call)).public(call.backend.storage.origin))
+    return answer_json((await cancelled(call)).document(call.backend.storage.origin))
 
 
 async def cancelled(call: Call) -> RunRecord:
@@ -73,7 +73,7 @@ async def events(call: Call) -> Response:
 
 def _record(call: Call) -> RunRecord:
     account, run_id = call.account, call.path("run_id")
-    return call.read(lambda tx: actions.get(tx, account, run_id))
+    return call.look(lambda tx: actions.get(tx, account, run_id))
 
 
 async def _given(call: Call, document: bodies.Document, form: Form) -> Start:
@@ -105,6 +105,8 @@ async def _attached(call: Call, form: Form) -> list[Content]:
 
 async def staged(call: Call, upload_ids: list[str]) -> list[Content]:
     """The staged files with these ids, read again. Raises `upload_not_found`."""
+    if not upload_ids:
+        return []
     account, now, storage = call.key.account, call.received_at, call.backend.storage
     records = call.read(lambda tx: file_actions.staged_contents(tx, account, upload_ids, now))
     return [await storage.describe_stored(record) for record in records]
@@ -123,7 +125,7 @@ async def hold(call: Call, record: RunRecord, seconds: float) -> RunRecord:
 
 def _started(call: Call, record: RunRecord) -> Response:
     """200 with the final record once the run has ended, else the 202 handle."""
-    run = record.public(call.backend.storage.origin)
-    if run.ended:
-        return answer(run)
-    return answer(run.model_copy(update={"status": "queued"}), 202)
+    run = record.document(call.backend.storage.origin)
+    if record.status in TERMINAL:
+        return answer_json(run)
+    return answer_json({**run, "status": "queued"}, 202)

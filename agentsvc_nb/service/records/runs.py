@@ -10,10 +10,11 @@ from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool
 from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run, Usage
+from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("runs")
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +54,32 @@ class RunRecord:
         return _load(self.checkpoint) or {}
 
     def public(self, origin: str) -> Run:
-        return Run(
-            run_id=self.run_id,
-            status=self.status,
-            chat=self.chat,
-            project=self.project,
-            created_at=rfc3339(self.created_at),
-            started_at=rfc3339_or_none(self.started_at),
-            ended_at=rfc3339_or_none(self.ended_at),
-            output=self.output,
-            structured_output=self.structured_output,
-            last_error=self.last_error,
-            last_error_message=self.last_error_message,
-            steps=self.steps,
-            usage=Usage(
-                input_tokens=self.input_tokens,
-                output_tokens=self.output_tokens,
-                cost_microcents=self.cost_microcents,
-            ),
-            model=self.model,
-            app_url=f"{origin}/app/chats/{self.chat}",
-        )
+        return Run(**self.document(origin))
+
+    def document(self, origin: str) -> dict[str, Any]:
+        """`public` as JSON, without its checks: this is read more often than anything else."""
+        return {
+            "object": "agent_run",
+            "run_id": self.run_id,
+            "status": self.status,
+            "chat": self.chat,
+            "project": self.project,
+            "created_at": rfc3339(self.created_at),
+            "started_at": rfc3339_or_none(self.started_at),
+            "ended_at": rfc3339_or_none(self.ended_at),
+            "output": self.output,
+            "structured_output": self.structured_output,
+            "last_error": self.last_error,
+            "last_error_message": self.last_error_message,
+            "steps": self.steps,
+            "usage": {
+                "input_tokens": self.input_tokens,
+                "output_tokens": self.output_tokens,
+                "cost_microcents": self.cost_microcents,
+            },
+            "model": self.model,
+            "app_url": f"{origin}/app/chats/{self.chat}",
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +113,8 @@ def insert(
     output_config: dict[str, Any] | None,
     model: str,
     now: int,
-) -> None:
-    tx.run(
+) -> RunRecord:
+    row = tx.one(
         _sql["insert"],
         run_id=run_id,
         account=account,
@@ -122,6 +128,8 @@ def insert(
         model=model,
         now=now,
     )
+    assert row is not None
+    return _read(row)
 
 
 def get(tx: Tx, run_id: str) -> RunRecord | None:
@@ -130,6 +138,11 @@ def get(tx: Tx, run_id: str) -> RunRecord | None:
 
 def get_of_account(tx: Tx, run_id: str, account: str) -> RunRecord | None:
     return _record(tx.one(_sql["get_of_account"], run_id=run_id, account=account))
+
+
+def status(tx: Tx, run_id: str) -> str | None:
+    row = tx.one(_sql["status"], run_id=run_id)
+    return None if row is None else row["status"]
 
 
 def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
@@ -191,20 +204,19 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, now: int) -> RunRe
     return _record(row)
 
 
-def append(
-    tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int, *, ending: bool = False
-) -> int | None:
-    """Write the next event; its id, or None when the attempt is no longer the run's.
-
-    An ended run takes only its `ending` events, from the transaction that ended it.
-    """
-    row = tx.one(_sql["next_event"], run_id=run_id, attempt=attempt, ending=ending)
+def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
+    """Write the next event; its id, or None when the attempt is no longer the run's, or the run has ended."""
+    row = tx.one(_sql["next_event"], run_id=run_id, attempt=attempt)
     if row is None:
         return None
     event_id: int = row["last_event"]
-    text = json.dumps(payload, ensure_ascii=False)
-    tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=text)
+    note(tx, run_id, event_id, type, payload, now)
     return event_id
+
+
+def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
+    """Write an event that the run has counted already: of its start, its claim or its end."""
+    tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int) -> list[Event]:
@@ -225,12 +237,12 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def _read(row: Row) -> RunRecord:
-    documents = {name: _load(row[name]) for name in ("output_config", "structured_output")}
-    return RunRecord(**{**row, **documents})
+    read = {"output_config": _load(row["output_config"]), "structured_output": _load(row["structured_output"])}
+    return RunRecord(**{**row, **read})
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+    return None if value is None else _encode(value)
 
 
 def _load(text: str | None) -> Any:

@@ -1,14 +1,20 @@
+-- A run's first event, that of its claim and its last two are counted where the run is written.
+
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, message, output_config, model,
-    created_at)
+    last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :message, :output_config, :model,
-    :now)
+    1, :now)
+RETURNING *
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
 
 -- name: get_of_account
 SELECT * FROM run WHERE run_id = :run_id AND account = :account
+
+-- name: status
+SELECT status FROM run WHERE run_id = :run_id
 
 -- name: active_of_chat
 SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancelling')
@@ -28,7 +34,8 @@ SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY c
 SELECT account, COUNT(*) AS runs FROM run WHERE status IN ('queued', 'running', 'cancelling') GROUP BY account
 
 -- name: claim
-UPDATE run SET status = 'running', attempt = 1, started_at = :now
+UPDATE run SET status = 'running', attempt = 1, started_at = :now, last_event = last_event + 1,
+    checkpoint = '{}', checkpoint_event = last_event + 1
 WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
@@ -44,7 +51,7 @@ WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancell
 
 -- name: next_event
 UPDATE run SET last_event = last_event + 1
-WHERE run_id = :run_id AND attempt = :attempt AND (ended_at IS NULL OR :ending) RETURNING last_event
+WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL RETURNING last_event
 
 -- name: insert_event
 INSERT INTO run_event (run_id, id, type, created_at, payload) VALUES (:run_id, :id, :type, :now, :payload)
@@ -58,5 +65,5 @@ UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'runnin
 -- name: finish
 UPDATE run SET status = :status, output = :output, structured_output = :structured_output, last_error = :last_error,
     last_error_message = :last_error_message, steps = :steps, input_tokens = :input_tokens,
-    output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now
+    output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now, last_event = last_event + 2
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *

@@ -130,8 +130,7 @@ class RunRunner:
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
-        found = self._storage.db.read(lambda tx: runs.get(tx, run.run_id))
-        return found is None or found.status != "running"
+        return self._storage.db.look(lambda tx: runs.status(tx, run.run_id)) != "running"
 
 
 async def _failed(turn: RunTurn, code: str, message: str, output: str | None = None) -> Ending:
