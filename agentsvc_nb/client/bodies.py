@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
-import httpx
-
 from agentsvc_nb.client.hooks import OnProgress, tell
 from agentsvc_nb.client.io import step
+from agentsvc_nb.client.library import httpx
 
 
 class Told(httpx.SyncByteStream, httpx.AsyncByteStream):

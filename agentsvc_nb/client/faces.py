@@ -35,14 +35,19 @@ def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     ]
 
 
-def _dressed(face: F, operation: Callable[..., Any], returns: str | None = None) -> F:
-    """`face` with the operation's docstring and signature, `self` in place of `core`."""
-    dressed: Any = functools.update_wrapper(face, operation)
+@functools.cache  # both faces show it
+def _signature(operation: Callable[..., Any]) -> inspect.Signature:
+    """The operation's, with `self` in place of `core`."""
     signature = inspect.signature(operation)
     _, *given = (shown for parameter in signature.parameters.values() for shown in _expanded(parameter))
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    annotation = returns or signature.return_annotation
-    dressed.__signature__ = signature.replace(parameters=[own, *given], return_annotation=annotation)
+    return signature.replace(parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *given])
+
+
+def _dressed(face: F, operation: Callable[..., Any], returns: str | None = None) -> F:
+    """`face` with the operation's docstring and signature."""
+    dressed: Any = functools.update_wrapper(face, operation)
+    signature = _signature(operation)
+    dressed.__signature__ = signature.replace(return_annotation=returns) if returns else signature
     dressed.__name__ = operation.__name__.rstrip("_")
     return face
 

@@ -1,28 +1,24 @@
-"""The verbs of `io`, blocking and on asyncio. Only this, `messages`, `bodies` and `listening` know the HTTP
-library."""
+"""The verbs of `io`, blocking and on asyncio. Only this, `messages`, `bodies`, `listening` and `library` know
+the HTTP library."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import math
 import os
 import socket
-import ssl
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing, suppress
 from datetime import UTC, date, datetime
-from http.cookiejar import CookieJar
 from types import TracebackType
-from typing import Any, Final, TypeVar, cast
+from typing import TypeVar, cast
 
-import httpx
-
+from agentsvc_nb.client import connections
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
-from agentsvc_nb.client.listening import listen
+from agentsvc_nb.client.library import httpx
 from agentsvc_nb.client.messages import FAILURES, answer, build, failure
 
 T = TypeVar("T")
@@ -30,12 +26,6 @@ SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
 SyncClient = httpx.Client
 AsyncClient = httpx.AsyncClient
-
-_LIMITS: Final = httpx.Limits(
-    max_connections=None,  # a stream holds its connection; requests must not queue behind streams
-    keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: be first, or a start runs into the closing
-)
-_LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 
 class _Clocks:
@@ -49,17 +39,19 @@ class _Clocks:
 class SyncIO(_Clocks):
     """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets."""
 
-    def __init__(self, transport: SyncTransport | None = None, client: SyncClient | None = None) -> None:
+    def __init__(
+        self, transport: SyncTransport | None = None, client: SyncClient | None = None, tls: bool = True
+    ) -> None:
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
-        self._transport, self._own = transport, client
+        self._transport, self._own, self._tls = transport, client, tls
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
         if self._own:
             return self._own
         pid = os.getpid()
-        return self._clients.get(pid) or self._clients.setdefault(pid, httpx.Client(**_options(self._transport)))
+        return self._clients.get(pid) or self._clients.setdefault(pid, connections.blocking(self._transport, self._tls))
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
@@ -130,10 +122,12 @@ class _Timely(httpx.SyncByteStream):
 class AsyncIO(_Clocks):
     """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work."""
 
-    def __init__(self, transport: AsyncTransport | None = None, client: AsyncClient | None = None) -> None:
+    def __init__(
+        self, transport: AsyncTransport | None = None, client: AsyncClient | None = None, tls: bool = True
+    ) -> None:
         _check("transport", transport, AsyncTransport)
         _check("http_client", client, AsyncClient)
-        self._transport, self._own = transport, client
+        self._transport, self._own, self._tls = transport, client, tls
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._clients = weakref.WeakKeyDictionary()
         self._closing: set[asyncio.Task[None]] = set()
@@ -145,7 +139,7 @@ class AsyncIO(_Clocks):
         if loop not in self._clients:
             for ended in [known for known in self._clients if known.is_closed()]:
                 del self._clients[ended]
-            self._clients[loop] = listen(httpx.AsyncClient(**_options(self._transport)))
+            self._clients[loop] = connections.awaited(self._transport, self._tls)
         return self._clients[loop]
 
     async def send(self, request: Request) -> Answer:
@@ -210,26 +204,6 @@ class _Until:
             raise deadline_passed() from None
         if isinstance(error, FAILURES):
             raise failure(error) from None
-
-
-class _NoCookies(CookieJar):
-    """None is ever sent, so none is looked for in answers."""
-
-    def extract_cookies(self, response: object, request: object) -> None:
-        pass
-
-
-@functools.cache
-def _ssl_context() -> ssl.SSLContext:
-    """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
-    return httpx.create_ssl_context()
-
-
-def _options(transport: Any) -> dict[str, Any]:
-    # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says.
-    direct = dict.fromkeys(_LOOPBACK)
-    shared = {"verify": _ssl_context(), "follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies()}
-    return {**shared, "transport": transport, "mounts": None if transport else direct}
 
 
 def _wake_reader(response: httpx.Response) -> None:

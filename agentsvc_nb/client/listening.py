@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import httpcore
-import httpx
+
+from agentsvc_nb.client.library import httpx
 
 _UPLOAD: Final = b"multipart/form-data"
 _READ_BYTES: Final = 64 * 1024

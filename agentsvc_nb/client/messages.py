@@ -8,11 +8,10 @@ import ssl
 from typing import Any, Final
 from urllib.parse import urlencode
 
-import httpx
-
 from agentsvc_nb.client.bodies import Told
 from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.io import Answer, Request
+from agentsvc_nb.client.library import httpx
 
 CONNECT_SECONDS: Final = 10.0
 _HEADERS: Final = {

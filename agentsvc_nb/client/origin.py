@@ -29,6 +29,10 @@ class Origin:
     def adopt(self, base_url: str, api_key: str) -> None:
         self.base_url, self.key = _address(base_url), _key(api_key)
 
+    @property
+    def tls(self) -> bool:
+        return self.base_url.startswith("https:")
+
     def scrubbed(self, content: bytes) -> bytes:
         """`content` without the key, should the service have sent it back."""
         return content.replace(self.key.encode(), b"[key]")

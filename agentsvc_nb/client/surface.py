@@ -118,7 +118,8 @@ class AgentService(_Client):
         revive: Revive | None = None,
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
-        self._use(Core(Origin(api_key, base_url, revive), SyncIO(transport, http_client), settings))
+        origin = Origin(api_key, base_url, revive)
+        self._use(Core(origin, SyncIO(transport, http_client, origin.tls), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
@@ -162,7 +163,8 @@ class AsyncAgentService(_Client):
         revive: Revive | None = None,
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
-        self._use(Core(Origin(api_key, base_url, revive), AsyncIO(transport, http_client), settings))
+        origin = Origin(api_key, base_url, revive)
+        self._use(Core(origin, AsyncIO(transport, http_client, origin.tls), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core

@@ -32,6 +32,7 @@ from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
 from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.wire.envelope import build_all
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def create_app(
     """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use,
     `sign_in_token` opens the pages (without one nobody signs in); `agent` replaces the one that the settings' model
     names, `engines` the embedded ones."""
+    build_all()  # here, rather than while the first requests wait
     agent, engines = agent or choose(settings.model), engines or Engines.embedded(settings)
     live = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 

@@ -7,9 +7,25 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import calls, decoding, first_event, followers, memory, pictures, reads, search, starts, uploads
+from tests.bench import (
+    calls,
+    decoding,
+    first_call,
+    first_event,
+    followers,
+    frames,
+    memory,
+    pictures,
+    reads,
+    search,
+    starts,
+    transfers,
+    uploads,
+)
 
 if __name__ == "__main__":
-    for benchmark in (calls, decoding, reads, starts, first_event, followers, uploads, memory, pictures, search):
+    client = (first_call, calls, decoding, transfers, frames)
+    service = (reads, starts, first_event, followers, uploads, memory, pictures, search)
+    for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)
         print()

@@ -19,7 +19,14 @@ from jupyter_client.manager import start_new_kernel
 from agentsvc_nb import embedded
 
 ROUNDS = 7
-IN_KERNEL = "import time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin)"
+Took = tuple[float, float]
+"""Seconds on the clock, and of the processor."""
+TIMED = """\
+import time
+begin = time.perf_counter(), time.process_time()
+{}
+print(time.perf_counter() - begin[0], time.process_time() - begin[1])
+"""
 
 
 def main() -> None:
@@ -27,8 +34,9 @@ def main() -> None:
     compare("import agentsvc_nb", imported("agentsvc_nb"), "import httpx", imported("httpx"))
     client = imported("agentsvc_nb.client.surface")
     compare("from agentsvc_nb import AgentService", client, "import httpx, pydantic", imported("httpx, pydantic.main"))
-    load = in_kernel("get_ipython().run_line_magic('load_ext', 'agentsvc_nb')")
-    compare("%load_ext agentsvc_nb, warm kernel", load, "import pandas, warm kernel", in_kernel("import pandas"))
+    loading = "get_ipython().run_line_magic('load_ext', 'agentsvc_nb')"
+    pandas = partial(_clock_in_kernel, "import pandas")
+    compare("%load_ext agentsvc_nb, warm kernel", partial(_clock_in_kernel, loading), "pandas, warm kernel", pandas)
     start = partial(in_new_folder, embedded.find_or_start)
     compare("embedded service, started until it answers", start, "import jupyterlab", imported("jupyterlab"))
 
@@ -42,31 +50,38 @@ def compare(what: str, ours: Callable[[], float], against: str, peer: Callable[[
 
 def imported(module: str) -> Callable[[], float]:
     """A fresh interpreter's import, without the interpreter's own start."""
-    code = f"import time; begin = time.perf_counter(); import {module}; print(time.perf_counter() - begin)"
-    return lambda: float(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
-    )
+    return lambda: of_fresh_interpreter(f"import {module}")[0]
 
 
-def in_kernel(code: str) -> Callable[[], float]:
+def of_fresh_interpreter(code: str) -> Took:
+    done = subprocess.run([sys.executable, "-c", TIMED.format(code)], capture_output=True, check=True, text=True)
+    return _took(done.stdout)
+
+
+def in_kernel(code: str) -> Took:
     """In a kernel that has run a cell before."""
+    manager, client = start_new_kernel()
+    try:
+        client.execute_interactive("1 + 1", output_hook=lambda message: None)
+        printed: list[str] = []
 
-    def measure() -> float:
-        manager, client = start_new_kernel()
-        try:
-            client.execute_interactive("1 + 1", output_hook=lambda message: None)
-            printed: list[str] = []
+        def hook(message: dict[str, dict[str, str]]) -> None:
+            printed.append(message["content"].get("text", ""))
 
-            def hook(message: dict[str, dict[str, str]]) -> None:
-                printed.append(message["content"].get("text", ""))
+        client.execute_interactive(TIMED.format(code), output_hook=hook)
+        return _took("".join(printed))
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
 
-            client.execute_interactive(IN_KERNEL.format(code), output_hook=hook)
-            return float("".join(printed))
-        finally:
-            client.stop_channels()
-            manager.shutdown_kernel(now=True)
 
-    return measure
+def _clock_in_kernel(code: str) -> float:
+    return in_kernel(code)[0]
+
+
+def _took(printed: str) -> Took:
+    clock, processor = map(float, printed.split())
+    return clock, processor
 
 
 def in_new_folder(use: Callable[[Path], object]) -> float:

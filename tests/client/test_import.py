@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
 import agentsvc_nb
 
 HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypdf", "jsonschema"}
+
+
+FIRST_USE = """
+import sys, threading
+from agentsvc_nb.client.results import Run
+from agentsvc_nb.wire.envelope import Model
+sys.setswitchinterval(1e-6)
+assert not Run.__pydantic_complete__
+together, read = threading.Barrier(16), []
+def use():
+    together.wait()
+    read.append(Run.read('{"run_id": "r", "status": "new", "usage": {}, "more": 1}'))
+threads = [threading.Thread(target=use) for _ in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert [run.more for run in read] == [1] * 16
+"""
 
 
 def loaded_by(code: str) -> set[str]:
@@ -27,6 +45,18 @@ def test_the_client_loads_the_http_library_and_pydantic_only() -> None:
     loaded = loaded_by("import agentsvc_nb.client.surface")
     assert {"httpx", "pydantic"} <= loaded
     assert not loaded & HEAVY
+
+
+def test_the_client_loads_no_command_line() -> None:
+    """`httpx` brings that of its own along where click and rich are installed, as they are here."""
+    loaded = loaded_by("import agentsvc_nb.client.surface, httpx; assert httpx.main; httpx.get")
+    assert find_spec("click")
+    assert not loaded & {"click", "rich", "pygments"}
+    assert {"httpx", "click"} <= loaded_by("import httpx, httpx._main; import agentsvc_nb.client.surface")
+
+
+def test_models_are_built_at_first_use_also_by_many_threads() -> None:
+    assert "done" in loaded_by(FIRST_USE + "\nsys.modules['done'] = sys")
 
 
 def test_a_replay_loads_no_service() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.client.http import AsyncIO, SyncIO, _options, _ssl_context
-from agentsvc_nb.client.surface import AsyncAgentService
+from agentsvc_nb.client.connections import _no_tls, _options, _ssl_context
+from agentsvc_nb.client.http import AsyncIO, SyncIO
+from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID, answer, run
 
 
@@ -84,7 +86,26 @@ def test_each_event_loop_has_a_client_and_closed_loops_are_forgotten() -> None:
 
 
 def test_one_ssl_context_for_all_clients() -> None:
-    assert _options(None)["verify"] is _options(None)["verify"] is _ssl_context()
+    assert _options(None, tls=True)["verify"] is _options(None, tls=True)["verify"] is _ssl_context()
+    assert _options(None, tls=False)["verify"] is _no_tls() is not _ssl_context()
+
+
+@pytest.mark.parametrize(("url", "trusted"), [("https://far.test", True), ("http://127.0.0.1:9", False)])
+def test_only_an_address_with_tls_trusts_anybody(url: str, trusted: bool) -> None:
+    for client in (AgentService(KEY, url), AsyncAgentService(KEY, url)):
+        assert client._core.io._tls is trusted  # type: ignore[attr-defined]
+    assert bool(_ssl_context().get_ca_certs())
+    assert not _no_tls().get_ca_certs()
+    assert _no_tls().verify_mode == ssl.CERT_REQUIRED
+
+
+def test_a_set_cookie_is_not_kept() -> None:
+    transport = httpx.MockTransport(lambda request: answer(200, run("completed"), set_cookie="a=b; Path=/"))
+    io = SyncIO(transport)
+    client = AgentService(KEY, transport=transport)
+    client.runs.get(RUN_ID)
+    assert not io._client().cookies
+    assert not client._core.io._client().cookies  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
