@@ -86,13 +86,13 @@ def test_staged_files_are_attached(client: AgentService) -> None:
     assert [file.path for file in client.files.list(result.chat)] == ["uploads/plan.txt"]
 
 
-def test_pictures_that_the_agent_can_not_see_are_a_warning(wire: Wire) -> None:
-    urls = ["https://example.com/a.png", "http://example.com/b.png"]
+def test_pictures_that_can_not_be_had_are_warnings(wire: Wire) -> None:
+    urls = ["https://none.example/a.png", "http://none.example/b.png"]
     result = ask(wire, "say done", where=NEW, image_urls=urls).json()
     events = wire.events(result["data"]["run_id"])
     warned = [event["payload"] for event in events if event["type"] == "warning"]
-    assert [one["code"] for one in warned] == ["images_not_seen"]
-    assert "2 pictures" in warned[0]["message"]
+    assert [one["code"] for one in warned] == ["image_not_fetched"] * 2
+    assert all("none.example" in one["message"] for one in warned)
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
 
 
@@ -105,6 +105,10 @@ def test_pictures_that_the_agent_can_not_see_are_a_warning(wire: Wire) -> None:
         ({"file_ids": ["nonsense"]}, "invalid_tool_input", "file_ids.0"),
         ({"file_ids": "upload_1"}, "invalid_tool_input", "file_ids"),
         ({"image_urls": ["ftp://example.com/a.png"]}, "invalid_tool_input", "image_urls.0"),
+        ({"image_urls": ["http://127.0.0.1/a.png"]}, "invalid_tool_input", "image_urls.0"),
+        ({"image_urls": ["http://169.254.169.254/latest/"]}, "invalid_tool_input", "image_urls.0"),
+        ({"image_urls": ["http://[::ffff:10.0.0.1]/a.png"]}, "invalid_tool_input", "image_urls.0"),
+        ({"image_urls": ["http://2130706433/a.png"]}, "invalid_tool_input", "image_urls.0"),
         ({"image_urls": ["https://example.com/a.png"] * 6, "file_ids": ["upload_1"] * 5}, "too_many_attachments", None),
         ({"file_ids": ["upload_none"]}, "upload_not_found", None),
         ({"message": "fail-http brain_unavailable"}, "brain_unavailable", None),

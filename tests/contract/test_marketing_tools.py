@@ -66,6 +66,25 @@ def test_the_media_of_an_ad_are_stored_once(marketing: Wire, site: Site) -> None
     assert (media["kind"], media["source"], media["url"]) == ("image", "meta_ad_library", f"{site.url}/render_ad/?id=1")
 
 
+def test_pictures_of_an_ask_are_attached_and_a_text_agent_says_that_it_does_not_look(
+    marketing: Wire, site: Site
+) -> None:
+    held = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(held, "PNG")
+    site.pages |= {"/shop/a.png": Answer(held.getvalue()), "/text": html("no picture")}
+    urls = [f"{site.url}/shop/a.png?size=2", f"{site.url}/shop/a.png", f"{site.url}/text"]
+    body = {"input": {"message": "say done", "image_urls": urls}, "chat": "new"}
+    asked = marketing("POST", "/tools/ask_stefanbrain/invoke", json=body).json()
+    listed = marketing("GET", "/files", params={"chat_id": asked["chat"]}).json()
+    files = listed["files"]
+    assert [(file["path"], file["media_type"]) for file in files] == [
+        ("uploads/a-2.png", "image/png"), ("uploads/a.png", "image/png"),
+    ]  # fmt: skip
+    events = marketing.events(asked["data"]["run_id"])
+    warned = [event["payload"]["code"] for event in events if event["type"] == "warning"]
+    assert warned == ["image_not_fetched", "images_not_seen"]
+
+
 def test_a_page_of_a_private_network_is_refused_and_the_run_goes_on(marketing: Wire) -> None:
     run = marketing.finish('call review_funnel {"url": "http://127.0.0.1:1/"}\nsay still here')
     assert (run["status"], run["output"].splitlines()[-1]) == ("completed", "still here")

@@ -81,6 +81,17 @@ def test_what_goes_wrong_there_is_said(answer: Answer, said: str, site: Site, tm
     assert outcome.uses == {}, "what failed is not billed"
 
 
+def test_ddgs_is_asked_and_its_failure_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By a proxy that is not there: no engine is bothered."""
+    monkeypatch.setenv("DDGS_PROXY", "http://127.0.0.1:1")
+    tool = made(tmp_path, "web_search", web_search="ddgs")
+    outcome = search(tmp_path, web_search="ddgs")
+    assert tool.available()
+    assert outcome.error is not None
+    assert outcome.error[0] == "upstream_failed"
+    assert "ddgs" in outcome.error[1]
+
+
 @pytest.mark.parametrize(
     ("settings", "wants"),
     [

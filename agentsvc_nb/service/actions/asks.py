@@ -18,11 +18,13 @@ from agentsvc_nb.service.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A validated ask: the run to start, the handle to give. `pictures`: how many image URLs came along."""
+    """A validated ask: the run to start, the handle to give. `pictures`: how many came along by their addresses;
+    `unreached`: a sentence for each that could not be fetched."""
 
     start: Start
     submit: Submit
     pictures: int = 0
+    unreached: tuple[str, ...] = ()
 
 
 def start(tx: Tx, index: Index, key: KeyRecord, given: Ask, settings: Settings, now: int) -> tuple[JobRecord, bool]:
@@ -30,6 +32,9 @@ def start(tx: Tx, index: Index, key: KeyRecord, given: Ask, settings: Settings, 
 
     def make(bill: Bill, chat: ChatRecord) -> JobRecord:
         run = runs.begin(tx, index, bill, given.start, chat, settings, now)
+        for message in given.unreached:
+            warning = {"code": "image_not_fetched", "message": message}
+            run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
         if given.pictures:
             run_records.append(tx, run.run_id, run.attempt, "warning", _unseen(given.pictures), now)
         free = replace(bill, hold_microcents=0)  # the run holds already

@@ -8,7 +8,7 @@ from agentsvc_nb.service.actions import asks
 from agentsvc_nb.service.actions.asks import Ask
 from agentsvc_nb.service.actions.runs import Start
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import bodies, runs, tools
+from agentsvc_nb.service.http import bodies, pictures, runs, tools
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.records import jobs
@@ -35,8 +35,10 @@ async def _given(call: Call, document: bodies.Document) -> Ask:
         raise Fail("too_many_attachments")
     runs.check_script(call, given.message)
     contents = await runs.staged(call, given.file_ids)
-    start = Start(given.message, submit.where, call.backend.settings.model, call.received_at, contents=contents)
-    return Ask(start, submit, len(given.image_urls))
+    shown, unreached = await pictures.fetch(call, given.image_urls)
+    model = call.backend.settings.model
+    start = Start(given.message, submit.where, model, call.received_at, contents=[*contents, *shown])
+    return Ask(start, submit, len(shown), tuple(unreached))
 
 
 async def _followed(call: Call, job: JobRecord) -> JobRecord:
