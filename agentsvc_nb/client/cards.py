@@ -8,6 +8,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, TracebackType
 from typing import Any, Final
 
 from agentsvc_nb.safe.text import escape, excerpt, label
@@ -17,6 +20,7 @@ Bundle = dict[str, str]
 
 ROWS: Final = 20
 TEXT_CHARS: Final = 2_000
+_PACKAGE: Final = __name__.partition(".")[0]
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
@@ -63,3 +67,28 @@ def _tr(cells: Iterable[str], tag: str) -> str:
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def failure(
+    name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
+) -> list[str]:
+    """An error in three lines: what, the facts and where it was called, what to do."""
+    known = [label(fact) for fact in facts if fact] + _called(stack)
+    said = label(message, TEXT_CHARS)
+    lines = [f"\x1b[31m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
+    return [line for line in lines if line]
+
+
+def _called(stack: TracebackType | None) -> list[str]:
+    """The line that called us: the last that is neither ours nor of a library."""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(stack) if not _is_library(frame)]
+    if not places:
+        return []
+    file, line = places[-1]
+    cell = "ipykernel_" in file or file.startswith("<ipython-input")
+    return [f"line {line} of {'the cell' if cell else Path(file).name}"]
+
+
+def _is_library(frame: FrameType) -> bool:
+    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
+    return ours or "site-packages" in frame.f_code.co_filename

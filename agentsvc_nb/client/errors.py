@@ -72,6 +72,11 @@ class StefanBrainError(Exception):
         called = {"called": f"{self.method} {self.path}".strip(), "attempts": self.attempts or None}
         return cards.card(type(self).__name__, facts | called, self.message)
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a stack of our own functions; the cell fails all the same."""
+        facts = [self.code, self.request_id and f"request {self.request_id}", f"{self.method} {self.path}".strip()]
+        return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # By state, not by arguments: subclasses have constructors of their own.
         return _rebuild, (type(self), self.args, self.__dict__)

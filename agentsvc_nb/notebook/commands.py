@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.answer import Answer
 from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.calling import call
 from agentsvc_nb.notebook.catalog import tools, tools_describe
-from agentsvc_nb.notebook.connecting import connect, status
+from agentsvc_nb.notebook.connecting import chat, connect, project, status, workstream
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
@@ -32,6 +32,7 @@ __all__ = [
     "attach",
     "call",
     "cancel",
+    "chat",
     "connect",
     "diff",
     "export",
@@ -49,6 +50,7 @@ __all__ = [
     "jobs_show",
     "jobs_watch",
     "last_error",
+    "project",
     "runs",
     "search",
     "show",
@@ -58,6 +60,7 @@ __all__ = [
     "tools_describe",
     "wait",
     "work",
+    "workstream",
 ]
 
 

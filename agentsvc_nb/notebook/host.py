@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from agentsvc_nb.notebook.card import CardScreen, QuietScreen
@@ -73,6 +74,13 @@ def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
 
 def output(shell: Any, how: Mode) -> Output:
     return TerminalOutput() if how == "terminal" else CellOutput(shell)
+
+
+def asker(shell: Any) -> Callable[[str], str] | None:
+    """A prompt that does not show what is typed; None where nobody can type."""
+    kernel = getattr(shell, "kernel", None)
+    can = getattr(kernel, "_allow_stdin", False) if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
+    return getpass.getpass if can else None
 
 
 def cell_id(shell: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -15,3 +16,7 @@ class Known:
     projects: dict[str, str] = field(default_factory=dict)
     """Ids by name."""
     feedback: list[str] = field(default_factory=list)
+
+    def wrote(self, paths: Iterable[str]) -> None:
+        """A run or job wrote these files."""
+        self.files = list(dict.fromkeys([*paths, *self.files]))

@@ -1,7 +1,8 @@
 """What the cells of a notebook share: the connection, the chat, the journal. Knows nothing of IPython.
 
-The key comes from SERVICE_API_KEY; the address from `%agentsvc connect URL` or AGENTSVC_BASE_URL. With neither, or
-after `%agentsvc connect local`, the embedded service is used and started when needed (contract.md §8).
+The key comes from SERVICE_API_KEY, a prompt or the keyring (`keys`); the address from `%agentsvc connect URL` or
+AGENTSVC_BASE_URL. With neither, or after `%agentsvc local`, the embedded service is used and started when needed
+(contract.md §8).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.journal import Journal, default_path
+from agentsvc_nb.notebook.keys import Keys
 from agentsvc_nb.notebook.known import Known
 from agentsvc_nb.notebook.trail import Trail
 from agentsvc_nb.wire.files import StagedFile
@@ -63,7 +65,7 @@ class Session:
         environ: Mapping[str, str] = os.environ,
         journal: Journal | None = None,
     ) -> None:
-        self.notebook, self.environ = notebook, environ
+        self.notebook, self.environ, self.keys = notebook, environ, Keys(environ)
         self.journal = journal if journal is not None else Journal(default_path())
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
@@ -78,6 +80,8 @@ class Session:
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
+        self.workstream: str | None = None
+        """The label of a chat beside the notebook's own."""
         self._chats: dict[Address, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
         self._warned = self._embedded_told = False
@@ -88,8 +92,9 @@ class Session:
         """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
         self._url = url
         self._chat, self._chats, self.staged, self.put, self.trail, self.lines = None, {}, {}, {}, Trail(), {}
+        self.project = self.workstream = None
         self.known = Known()
-        if url != EMBEDDED and not self.environ.get("SERVICE_API_KEY"):
+        if url != EMBEDDED and not self.keys.of(url):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
 
     @property
@@ -115,7 +120,7 @@ class Session:
 
     def undecided(self) -> AskError | None:
         """What asking would say when there is a key and it is not known for which service."""
-        if self.base_url != EMBEDDED or self._url == EMBEDDED or not self._key:
+        if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
             "SERVICE_API_KEY is set, but no service is named; nothing was sent.",
@@ -123,21 +128,18 @@ class Session:
             " `%agentsvc connect local`, or unset SERVICE_API_KEY.",
         )
 
-    @property
-    def _key(self) -> str:
-        return self.environ.get("SERVICE_API_KEY", "").strip()
-
     def _connection(self) -> tuple[str, str]:
-        url, key = self.base_url, self._key
+        url = self.base_url
         if undecided := self.undecided():
             raise undecided
         if url == EMBEDDED:
             return self._embedded()
-        if not key:
+        if (found := self.keys.of(url)) is None:
             raise AskError(
-                f"There is no key for {url}; nothing was sent.", "Set SERVICE_API_KEY, or `%agentsvc connect local`."
+                f"There is no key for {url}; nothing was sent.",
+                f"Set SERVICE_API_KEY, type it after `%agentsvc connect {url}`, or `%agentsvc local`.",
             )
-        return url, key
+        return url, found[0]
 
     def _embedded(self) -> tuple[str, str]:
         # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.
@@ -152,7 +154,7 @@ class Session:
             self.note(found.notice)
         if not self._embedded_told:
             self._embedded_told = True
-            why = "`%agentsvc connect local`" if self._key else "SERVICE_API_KEY is not set"
+            why = "`%agentsvc connect local`" if self.keys.given else "SERVICE_API_KEY is not set"
             self.note(f"Using the embedded service at {found.base_url} ({why}).")
         return found.base_url, found.api_key
 
@@ -179,7 +181,7 @@ class Session:
             return Address(session=session, project=where)
         if self._chat and not project:
             return Address(chat=self._chat)
-        return Address(session=self.label, project=where)
+        return Address(session=self.workstream or self.label, project=where)
 
     def known_chat(self, address: Address) -> str | None:
         """The id of the chat at an address, where a run or job has told it, in this kernel or an earlier one."""
@@ -196,6 +198,10 @@ class Session:
     def move(self, chat: str) -> None:
         """Make another chat this notebook's, until the kernel ends."""
         self._chat = chat
+
+    def turn_to(self, *, label: str | None, project: str | None) -> None:
+        """From now on ask in the chat of this label (None: the notebook's own) in this project (None: in none)."""
+        self._chat, self.workstream, self.project = None, label, project
 
     # -- what to tell --------------------------------------------------------------------------------------------
 

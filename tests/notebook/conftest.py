@@ -15,10 +15,11 @@ from tests.notebook.shells import KernelShell, Shell, loaded
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the journal, the embedded service or the IPython profile of the developer."""
+    """No test sees the journal, embedded service, keyring or IPython profile of the developer."""
     for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     monkeypatch.chdir(tmp_path)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agentsvc_nb.notebook.magics.ask import Ask
+from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
 from agentsvc_nb.notebook.magics.connection import Connection
 from agentsvc_nb.notebook.magics.desk import Desk, Group
 from agentsvc_nb.notebook.magics.feedback import Feedback
@@ -26,11 +27,14 @@ def load_ipython_extension(shell: Any) -> None:
     desk = Desk(shell)
     for group in GROUPS:
         shell.register_magics(group(desk))
+    shell.Completer.custom_matchers.append(matcher(desk))
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magics and close the connection. IPython has no call for the first."""
     ours = _loaded(shell)
+    matchers = shell.Completer.custom_matchers
+    matchers[:] = [each for each in matchers if getattr(each, "matcher_identifier", None) != IDENTIFIER]
     for kind in ("line", "cell"):
         registered = shell.magics_manager.magics[kind]
         for name in [name for name, magic in registered.items() if getattr(magic, "__self__", None) in ours]:

@@ -123,8 +123,12 @@ class Group(Magics):
 
     def keep(self, kept: K, name: str | None) -> K:
         """Set the variable; the cell has shown the output already and must not show it twice."""
+        from agentsvc_nb.notebook.answer import Kept
+
         if name:
             self.shell.user_ns[name] = kept
+        if isinstance(kept, Kept):
+            self.session.known.wrote(file.path for file in kept.files)
         shell, count = self.shell, self.shell.execution_count
         kept.hide_while(lambda: bool(shell.execution_count == count))
         return kept

@@ -1,0 +1,170 @@
+"""Tab in the lines of our magics: actions, options, and names that the notebook has seen; never the network.
+
+Runs, jobs and chats come from the journal on this machine, files, tools and projects from what was listed last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.magics.desk import Desk
+
+IDENTIFIER: Final = "agentsvc_nb"
+Found = dict[str, Any]
+_LINE = re.compile(r"\s*(%%?)([a-z]+)\s+(.*)")
+_REFERENCE = re.compile(r"\{\{\s*(\w*)$")
+
+
+def matcher(desk: Desk) -> Callable[..., Any]:
+    """What IPython asks on Tab, for its list of matchers."""
+
+    @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
+    def match(context: Any) -> Found:
+        lines = context.full_text.split("\n")
+        before = [*lines[: context.cursor_line], context.text_until_cursor.split("\n")[-1]]
+        return completions(before, Names(desk))
+
+    done: Callable[..., Any] = match
+    return done
+
+
+class Names:
+    """What can stand where a magic takes a name, by what its help calls it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def magic(self, kind: str, name: str) -> Any | None:
+        """Our magic of this name, `line` or `cell`."""
+        from agentsvc_nb.notebook.magics.desk import Group
+
+        found = self._desk.shell.magics_manager.magics[kind].get(name)
+        return found if isinstance(getattr(found, "__self__", None), Group) else None
+
+    def variables(self) -> list[str]:
+        return [name for name in self._desk.shell.user_ns if not name.startswith("_")]
+
+    def runs(self) -> list[str]:
+        session = self._desk.session
+        rows = session.journal.runs(session.notebook or session.label)
+        return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
+
+    def jobs(self) -> list[str]:
+        from agentsvc_nb.notebook import joblog
+
+        return ["last", *(row["job_id"] for row in reversed(joblog.jobs(self._desk.session)))]
+
+    def chats(self) -> list[str]:
+        rows = self._desk.session.journal.runs(None)
+        return list(dict.fromkeys(str(row["chat"]) for row in reversed(rows) if row["chat"]))
+
+    def projects(self) -> list[str]:
+        return [name for name in self._desk.session.known.projects if " " not in name]
+
+    def files(self) -> list[str]:
+        return [_quoted(path) for path in self._desk.session.known.files]
+
+    def tools(self) -> list[str]:
+        return list(self._desk.session.known.tools)
+
+    def jobs_tools(self) -> list[str]:
+        return [name for name, asynchronous in self._desk.session.known.tools.items() if asynchronous]
+
+    def reports(self) -> list[str]:
+        return self._desk.session.known.feedback
+
+
+_WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]] = {
+    **{("runs", action): Names.runs for action in ("show", "attach", "cancel", "wait", "diff")},
+    **{("jobs", action): Names.jobs for action in ("watch", "show", "cancel", "artifacts")},
+    **{("files", action): Names.files for action in ("get", "preview")},
+    ("feedback", "show"): Names.reports,
+    ("agentsvc", "chat"): Names.chats,
+    ("agentsvc", "project"): Names.projects,
+    ("tools", None): Names.tools,
+    ("tool", None): Names.tools,
+    ("job", None): Names.jobs_tools,
+}
+"""By magic and action, what its words are."""
+_VALUES: Final[Mapping[str, Callable[[Names], Iterable[str]]]] = {
+    "chat": Names.chats,
+    "project": Names.projects,
+    "df": Names.variables,
+    "image": Names.variables,
+    "schema": Names.variables,
+}
+"""By option, what its value is. Other values are files of this machine, which IPython completes, or anything."""
+
+
+def completions(lines: list[str], names: Names) -> Found:
+    """What fits at the end of these lines: the cell up to the cursor."""
+    if len(lines) > 1 and (head := _LINE.match(f"{lines[0]} ")) and head[1] == "%%":
+        return _in_body(lines[-1], head[2], names)
+    line = _LINE.match(lines[-1])
+    if line is None or (line[1] == "%%" and len(lines) > 1):
+        return _nothing()
+    magic = names.magic("cell" if line[1] == "%%" else "line", line[2])
+    return _nothing() if magic is None else _in_line(magic.parser, line[2], line[3], names)
+
+
+def _in_body(line: str, magic: str, names: Names) -> Found:
+    reference = _REFERENCE.search(line)
+    if reference is None or names.magic("cell", magic) is None:
+        return _nothing()
+    return _fitting(reference[1], names.variables())
+
+
+def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: Names) -> Found:
+    *before, word = rest.split(" ")
+    options = parser._option_string_actions
+    if word.startswith("-"):
+        return _fitting(word, options)
+    before = [part for part in before if part]
+    if before and before[-1] in options and options[before[-1]].nargs != 0:
+        option = options[before[-1]]
+        values = option.choices or (_VALUES[option.dest](names) if option.dest in _VALUES else None)
+        return _nothing() if values is None else _fitting(word, values)
+    return _words(parser, magic, _positional(before, options), word, names)
+
+
+def _positional(words: list[str], options: Mapping[str, argparse.Action]) -> list[str]:
+    """The words that are neither options nor their values."""
+    found, value = [], False
+    for word in words:
+        if value:
+            value = False
+        elif word in options:
+            value = options[word].nargs != 0
+        else:
+            found.append(word)
+    return found
+
+
+def _words(parser: argparse.ArgumentParser, magic: str, given: list[str], word: str, names: Names) -> Found:
+    first = next((action for action in parser._actions if not action.option_strings), None)
+    if first is not None and first.choices:
+        if not given:
+            return _fitting(word, first.choices)
+        known = _WORDS.get((magic, given[0]))
+    else:
+        known = None if given else _WORDS.get((magic, None))
+    return _nothing() if known is None else _fitting(word, known(names))
+
+
+def _fitting(word: str, candidates: Iterable[str]) -> Found:
+    fitting = [SimpleCompletion(text=name, type="magic argument") for name in candidates if name.startswith(word)]
+    return {"completions": fitting, "matched_fragment": word, "suppress": bool(fitting)}
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
+
+
+def _nothing() -> Found:
+    return {"completions": []}  # a new one each time: IPython writes into it
