@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar, cast
 
 import httpx
 
+from agentsvc_nb.client.crews import TaskCrew, ThreadCrew
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
 from agentsvc_nb.client.listening import listen
@@ -103,6 +104,9 @@ class SyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return function()
 
+    def crew(self) -> ThreadCrew[Any]:
+        return ThreadCrew(self)
+
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
             self.drop(answer)
@@ -168,6 +172,9 @@ class AsyncIO(_Clocks):
 
     async def call(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
+
+    def crew(self) -> TaskCrew[Any]:
+        return TaskCrew(self)
 
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
