@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
+    from agentsvc_nb.client.map_progress import MapProgress
+    from agentsvc_nb.client.mapping import MapStopped
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
@@ -51,6 +53,8 @@ __all__ = [
     "ChatBusyError",
     "JobFailedError",
     "JobTimeoutError",
+    "MapProgress",
+    "MapStopped",
     "RateLimitError",
     "RequestTooLargeError",
     "RetryNotice",
@@ -66,6 +70,8 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "MapProgress": "client.map_progress",
+    "MapStopped": "client.mapping",
     "RetryNotice": "client.options",
     "WaitNotice": "client.options",
     "local": "embedded",

@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing, suppress
 from datetime import UTC, date, datetime
 from types import TracebackType
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from agentsvc_nb.client import connections
+from agentsvc_nb.client.crews import TaskCrew, ThreadCrew
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.io import Answer, Request
 from agentsvc_nb.client.library import httpx
@@ -95,6 +96,9 @@ class SyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return function()
 
+    def crew(self) -> ThreadCrew[Any]:
+        return ThreadCrew(self)
+
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
             self.drop(answer)
@@ -162,6 +166,9 @@ class AsyncIO(_Clocks):
 
     async def call(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
+
+    def crew(self) -> TaskCrew[Any]:
+        return TaskCrew(self)
 
     async def close(self, answer: Answer | None = None) -> None:
         if answer:

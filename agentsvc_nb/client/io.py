@@ -46,6 +46,26 @@ class Answer:
     ends: float = math.inf
 
 
+class Crew(Protocol[T]):
+    """Several things at once: threads, or tasks of the event loop (docs/decisions/0014)."""
+
+    io: IO
+    """What its work does its I/O with."""
+
+    def start(self, work: Coroutine[Any, Any, T]) -> None:
+        """Have it done beside the caller."""
+        ...
+
+    async def next(self, seconds: float) -> T | None:
+        """What the next of them gave, or raises what it raised; None when none ended within a moment, which is
+        `seconds` at most."""
+        ...
+
+    async def leave(self) -> None:
+        """Wait for none that is still at work; nothing is cancelled on the service."""
+        ...
+
+
 class IO(Protocol):
     """What the core may await, and its clocks."""
 
@@ -76,6 +96,10 @@ class IO(Protocol):
 
     def today(self) -> date:
         """The UTC day: idempotency keys end with it."""
+        ...
+
+    def crew(self) -> Crew[Any]:
+        """For work that goes on beside the caller's."""
         ...
 
 

@@ -9,7 +9,7 @@ import copy
 from types import TracebackType
 from typing import Self, Unpack
 
-from agentsvc_nb.client import asking
+from agentsvc_nb.client import asking, mapping
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import aio, sync
 from agentsvc_nb.client.groups import (
@@ -128,6 +128,7 @@ class AgentService(_Client):
         self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
 
     ask = sync(asking.ask)
+    map = sync(mapping.map_)
 
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
@@ -174,6 +175,7 @@ class AsyncAgentService(_Client):
         self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
 
     ask = aio(asking.ask)
+    map = aio(mapping.map_)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the client opens new ones when it is used again."""

@@ -12,6 +12,7 @@ from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.calling import call
 from agentsvc_nb.notebook.catalog import tools, tools_describe
 from agentsvc_nb.notebook.connecting import chat, connect, project, status, workstream
+from agentsvc_nb.notebook.each import ask_each
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
@@ -27,6 +28,7 @@ from agentsvc_nb.notebook.working import work
 
 __all__ = [
     "ask",
+    "ask_each",
     "ask_in_background",
     "ask_variants",
     "attach",

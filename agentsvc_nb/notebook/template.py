@@ -13,10 +13,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentsvc_nb.client.prompts import REFERENCE
 from agentsvc_nb.notebook.failures import AskError
 
-# On one line, and the innermost braces: `\textbf{{{name}}}` holds `{{name}}`.
-_REFERENCE = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*")
 _PART = re.compile(r"\.([A-Za-z_]\w*)|\[(\w+)\]")
 _SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, datetime.time, pathlib.PurePath)
@@ -44,7 +43,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
             return match[0][1:]
         return _text(match["path"].strip(), _look_up(match["path"].strip(), variables))
 
-    return _REFERENCE.sub(fill, prompt)
+    return REFERENCE.sub(fill, prompt)
 
 
 def insert(value: Any, variables: Mapping[str, Any]) -> Any:
@@ -59,7 +58,7 @@ def insert(value: Any, variables: Mapping[str, Any]) -> Any:
         return [insert(part, variables) for part in value]
     if not isinstance(value, str):
         return value
-    alone = _REFERENCE.fullmatch(value.strip())
+    alone = REFERENCE.fullmatch(value.strip())
     found = _look_up(alone["path"].strip(), variables) if alone and not alone["escape"] else None
     return found if isinstance(found, bool | int | float | list | dict) else expand(value, variables)
 

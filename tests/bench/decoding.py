@@ -54,16 +54,8 @@ def _chunks(text: bytes) -> Iterator[bytes]:
     return (text[start : start + CHUNK_BYTES] for start in range(0, len(text), CHUNK_BYTES))
 
 
-class _Body(httpx.SyncByteStream):
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-
-    def __iter__(self) -> Iterator[bytes]:
-        return _chunks(self._text)
-
-
-def _answer(text: bytes) -> httpx.Response:
-    return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Body(text))
+def _answer(text: bytes, library: Any = httpx) -> Any:
+    return library.Response(200, headers={"content-type": "text/event-stream"}, content=_chunks(text))
 
 
 def _decoder(text: bytes) -> Work:
@@ -106,8 +98,9 @@ def _openai() -> Work:
         _frame(n, delta["type"], {**delta, "sequence_number": n, "delta": WORD, "logprobs": []})  # type: ignore[arg-type]
         for n in range(EVENTS)
     )
-    transport = httpx.MockTransport(lambda request: _answer(text))
-    client: Any = openai.OpenAI(api_key="x", http_client=httpx.Client(transport=transport))
+    library = _library(openai.DefaultHttpxClient)
+    transport = library.MockTransport(lambda request: _answer(text, library))
+    client: Any = openai.OpenAI(api_key="x", http_client=openai.DefaultHttpxClient(transport=transport))
 
     def work(times: int) -> None:
         for _ in range(times):
@@ -115,6 +108,11 @@ def _openai() -> Work:
             assert sum(len(event.delta) > 0 for event in stream) == EVENTS
 
     return work
+
+
+def _library(client: type) -> Any:
+    """The HTTP library of a client class: from version 3 on openai's is no longer httpx."""
+    return import_module(client.__mro__[1].__module__.partition(".")[0])
 
 
 if __name__ == "__main__":

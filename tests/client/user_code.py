@@ -18,6 +18,7 @@ from agentsvc_nb import (
     ChatBusyError,
     JobFailedError,
     JobTimeoutError,
+    MapStopped,
     RateLimitError,
     RetryNotice,
     StefanBrainError,
@@ -68,6 +69,14 @@ def runs(client: AgentService) -> None:
     for event in client.runs.start_and_stream("x", timeout=60):
         assert_type(event, Event)
         assert_type(event.payload, dict[str, Any])
+
+
+def rows(client: AgentService, table: pd.DataFrame) -> None:
+    """One question over all rows."""
+    try:
+        assert_type(client.map(table, "{{text}}", on_progress=lambda progress: print(progress.done)), pd.DataFrame)
+    except MapStopped as stopped:
+        assert_type(stopped.partial, object)
 
 
 def files(client: AgentService, table: pd.DataFrame) -> None:
@@ -154,6 +163,7 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     """The same, awaited."""
     assert_type(client.with_options(on_retry=tell_later), AsyncAgentService)
     assert_type(await client.ask("x"), Answer)
+    assert_type(await client.map(table, "{{text}}", schema=Offer, max_cents=5), pd.DataFrame)
     run = await client.runs.start("x", output_config=Offer, on_busy="wait")
     assert_type(run.parse(Offer), Offer)
     assert_type(await client.runs.wait(run.run_id), Run)

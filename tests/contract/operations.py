@@ -44,4 +44,4 @@ def operations_of(client: AgentService | AsyncAgentService) -> set[str]:
     """The names of all that a client can do."""
     groups = {name: group for name, group in vars(client).items() if isinstance(group, Group)}
     found = {f"{name}.{operation}" for name, group in groups.items() for operation in vars(type(group))}
-    return {name for name in found if "._" not in name} | {"ask"}
+    return {name for name in found if "._" not in name} | {"ask", "map"}

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
@@ -27,6 +28,15 @@ async def ask(client: Any, stage: Stage) -> None:
     assert answer.raw["data"]["answer"] == "hello"
     (file,) = stage.wire("GET", "/files", params={"chat_id": answer.chat}).json()["files"]
     assert file["path"].endswith("prices.csv")
+
+
+@case("map")
+async def map_(client: Any, stage: Stage) -> None:
+    asked = pd.DataFrame({"text": ["one", "two"]})
+    out = await got(client.map(asked, "say {{text}}", salt=uuid.uuid4().hex))
+    found = [stage.wire("GET", f"/runs/{run_id}").json() for run_id in out.run_id]
+    assert [run["output"] for run in found] == out.answer.tolist() == ["one", "two"]
+    assert len({run["chat"] for run in found}) == 2
 
 
 @case("runs.start")

@@ -25,7 +25,7 @@ def test_the_cases_are_all_operations(face: type[Any]) -> None:
     assert operations_of(client) == set(CASES)
     # And nothing that can be called on a client is none: but for these, which are about the client itself.
     called = {name for name in dir(client) if not name.startswith("_") and inspect.ismethod(getattr(client, name))}
-    assert called == {"ask", "close", "with_options"}
+    assert called == {"ask", "close", "map", "with_options"}
 
 
 @OPERATIONS

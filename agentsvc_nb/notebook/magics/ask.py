@@ -55,6 +55,11 @@ class Ask(Group):
         arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
         arg("--n", type=int, metavar="N", help="ask for 2 to 8 variants side by side; `_.pick(2)` goes on from one"),
+        arg("--each", metavar="NAME", help="ask it of each row of a DataFrame; {{column}} is the row's value"),
+        arg("--key", metavar="COLUMN", help="--each: the column that tells the rows apart"),
+        arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows at once (8)"),
+        arg("--max-cents", type=float, metavar="CENTS", help="--each: what all rows together may cost"),
+        arg("--keep", metavar="FILE", help="--each: keep the answers in this file, for other days"),
         arg("--fresh", action="store_true", help="ask anew even if this cell's run is known"),
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
@@ -71,8 +76,10 @@ class Ask(Group):
         from agentsvc_nb.notebook.magics import posing
 
         args = parse(self.ask, line)
-        background = args.bg or (self.background and not args.n)
+        background = args.bg or (self.background and not args.n and not args.each)
         posing.check(args, background)
+        if args.each:
+            return self._each(args, cell)
         question = posing.question(args, cell, self.shell, self._last_error)
         with self.left_in(args.out):
             if background:
@@ -87,6 +94,20 @@ class Ask(Group):
         if args.notify:
             self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
+
+    def _each(self, args: argparse.Namespace, cell: str) -> Shown:
+        from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.magics import each, posing
+
+        shape = posing.shape(args.schema, self.shell.user_ns)
+        asked = each.posed(args, cell, self.shell.user_ns, shape)
+        with self.left_in(args.out):
+            rows = commands.ask_each(self.session, asked, self.desk.rows_bar())
+        if args.out:
+            self.shell.user_ns[args.out] = rows.frame
+        if args.notify:
+            self._bell.ring(f"The rows of {args.each} are answered.")
+        return self.keep(rows, None)
 
     def _in_background(self, args: argparse.Namespace, question: Question) -> Background:
         from agentsvc_nb.notebook import commands

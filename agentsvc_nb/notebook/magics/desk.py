@@ -13,6 +13,7 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.answer import Shown
     from agentsvc_nb.notebook.card import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.each import RowsBar
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
@@ -72,6 +73,12 @@ class Desk:
         from agentsvc_nb.notebook.variants import Board
 
         return Board(host.output(self.shell, self.mode), self.mode == "live")
+
+    def rows_bar(self) -> RowsBar:
+        """Where the progress over the rows of a DataFrame is shown."""
+        from agentsvc_nb.notebook import each, host
+
+        return each.RowsBar(host.output(self.shell, self.mode), self.mode)
 
     def bar(self) -> Bar:
         """Where the running cell's job or call is shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.notebook import attaching, codes, host, template
 from agentsvc_nb.notebook.failures import AskError
@@ -14,12 +14,28 @@ from agentsvc_nb.notebook.question import Attachment, Question, attachments
 from agentsvc_nb.notebook.shape import Shape
 from agentsvc_nb.notebook.variants import FEWEST, MOST
 
+_APART: Final = (
+    ("--n", ("--bg", "--code", "--chat", "--session")),
+    ("--code", ("--bg", "--schema")),
+    (
+        "--each",
+        ("--bg", "--n", "--code", "--chat", "--new-chat", "--session", "--file", "--df", "--image", "--error"),
+    ),
+)
+"""An option, and those that it excludes."""
+
 
 def check(args: argparse.Namespace, background: bool) -> None:
     """Options that exclude each other, and how many variants there can be. Raises `AskError`."""
     if args.n is not None and not FEWEST <= args.n <= MOST:
         raise AskError(f"--n {args.n}: {FEWEST} to {MOST} variants can be asked for; nothing was sent.")
     given = {
+        "--each": args.each,
+        "--new-chat": args.new_chat,
+        "--file": args.file,
+        "--df": args.df,
+        "--image": args.image,
+        "--error": args.error,
         "--bg": background,
         "--n": args.n,
         "--code": args.code,
@@ -27,7 +43,7 @@ def check(args: argparse.Namespace, background: bool) -> None:
         "--chat": args.chat,
         "--session": args.session,
     }
-    for one, others in (("--n", ("--bg", "--code", "--chat", "--session")), ("--code", ("--bg", "--schema"))):
+    for one, others in _APART:
         if given[one] and (clash := [other for other in others if given[other]]):
             raise AskError(f"{one} and {clash[0]} exclude each other; nothing was sent.", "Give one of them.")
 
@@ -50,7 +66,7 @@ def question(args: argparse.Namespace, cell: str, shell: Any, last_error: LastEr
         fresh=args.fresh,
         raise_error=not args.no_raise_error,
         timeout=args.timeout,
-        shape=_shape(args.schema, variables),
+        shape=shape(args.schema, variables),
         notes=notes,
     )
 
@@ -67,7 +83,8 @@ def _files(
     return tuple(files), tuple(f"Attached {line}" for _, line in tables)
 
 
-def _shape(name: str | None, variables: Mapping[str, Any]) -> Shape | None:
+def shape(name: str | None, variables: Mapping[str, Any]) -> Shape | None:
+    """The shape that the variable `name` holds. Raises `AskError` when there is none of that name."""
     if name is None:
         return None
     if name not in variables:
