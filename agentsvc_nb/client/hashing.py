@@ -1,4 +1,4 @@
-"""SHA-256 of a content as it comes: in a thread of its own once it is large, so that the network need not wait for it."""
+"""SHA-256 of a content as it comes: in a thread of its own once it is large, so that the network need not wait."""
 
 from __future__ import annotations
 

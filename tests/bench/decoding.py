@@ -106,8 +106,8 @@ def _openai() -> Work:
         _frame(n, delta["type"], {**delta, "sequence_number": n, "delta": WORD, "logprobs": []})  # type: ignore[arg-type]
         for n in range(EVENTS)
     )
-    transport = httpx.MockTransport(lambda request: _answer(text))
-    client: Any = openai.OpenAI(api_key="x", http_client=httpx.Client(transport=transport))
+    http: Any = httpx.Client(transport=httpx.MockTransport(lambda request: _answer(text)))  # openai 3 types another
+    client: Any = openai.OpenAI(api_key="x", http_client=http)
 
     def work(times: int) -> None:
         for _ in range(times):
