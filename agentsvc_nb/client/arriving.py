@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from agentsvc_nb.client.hashing import Hashing
+
 PARTIAL: Final = 206
 _BLOCK: Final = 1 << 20
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -23,7 +25,7 @@ class Arriving:
         self.done = 0
         self.total: int | None = None
         self.spoiled = False
-        self._digest = hashlib.sha256()
+        self._digest = Hashing()
         self._file: BinaryIO = io.BytesIO()
 
     @property
@@ -46,12 +48,13 @@ class Arriving:
         self.total = self.done + int(length) if length.isdigit() else None
 
     def restart(self) -> None:
-        self.done, self._digest = 0, hashlib.sha256()
+        self._digest.close()
+        self.done, self._digest = 0, Hashing()
         self._file.seek(0)
 
     def take(self, chunk: bytes | bytearray) -> None:
-        self._file.write(chunk)
         self._digest.update(chunk)
+        self._file.write(chunk)
         self.done += len(chunk)
 
     def keep(self) -> None:
@@ -64,6 +67,7 @@ class Arriving:
 
     def leave(self) -> None:
         """No more will come."""
+        self._digest.close()
 
 
 class ArrivingFile(Arriving):
@@ -107,6 +111,7 @@ class ArrivingFile(Arriving):
 
     def leave(self) -> None:
         """What can't be continued is removed."""
+        super().leave()
         self._file.close()
         if self.spoiled or self.sha256 is None or not self.done:
             self._part.unlink(missing_ok=True)
