@@ -128,6 +128,20 @@ def test_tags_are_read_where_the_page_has_no_data() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<img" * 100_000,
+        "<img " * 100_000,
+        '"video_hd_url":"\\x"',
+        '"video_hd_url":"' * 50_000,
+        "<meta property=" * 50_000,
+    ],
+)
+def test_a_page_made_to_be_slow_or_wrong_names_nothing(page: str) -> None:
+    assert media_addresses(page, "https://x.example/") == []
+
+
 def test_without_a_token_or_words_it_says_so(tmp_path: Path) -> None:
     tool = made(tmp_path, "get_meta_ad")
     outcome = call(tool, task(tmp_path), countries=["DE"], search_terms="x")

@@ -110,6 +110,10 @@ def test_nothing_to_review_is_said(given_: dict[str, Any], tmp_path: Path) -> No
     assert outcome.error == ("invalid_tool_input", "text: give the text to review, or its parts.")
 
 
+def test_a_text_made_to_be_slow_is_read() -> None:
+    assert copy_facts.claims("1,1." * 5_000 + "the best " * 2_000)[0].kind == "superlative"
+
+
 @given(st.text(max_size=300), st.sampled_from([None, *copy_limits.ROOMS]))
 @settings(max_examples=60, deadline=None)
 def test_any_text_has_facts(text: str, platform: Any) -> None:

@@ -62,8 +62,8 @@ _CLAIMS: Final[dict[ClaimKind, tuple[str, str]]] = {
         "Say what exactly, and how it was measured.",
     ),
     "number": (
-        r"[0-9][0-9.,]*\s?(?:%|percent|prozent|pour cent|por ciento)|[0-9]+\s?(?:x|times|mal|fois|veces)\b|"
-        r"[0-9][0-9.,]* (?:customers|users|people|kunden|nutzer|clients|clientes)",
+        r"[0-9][0-9.,]{0,20}\s?(?:%|percent|prozent|pour cent|por ciento)|[0-9]{1,20}\s?(?:x|times|mal|fois|veces)\b|"
+        r"[0-9][0-9.,]{0,20} (?:customers|users|people|kunden|nutzer|clients|clientes)",
         "Keep the source, and the date of it.",
     ),
 }

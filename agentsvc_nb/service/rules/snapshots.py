@@ -15,8 +15,8 @@ _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_i
 """In the page's own data, the best first; each key once or more."""
 _IN_DATA = {key: re.compile(rf'"{key}"\s*:\s*("(?:[^"\\]|\\.)*")') for key in _KEYS}
 _IN_TAGS = re.compile(
-    r"""<(?:video|source|img)\b[^>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
-    r"""<meta\b[^>]{0,500}?property=["']og:(?:image|video)["'][^>]{0,500}?content=["']([^"'>]+)""",
+    r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
+    r"""<meta\b[^<>]{0,500}?property=["']og:(?:image|video)["'][^<>]{0,500}?content=["']([^"'>]+)""",
     re.I,
 )
 _TEXT_CHARS: Final = 5_000
@@ -24,10 +24,18 @@ _TEXT_CHARS: Final = 5_000
 
 def media_addresses(page: str, base: str) -> list[str]:
     """Addresses of videos and pictures: by the page's data, else by its tags."""
-    found = [json.loads(match[1]) for key in _KEYS for match in _IN_DATA[key].finditer(page)]
-    if not found:
+    found = [_unquoted(match[1]) for key in _KEYS for match in _IN_DATA[key].finditer(page)]
+    if not any(found):
         found = [unescape(match[1] or match[2]) for match in _IN_TAGS.finditer(page)]
-    return [url for url in dict.fromkeys(urljoin(base, one) for one in found) if is_web_address(url)]
+    return [url for url in dict.fromkeys(urljoin(base, one) for one in found if one) if is_web_address(url)]
+
+
+def _unquoted(text: str) -> str:
+    """A string of the page's data; empty when it is none."""
+    try:
+        return str(json.loads(text, strict=False))
+    except ValueError:
+        return ""
 
 
 def without_token(url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Any, ClassVar, Final
 
@@ -15,6 +16,7 @@ from agentsvc_nb.service.work.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
 from agentsvc_nb.wire.toolset.ads import GetMetaAdInput, MetaAd, MetaAds
 
+PAGE_BYTES: Final = 5 * MB
 MEDIA_BYTES: Final = 100 * MB
 MEDIA_SECONDS: Final = 60.0
 MEDIA_PER_AD: Final = 4
@@ -74,10 +76,11 @@ class GetMetaAd:
         kept = []
         shown = snapshots.without_token(snapshot)
         try:
-            page = await self._fetcher.get(snapshot)
+            page = await self._fetcher.get(snapshot, max_bytes=PAGE_BYTES)
         except AgentFailure:
             return []
-        for url in snapshots.media_addresses(page.text, page.url)[:MEDIA_PER_AD]:
+        named = await asyncio.to_thread(snapshots.media_addresses, page.text, page.url)
+        for url in named[:MEDIA_PER_AD]:
             try:
                 found = await self._fetcher.get(url, max_bytes=MEDIA_BYTES, seconds=MEDIA_SECONDS)
             except AgentFailure:
