@@ -79,8 +79,10 @@ class Live:
         self._database.open()
         await self.backend.storage.index_older_files()
         self.backend.blobs.sweep_incoming()
-        await self.backend.jobs.recover()
-        await self.backend.runs.recover()
+        waiting = await self.backend.runs.recover()
+        await self.backend.jobs.recover()  # before their runs, which follow them
+        for run_id in waiting:
+            self.backend.runs.wake(run_id)
         self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
 
     async def close(self) -> None:
@@ -89,6 +91,7 @@ class Live:
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
+        self.backend.jobs.crew.stopping = True  # first: a run that is left for recovery leaves its job, too
         await self.backend.runs.crew.stop()
         await self.backend.jobs.crew.stop()
         if self.edge is not None:

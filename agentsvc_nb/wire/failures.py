@@ -51,6 +51,11 @@ FAILURES: dict[str, Failure] = {
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
+        Failure(
+            "outcome_unknown",
+            "The service was cut off while the tool had an effect; whether it is out is not known.",
+            "Look whether it is done before you ask again: it was not repeated.",
+        ),
         Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
     )
 }

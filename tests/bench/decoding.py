@@ -99,6 +99,7 @@ def _ours(text: bytes) -> Work:
 
 
 def _openai() -> Work:
+    import httpx2
     import openai
 
     delta = {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0}
@@ -106,8 +107,16 @@ def _openai() -> Work:
         _frame(n, delta["type"], {**delta, "sequence_number": n, "delta": WORD, "logprobs": []})  # type: ignore[arg-type]
         for n in range(EVENTS)
     )
-    transport = httpx.MockTransport(lambda request: _answer(text))
-    client: Any = openai.OpenAI(api_key="x", http_client=httpx.Client(transport=transport))
+
+    class Body(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            return _chunks(text)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Body())
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    client: Any = openai.OpenAI(api_key="x", http_client=http)
 
     def work(times: int) -> None:
         for _ in range(times):
