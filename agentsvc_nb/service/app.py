@@ -31,7 +31,7 @@ from agentsvc_nb.service.work.retention import Retention
 from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
-from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.service.work.tools.catalog import tools, within
 from agentsvc_nb.wire.envelope import build_all
 
 
@@ -112,7 +112,7 @@ def create_app(
     `sign_in_token` opens the pages (without one nobody signs in); `agent` replaces the one that the settings' model
     names, `engines` the embedded ones."""
     build_all()  # here, rather than while the first requests wait
-    agent, engines = agent or choose(settings.model), engines or Engines.embedded(settings)
+    agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
     live = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 
     @contextlib.asynccontextmanager
@@ -145,7 +145,7 @@ def _assemble(
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings, getattr(agent, "complete", None))
     job_runner = JobRunner(storage, catalog)
-    run_runner = RunRunner(storage, settings.model, agent, catalog, job_runner)
+    run_runner = RunRunner(storage, settings.model, agent, within(catalog), job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)

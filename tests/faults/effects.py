@@ -32,6 +32,7 @@ class Stamp:
     effect: ClassVar[bool] = True
 
     Input: ClassVar[type[BaseModel]] = StampInput
+    Output: ClassVar[type[BaseModel] | None] = None
 
     def __init__(self, data: Path) -> None:
         self.data = data
