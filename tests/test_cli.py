@@ -267,11 +267,19 @@ def test_status_stop_and_restart(tmp_path: Path) -> None:
     assert agentsvc("stop", "--data", data).stdout == f"No service was running in {data}.\n"
 
 
+def test_restart_with_a_model_that_is_not_there_stops_nothing(service: RunningService) -> None:
+    before = embedded.status(service.data)
+    done = agentsvc("restart", "--data", service.data, "--model", "gguf:/nowhere/small.gguf")
+    assert done.returncode == 2
+    assert "There is no file /nowhere/small.gguf: `agentsvc model pull smollm2`" in done.stderr
+    assert embedded.status(service.data) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "blamed"),
     [
         (["--model", "gpt-4"], {}, "--model: 'gpt-4'"),
-        (["--model", "openai-chat:gpt-5"], {}, "--model: 'openai-chat:gpt-5'"),
+        (["--model", "gpt:"], {}, "--model: 'gpt:'"),
         ([], {"AGENTSVC_MODEL": "typo"}, "AGENTSVC_MODEL is 'typo'"),
         ([], {"AGENTSVC_RUN_CAPACITY": "many"}, "AGENTSVC_RUN_CAPACITY is 'many'"),
     ],

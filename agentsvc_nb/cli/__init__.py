@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import account, backup, doctor, feedback, keys, lab, media, pages, runs, service
+from agentsvc_nb.cli import account, backup, doctor, feedback, keys, lab, media, models, pages, runs, service
 from agentsvc_nb.cli.arguments import data_option
 from agentsvc_nb.cli.failures import EXIT_ERROR, EXIT_INTERRUPTED, exit_code, sentence
 
-GROUPS = (service, keys, account, feedback, media, pages, lab, runs, backup, doctor)
+GROUPS = (service, keys, account, feedback, media, models, pages, lab, runs, backup, doctor)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

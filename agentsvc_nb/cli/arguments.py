@@ -39,11 +39,13 @@ def now() -> int:
 
 
 def model(text: str) -> str:
-    from agentsvc_nb.service.settings import MODEL_ADVICE, MODELS
+    from agentsvc_nb.service.settings import MODEL_ADVICE, SETTINGS
 
-    if text not in MODELS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}")
-    return text
+    try:
+        name: str = SETTINGS["model"].read(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}") from None
+    return name
 
 
 def serve_port(text: str) -> int:

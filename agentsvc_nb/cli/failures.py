@@ -31,6 +31,7 @@ def sentence(error: Exception) -> str:
 
 def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
+    from agentsvc_nb.commands.models import PullError
     from agentsvc_nb.embedded import EmbeddedError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.engines.migrations import SchemaTooNew
@@ -38,4 +39,5 @@ def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.folder import NoService
     from agentsvc_nb.service.serve import ServeError
 
-    return BackupError, EmbeddedError, Fail, NoService, OSError, SchemaTooNew, ServeError, StefanBrainError
+    ours = (BackupError, EmbeddedError, Fail, NoService, PullError, SchemaTooNew, ServeError, StefanBrainError)
+    return *ours, OSError

@@ -37,7 +37,12 @@ def add(commands: Commands, folder: Parser) -> None:
 
 
 def _add_model(command: Parser) -> None:
-    command.add_argument("--model", type=arguments.model, metavar="NAME", help="offline or scripted (AGENTSVC_MODEL)")
+    command.add_argument(
+        "--model",
+        type=arguments.model,
+        metavar="NAME",
+        help="offline, scripted, gguf:FILE or PROVIDER:MODEL (AGENTSVC_MODEL)",
+    )
 
 
 def _serve(given: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from typing import Final
 
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.settings import Settings, data_folder
+from agentsvc_nb.service.settings import Settings, SettingsError, data_folder
+from agentsvc_nb.service.work import agents
 
 QUIET_SECONDS: Final = 1.0
 """A user who waits for longer than this is told what for."""
@@ -57,6 +58,8 @@ def restart(data: Path | None, model: str | None) -> int:
     Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
     """
     settings = Settings.from_env(os.environ, data=data, model=model)
+    if fault := agents.fault(settings):
+        raise SettingsError(fault)
     _ended(settings.data)
     embedded.find_or_start(settings.data, model=settings.model)
     return status(settings.data)

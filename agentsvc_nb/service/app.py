@@ -31,7 +31,7 @@ from agentsvc_nb.service.work.retention import Retention
 from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
-from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.service.work.tools.catalog import tools, within
 from agentsvc_nb.wire.envelope import build_all
 
 
@@ -79,8 +79,10 @@ class Live:
         self._database.open()
         await self.backend.storage.index_older_files()
         self.backend.blobs.sweep_incoming()
-        await self.backend.jobs.recover()
-        await self.backend.runs.recover()
+        waiting = await self.backend.runs.recover()
+        await self.backend.jobs.recover()  # before their runs, which follow them
+        for run_id in waiting:
+            self.backend.runs.wake(run_id)
         self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
 
     async def close(self) -> None:
@@ -89,6 +91,7 @@ class Live:
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
+        self.backend.jobs.crew.stopping = True  # first: a run that is left for recovery leaves its job, too
         await self.backend.runs.crew.stop()
         await self.backend.jobs.crew.stop()
         if self.edge is not None:
@@ -109,7 +112,7 @@ def create_app(
     `sign_in_token` opens the pages (without one nobody signs in); `agent` replaces the one that the settings' model
     names, `engines` the embedded ones."""
     build_all()  # here, rather than while the first requests wait
-    agent, engines = agent or choose(settings.model), engines or Engines.embedded(settings)
+    agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
     live = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 
     @contextlib.asynccontextmanager
@@ -142,7 +145,7 @@ def _assemble(
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings, getattr(agent, "complete", None))
     job_runner = JobRunner(storage, catalog)
-    run_runner = RunRunner(storage, settings.model, agent, catalog, job_runner)
+    run_runner = RunRunner(storage, settings.model, agent, within(catalog), job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)

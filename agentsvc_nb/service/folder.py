@@ -76,6 +76,11 @@ class DataFolder:
         return self.path / "blobs"
 
     @property
+    def models(self) -> Path:
+        """Model files, which are got once and can be got again."""
+        return self.path / "models"
+
+    @property
     def port(self) -> Path:
         """The port last listened on, so that addresses people noted stay good over a restart."""
         return self.path / "port"

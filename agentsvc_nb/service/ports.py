@@ -112,6 +112,12 @@ class Task(Protocol):
     @property
     def workspace(self) -> Workspace: ...
 
+    @property
+    def key(self) -> str:
+        """The same when the work is done again after a crash, and of no other work: a mail's Message-ID is made of it,
+        and what has left its mark under this key need not be done again."""
+        ...
+
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
@@ -174,11 +180,29 @@ class Described(Protocol):
 
 
 class Tool(Described, Protocol):
-    """A tool of the catalog that does its work itself."""
+    """A tool of the catalog that does its work itself.
+
+    After a crash a call that had not ended is made again when the tool has no `effect`. One whose effect may be out is
+    answered `outcome_unknown`, unless the tool says `repeatable = True`: it finds by `Task.key` what it has done.
+    """
 
     async def run(self, given: Any, task: Task) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""
         ...
+
+
+def repeatable(tool: Tool) -> bool:
+    """Whether a call of it may be made again after a crash cut it off."""
+    return bool(getattr(tool, "repeatable", not tool.effect))
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTurn:
+    """A turn of the chat that has ended: what was asked, and what was answered until its end."""
+
+    message: str
+    output: str
+    status: str
 
 
 class Turn(Protocol):
@@ -199,6 +223,19 @@ class Turn(Protocol):
         """The text said so far."""
         ...
 
+    @property
+    def output_config(self) -> dict[str, Any] | None:
+        """The JSON Schema that the final text must fit, when one was given."""
+        ...
+
+    def attachments(self) -> Sequence[WorkspaceEntry]:
+        """The files that came with the message."""
+        ...
+
+    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        """At most `limit` turns of the chat before this one, the latest first."""
+        ...
+
     async def step(self) -> None:
         """Begin a model step. Raises `StepsExceeded` at 1,501, which ends the run with `budget_limited`."""
         ...
@@ -217,15 +254,18 @@ class Turn(Protocol):
         """Write a file into the chat's workspace."""
         ...
 
-    async def call(self, tool: str, given: dict[str, Any]) -> Outcome:
+    async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         """Call a tool of the catalog: events `tool.call` and `tool.result`, and for an asynchronous tool a job that
-        is followed to its end. Never raises for a tool's failure: `Outcome.error` says so."""
+        is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
+
+        After a crash the same call is answered with what it gave before. It is the same when its tool, its input and
+        its place are: the `key` that the agent gives it within the model step, or else its number there."""
         ...
 
     def tools(self) -> Sequence[Tool]: ...
 
-    def use(self, input_tokens: int, output_tokens: int) -> None:
-        """Count tokens."""
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        """Count tokens, and what they cost: by the model's price when `microcents` is None."""
         ...
 
     def use_uncounted(self) -> None:

@@ -6,6 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
 _RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
 
@@ -28,6 +29,16 @@ def address(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("an address, such as http://127.0.0.1:8080")
     return text.rstrip("/")
+
+
+def flag(text: str) -> bool:
+    """
+    >>> flag("yes")
+    True
+    """
+    if text.lower() not in _FLAGS:
+        raise ValueError("yes or no")
+    return _FLAGS[text.lower()]
 
 
 def mail_server(text: str) -> str:

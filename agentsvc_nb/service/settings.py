@@ -19,8 +19,11 @@ from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
 MODELS: Final = ("offline", "scripted")
-"""The models that this version has an agent for: `work/agents` chooses among them."""
-MODEL_ADVICE: Final = f"{' or '.join(MODELS)} (models of providers and gguf files come with a later version)"
+"""The agents without a language model."""
+MODEL_ADVICE: Final = (
+    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-5"
+)
+_MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
 """Variables of ours that the service has no use for: the notebook reads them."""
 
@@ -39,6 +42,13 @@ class Settings:
 
     data: Path
     model: str = "offline"
+    model_url: str | None = None
+    model_key: str | None = None
+    """Of that server."""
+    model_context: int | None = None
+    """Tokens."""
+    model_sees: bool | None = None
+    model_tools: bool | None = None
     rate_per_minute: int | None = None
     """Of one key; `rate_per_minute_user` of all keys of an account, as is `rate_per_day`."""
     rate_per_minute_user: int | None = None
@@ -133,9 +143,9 @@ def _folder(text: str) -> Path:
 
 
 def _model(text: str) -> str:
-    if text not in MODELS:
+    if text not in MODELS and not _MODEL.fullmatch(text):
         raise ValueError(MODEL_ADVICE)
-    return text
+    return f"gguf:{_folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
 
 
 def _count(text: str) -> int:
@@ -173,6 +183,13 @@ class Setting:
 SETTINGS: Final = {
     "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log."),
     "model": Setting(_model, "The agent that answers: see models.md."),
+    "model_url": Setting(
+        values.address, "A server that speaks OpenAI's chat completions, such as http://host:8000/v1."
+    ),
+    "model_key": Setting(values.secret, "That server's key, when it wants one.", secret=True),
+    "model_context": Setting(_count, "The tokens that the model's context holds, when they are not known."),
+    "model_sees": Setting(values.flag, "Whether the model looks at pictures, when that is not known."),
+    "model_tools": Setting(values.flag, "Whether the model is offered tools; small ones can't choose among them."),
     "rate_per_minute": Setting(_count, "Requests a UTC minute of one key (`request_per_minute`)."),
     "rate_per_minute_user": Setting(_count, "The same of all keys of an account (`request_per_minute_user`)."),
     "rate_per_day": Setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`)."),

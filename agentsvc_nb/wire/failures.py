@@ -29,6 +29,13 @@ FAILURES: dict[str, Failure] = {
         Failure(
             "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."
         ),
+        Failure(
+            "model_unavailable",
+            "The model's server can't be reached, or is overloaded.",
+            "See that it runs.",
+        ),
+        Failure("model_refused", "The model's server refused the call.", "Correct what its message names."),
+        Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
         Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
         Failure(
@@ -48,9 +55,17 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("transcript_failed", "The speech of a file could not be recognised.", "See its message."),
         Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
+        Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
+        Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
+        Failure("too_much_work", "The query took too long or too much memory.", "Ask for less."),
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
+        Failure(
+            "outcome_unknown",
+            "The service was cut off while the tool had an effect; whether it is out is not known.",
+            "Look whether it is done before you ask again: it was not repeated.",
+        ),
         Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),
     )
 }

@@ -21,6 +21,7 @@ from agentsvc_nb.service.keyring import ensure_own_key
 from agentsvc_nb.service.listener import Listener, bind, origin
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
+from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
 from tests.faults.mutants import MUTANTS
 from tests.faults.witness import HauntedDatabase, Witness
@@ -28,6 +29,7 @@ from tests.faults.witness import HauntedDatabase, Witness
 
 def main() -> None:
     given = _arguments()
+    offer()
     if given.mutant:
         MUTANTS[given.mutant].apply()
     settings = Settings.from_env({}, data=given.data, model="scripted")

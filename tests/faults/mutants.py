@@ -86,8 +86,8 @@ def _key_after_busy() -> None:
 
 
 def _no_recovery() -> None:
-    async def forget(self: RunRunner) -> None:
-        return None
+    async def forget(self: RunRunner) -> list[str]:
+        return []
 
     _replace(RunRunner, "recover", forget)
 

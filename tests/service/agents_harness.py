@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.service.ports import Outcome, StepsExceeded, Tool
+from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool
 from agentsvc_nb.service.rules import signatures
 from agentsvc_nb.service.rules.search import matches, parse
 from agentsvc_nb.service.work.shelf import Kept
@@ -73,9 +74,10 @@ class MemoryWorkspace:
 
 
 class MemoryTask:
-    """What a tool gets in hand; `steps` keeps its progress."""
+    """What a tool gets in hand; `steps` keeps its progress. Each has a key of its own, or the one given."""
 
-    def __init__(self, workspace: MemoryWorkspace) -> None:
+    def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
+        self.key = key or uuid.uuid4().hex
         self.workspace: Any = workspace
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []
@@ -113,6 +115,7 @@ class MemoryTurn:
 
     def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
         self.message = message
+        self.output_config: dict[str, Any] | None = None
         self.state: dict[str, Any] | None = None
         self.workspace: Any = workspace
         self.files = workspace
@@ -128,6 +131,12 @@ class MemoryTurn:
     @property
     def said(self) -> str:
         return "".join(self._said)
+
+    def attachments(self) -> Sequence[Entry]:
+        return []
+
+    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        return []
 
     async def step(self) -> None:
         if self.steps >= STEPS_MAX:
@@ -152,7 +161,7 @@ class MemoryTurn:
         self.files.put(path, data)
         self.events.append(("write", path))
 
-    async def call(self, tool: str, given: dict[str, Any]) -> Outcome:
+    async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self.events.append(("call", (tool, given)))
         found = next((one for one in self.offered if one.name == tool), None)
         if found is None:
@@ -162,7 +171,7 @@ class MemoryTurn:
     def tools(self) -> Sequence[Tool]:
         return self.offered
 
-    def use(self, input_tokens: int, output_tokens: int) -> None:
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)
 
     def use_uncounted(self) -> None:

@@ -12,6 +12,7 @@ from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, jobs, replays
+from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
@@ -131,13 +132,14 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 def recover(tx: Tx, now: int) -> list[JobRecord]:
     """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
 
-    A job that belonged to a run is ended too: the run, resumed, submits its own. One that follows a run ends with it.
+    Comes after the recovery of runs: a job of a run that has ended is ended, too; that of one that goes on is followed
+    again. One that is the handle of a run ends with it.
     """
     waiting = []
     for record in jobs.active(tx):
         if record.follows is not None:
             continue
-        if record.status == "cancelling" or record.run_id is not None:
+        if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
             jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
         elif record.restarts >= RESTARTS_MAX:
             error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
@@ -146,6 +148,11 @@ def recover(tx: Tx, now: int) -> list[JobRecord]:
             jobs.restarted(tx, record.job_id, 1)
             waiting.append(record)
     return waiting
+
+
+def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
+    run = run_records.get(tx, job.run_id) if job.run_id is not None else None
+    return run is not None and run.ended_at is not None
 
 
 def _address(account: str, given: Submit) -> Address | None:

@@ -67,9 +67,8 @@ def begin(tx: Tx, index: Index, bill: Bill, given: Start, chat: ChatRecord, sett
     if busy := runs.active_of_chat(tx, chat.id):
         raise Fail("agent_run_rejected", top={"activeRunId": busy.run_id})
     _check_capacity(tx, bill.account, settings.run_capacity)
-    record = _insert(tx, bill, given, chat.id, chat.project, now)
-    files.attach(tx, index, chat.id, given.contents, now)
-    return record
+    attached = [file.path for file in files.attach(tx, index, chat.id, given.contents, now)]
+    return _insert(tx, bill, given, chat, attached, now)
 
 
 def get(tx: Tx, account: str, run_id: str) -> RunRecord:
@@ -170,7 +169,7 @@ def _settle(tx: Tx, record: RunRecord, ending: Ending, now: int) -> None:
         money.require_review(tx, record, now)
 
 
-def _insert(tx: Tx, bill: Bill, given: Start, chat: str, project: str | None, now: int) -> RunRecord:
+def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
     record = runs.insert(
         tx,
         run_id=ids.new_run(),
@@ -178,11 +177,12 @@ def _insert(tx: Tx, bill: Bill, given: Start, chat: str, project: str | None, no
         key_id=bill.key_id,
         pool=bill.pool,
         hold_microcents=bill.hold_microcents,
-        chat=chat,
-        project=project,
+        chat=chat.id,
+        project=chat.project,
         message=given.message,
         output_config=given.output_config,
         model=given.model,
+        attachments=attached,
         now=now,
     )
     _announce(tx, record, record.last_event, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,8 @@ class RunRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
+    attachments: tuple[str, ...]
+    """Paths of the files that came with the message."""
 
     def saved(self) -> dict[str, Any]:
         """What the last checkpoint saved. Parsed for whoever goes on from it: it holds all that was said so far."""
@@ -112,6 +115,7 @@ def insert(
     message: str,
     output_config: dict[str, Any] | None,
     model: str,
+    attachments: Sequence[str] = (),
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -126,6 +130,7 @@ def insert(
         message=message,
         output_config=_dump(output_config),
         model=model,
+        attachments=json.dumps(attachments),
         now=now,
     )
     assert row is not None
@@ -237,8 +242,8 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def _read(row: Row) -> RunRecord:
-    read = {"output_config": _load(row["output_config"]), "structured_output": _load(row["structured_output"])}
-    return RunRecord(**{**row, **read})
+    documents = {name: _load(row[name]) for name in ("output_config", "structured_output")}
+    return RunRecord(**{**row, **documents, "attachments": tuple(json.loads(row["attachments"]))})
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:

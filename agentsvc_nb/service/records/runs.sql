@@ -2,9 +2,9 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, message, output_config, model,
-    last_event, created_at)
+    attachments, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :message, :output_config, :model,
-    1, :now)
+    :attachments, 1, :now)
 RETURNING *
 
 -- name: get

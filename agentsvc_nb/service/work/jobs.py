@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from pydantic import ValidationError
 
 from agentsvc_nb.service.actions import jobs as actions
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool, repeatable
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
@@ -21,6 +22,9 @@ from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.tasks import WorkspaceTask
 
 log = logging.getLogger(__name__)
+UNKNOWN: Final = (
+    "The service was cut off during this call. Whether its effect is out is not known; it was not repeated."
+)
 
 
 class JobRunner:
@@ -96,6 +100,8 @@ class JobRunner:
         tool = self._tools.get(job.tool)
         if tool is None:
             raise AgentFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
+        if job.attempt > 1 and not repeatable(tool):
+            raise AgentFailure("outcome_unknown", UNKNOWN)
         author = Author("output", run_id=job.run_id)
 
         async def report(done: float, total: float | None, message: str) -> None:
@@ -106,7 +112,7 @@ class JobRunner:
         async def on_write(record: FileRecord) -> None:
             written.append(record.path)
 
-        task = WorkspaceTask(self._storage, job.account, job.chat, author, report, on_write)
+        task = WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
         return await tool.run(tool.Input.model_validate(job.input), task)
 
     def _asked_to_stop(self, job: JobRecord) -> bool:

@@ -44,11 +44,11 @@ class RunRunner:
         self._storage.signals.notify(run_id)
         self.crew.interrupt(run_id)
 
-    async def recover(self) -> None:
-        """Go on with what a dead server left. Only under the data folder's lock."""
+    async def recover(self) -> list[str]:
+        """End what a dead server left and nobody goes on with; the runs to be woken. Only under the folder's lock."""
         storage, now = self._storage, self._storage.clock.now()
-        for run in await storage.db.write(lambda tx: actions.recover(tx, storage.origin, self._model, now)):
-            self.wake(run.run_id)
+        waiting = await storage.db.write(lambda tx: actions.recover(tx, storage.origin, self._model, now))
+        return [run.run_id for run in waiting]
 
     async def _work(self, run_id: str) -> None:
         run = await self.crew.store(lambda: self._claim(run_id))

@@ -19,8 +19,9 @@ class WorkspaceTask:
     """What a tool gets in hand; progress goes to `report`, each file to `on_write`."""
 
     def __init__(
-        self, storage: Storage, account: str, chat: str, author: Author, report: Report, on_write: OnWrite
+        self, storage: Storage, account: str, chat: str, author: Author, key: str, report: Report, on_write: OnWrite
     ) -> None:
+        self.key = key
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
         self._author = author

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
-
-from agentsvc_nb.service.actions import jobs as job_actions
-from agentsvc_nb.service.actions import money
 from agentsvc_nb.service.actions import runs as run_actions
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.jobs import Submit
-from agentsvc_nb.service.actions.money import Bill
-from agentsvc_nb.service.ports import AgentFailure, Outcome, StepsExceeded, Tool
-from agentsvc_nb.service.records import files, jobs, runs
-from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool, WorkspaceEntry
+from agentsvc_nb.service.records import files, runs
+from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.rules import inputs
 from agentsvc_nb.service.rules.prices import cost_microcents
+from agentsvc_nb.service.work.calls import ToolCalls
 from agentsvc_nb.service.work.event_log import EventLog, LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.service.work.tasks import WorkspaceTask, file_written
 from agentsvc_nb.service.work.workspace import ChatWorkspace
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.tools import JOB_TERMINAL
+from agentsvc_nb.wire.runs import TERMINAL
 
-JOB_POLL_SECONDS = 15.0
 TOKENS_MAX = 10**12  # what a model reports is not trusted further: it must fit the database, and so must its price
+MICROCENTS_MAX = 10**15
 
 
 class RunTurn:
@@ -41,26 +32,41 @@ class RunTurn:
     _steps: int
     _input_tokens: int
     _output_tokens: int
+    _microcents: int
     _uncounted: bool
+    _called: int
+    """How many tools were called in this step."""
 
     def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
         self.message = run.message
+        self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
+        self.log = EventLog(storage, run.run_id, run.attempt)
         self._storage = storage
         self._run = run
-        self._tools = tools
-        self._jobs = job_runner
-        self.log = EventLog(storage, run.run_id, run.attempt)
+        self._calls = ToolCalls(storage, run, tools, job_runner, self.log)
         self._restore(run.saved())
 
     @property
     def said(self) -> str:
         return "".join(self._said)
 
+    def attachments(self) -> Sequence[WorkspaceEntry]:
+        chat, paths = self._run.chat, self._run.attachments
+        found = self._storage.db.read(lambda tx: [files.get(tx, chat, path) for path in paths])
+        return [record for record in found if record is not None]
+
+    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        chat, before = self._run.chat, self._run.created_at + 1
+        found = self._storage.db.read(lambda tx: runs.of_chat(tx, chat, before, limit + 1))
+        turns = [EarlierTurn(run.message, run.output or "", run.status) for run in found if run.status in TERMINAL]
+        return turns[:limit]
+
     async def step(self) -> None:
         if self._steps >= STEPS_MAX:
             raise StepsExceeded
         self._steps += 1
+        self._called = 0
         await self.log.append("step.started", {"step": self._steps})
 
     async def say(self, text: str) -> None:
@@ -71,31 +77,30 @@ class RunTurn:
         await self.log.speak("thinking.delta", text)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self.log.append("progress", {"done": done, "total": total, "message": message})
+        await self._calls.progress(done, total, message)
 
     async def warn(self, code: str, message: str) -> None:
         await self.log.append("warning", {"code": code, "message": message})
 
     async def write(self, path: str, data: bytes) -> None:
         record = await self.workspace.write(path, data, Author("output", run_id=self._run.run_id))
-        await self._written(record)
+        await self._calls.written(record)
 
-    async def call(self, tool: str, given: dict[str, Any]) -> Outcome:
-        call_id = ids.new("call")
-        await self.log.append("tool.call", {"call_id": call_id, "tool": tool, "input": given})
-        outcome = await self._call(tool, given)
-        await self.log.append(
-            "tool.result",
-            {"call_id": call_id, "tool": tool, "is_error": outcome.error is not None, "content": outcome.content},
-        )
-        return outcome
+    async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
+        self._called += 1
+        asked = json.dumps([tool, given], sort_keys=True).encode()
+        place = f"{self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        return await self._calls.call(place, tool, given)
 
     def tools(self) -> Sequence[Tool]:
-        return list(self._tools.values())
+        return list(self._calls.tools.values())
 
-    def use(self, input_tokens: int, output_tokens: int) -> None:
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        if microcents is None:
+            microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
         self._input_tokens = min(self._input_tokens + input_tokens, TOKENS_MAX)
         self._output_tokens = min(self._output_tokens + output_tokens, TOKENS_MAX)
+        self._microcents = min(self._microcents + microcents, MICROCENTS_MAX)
 
     def use_uncounted(self) -> None:
         self._uncounted = True
@@ -103,7 +108,7 @@ class RunTurn:
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
         await self.log.flush()
-        saved = {"state": state, "said": self.said, "counted": self.counted()}
+        saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
         run_id, attempt = self._run.run_id, self.log.attempt
         if not await self._storage.db.write(lambda tx: runs.checkpoint(tx, run_id, attempt, saved)):
             raise LostRun(run_id)
@@ -124,7 +129,7 @@ class RunTurn:
             "steps": self._steps,
             "input_tokens": self._input_tokens,
             "output_tokens": self._output_tokens,
-            "cost_microcents": cost_microcents(self._run.model, self._input_tokens, self._output_tokens),
+            "cost_microcents": self._microcents,
             "uncounted": self._uncounted,
         }
 
@@ -138,71 +143,6 @@ class RunTurn:
         self._steps = counted.get("steps", 0)
         self._input_tokens = counted.get("input_tokens", 0)
         self._output_tokens = counted.get("output_tokens", 0)
+        self._microcents = counted.get("cost_microcents", 0)
         self._uncounted = counted.get("uncounted", False)
-
-    async def _call(self, name: str, given: dict[str, Any]) -> Outcome:
-        tool = self._tools.get(name)
-        if tool is None:
-            return _failed("tool_not_found", f"There is no tool {name!r}.")
-        try:
-            checked = tool.Input.model_validate(given)
-        except ValidationError as error:
-            return _failed("invalid_tool_input", inputs.fault(error)[1])
-        if tool.asynchronous:
-            return await self._submit_and_follow(tool, given)
-        author = Author("output", run_id=self._run.run_id)
-        run = self._run
-        task = WorkspaceTask(self._storage, run.account, run.chat, author, self.progress, self._written)
-        try:
-            outcome = await tool.run(checked, task)
-        except AgentFailure as failure:
-            return _failed(failure.code, failure.message)
-        if outcome.uses:
-            now = self._storage.clock.now()
-            await self._storage.db.write(lambda tx: money.charge_uses(tx, self._run, outcome.uses, now))
-        return outcome
-
-    async def _submit_and_follow(self, tool: Tool, given: dict[str, Any]) -> Outcome:
-        job = await self._submit(tool, given)
-        payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
-        await self.log.append("job.submitted", payload)
-        self._jobs.wake(job.job_id)
-        try:
-            job = await self._follow(job)
-        except BaseException:
-            await self._jobs.stop(job.job_id)
-            raise
-        for path in job.files:
-            if record := self._storage.db.read(partial(files.get, chat=job.chat, path=path)):
-                await self._written(record)
-        error = (job.error["code"], job.error["message"]) if job.error else None
-        if error is None and job.status == "cancelled":
-            error = ("cancelled", "The job was cancelled.")
-        return Outcome(content=job.content, data=job.data, error=error, inline=job.kind != "files")
-
-    async def _submit(self, tool: Tool, given: dict[str, Any]) -> JobRecord:
-        run, now = self._run, self._storage.clock.now()
-        submit = Submit(tool.name, tool.family, given, Where(chat=run.chat), now)
-        bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
-        return await self._storage.db.write(lambda tx: job_actions.insert(tx, bill, run.chat, run.run_id, submit, now))
-
-    async def _follow(self, job: JobRecord) -> JobRecord:
-        """Wait for the job's end; its progress is the run's."""
-        shown = job.progress
-        with self._storage.signals.watch(job.job_id) as watch:
-            while True:
-                found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))
-                assert found is not None
-                if found.progress != shown:
-                    shown = found.progress
-                    await self.progress(**shown)
-                if found.status in JOB_TERMINAL:
-                    return found
-                await watch.wait(JOB_POLL_SECONDS)
-
-    async def _written(self, record: FileRecord) -> None:
-        await self.log.append("file.written", file_written(record))
-
-
-def _failed(code: str, message: str) -> Outcome:
-    return Outcome(content=[{"type": "text", "text": message}], error=(code, message))
+        self._called = checkpoint.get("called", 0)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from agentsvc_nb.service.ports import Complete, Described, Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.fetching import Fetcher
+from agentsvc_nb.service.work.tools import workspace
 from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.echo_job import EchoJob
@@ -54,6 +55,11 @@ def offered(tools: Mapping[str, Tool]) -> dict[str, Described]:
     """What callers from outside are offered: to ask, too, which within a run would wait for itself."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
+
+
+def within(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """What an agent is offered: the chat's files, too, for which callers from outside have endpoints."""
+    return {**tools, **{tool.name: tool for tool in workspace.tools()}}
 
 
 def describe(tool: Described) -> ToolDescription:

@@ -27,6 +27,8 @@ class EchoLine(BaseModel):
     tool: str
     input_sha256: str
     files: list[str]
+    key: str
+    """Of the work: a line that is there is not written again."""
 
 
 class EchoJob:
@@ -38,6 +40,7 @@ class EchoJob:
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
 
     Input: ClassVar[type[BaseModel]] = EchoJobInput
     Output: ClassVar[type[BaseModel] | None] = None
@@ -57,13 +60,16 @@ class EchoJob:
         for path, text in given.files.items():
             await task.write(path, text.encode("utf-8", "replace"))
         digest = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-        await asyncio.to_thread(self._log, EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files)))
+        line = EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files), key=task.key)
+        await asyncio.to_thread(self._log, line.model_dump_json() + "\n")
         return self._outcome(given)
 
-    def _log(self, line: EchoLine) -> None:
+    def _log(self, line: str) -> None:
         self.data.mkdir(parents=True, exist_ok=True)
-        with (self.data / EFFECTS).open("a", encoding="utf-8") as log:
-            log.write(line.model_dump_json() + "\n")
+        with (self.data / EFFECTS).open("a+", encoding="utf-8") as log:
+            log.seek(0)
+            if line not in log:
+                log.write(line)
 
     def _outcome(self, given: EchoJobInput) -> Outcome:
         if given.fail:

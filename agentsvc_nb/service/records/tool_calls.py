@@ -1,0 +1,74 @@
+"""The tool calls of runs as rows. Every write of a worker carries its `attempt`: a late one touches nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentsvc_nb.service.ports import Outcome, Row, Tx
+from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.runs import RunRecord
+
+_sql = load("tool_calls")
+
+State = Literal["called", "waiting", "approved", "refused", "begun", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call; `key` is the same in each attempt at its run."""
+
+    run_id: str
+    key: str
+    call_id: str
+    tool: str
+    input: dict[str, Any]
+    state: State
+    job_id: str | None
+    outcome: Outcome | None
+    reason: str | None
+    created_at: int
+
+
+def open(
+    tx: Tx, run: RunRecord, attempt: int, key: str, call_id: str, tool: str, given: dict[str, Any], now: int
+) -> CallRecord | None:
+    """The call with this key: an earlier attempt's, or a new one. None when the attempt is no longer the run's."""
+    document = json.dumps(given, ensure_ascii=False)
+    tx.run(
+        _sql["insert"],
+        run_id=run.run_id,
+        attempt=attempt,
+        key=key,
+        call_id=call_id,
+        tool=tool,
+        input=document,
+        now=now,
+    )
+    return _record(tx.one(_sql["get"], run_id=run.run_id, key=key))
+
+
+def move(
+    tx: Tx, call: CallRecord, attempt: int, state: State, *, job_id: str | None = None, outcome: Outcome | None = None
+) -> CallRecord | None:
+    """The call in another state; None when the attempt is no longer the run's."""
+    text = None if outcome is None else outcome.model_dump_json()
+    return _record(
+        tx.one(
+            _sql["move"],
+            run_id=call.run_id,
+            key=call.key,
+            attempt=attempt,
+            state=state,
+            job_id=job_id,
+            outcome=text,
+        )
+    )
+
+
+def _record(row: Row | None) -> CallRecord | None:
+    if row is None:
+        return None
+    outcome = None if row["outcome"] is None else Outcome.model_validate_json(row["outcome"])
+    return CallRecord(**{**row, "input": json.loads(row["input"]), "outcome": outcome})

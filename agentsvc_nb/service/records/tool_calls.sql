@@ -1,0 +1,14 @@
+-- name: insert
+INSERT INTO tool_call (run_id, key, call_id, tool, input, state, created_at)
+SELECT :run_id, :key, :call_id, :tool, :input, 'called', :now FROM run
+WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
+ON CONFLICT (run_id, key) DO NOTHING
+
+-- name: get
+SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
+
+-- name: move
+UPDATE tool_call SET state = :state, job_id = COALESCE(:job_id, job_id), outcome = COALESCE(:outcome, outcome)
+WHERE run_id = :run_id AND key = :key
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL)
+RETURNING *

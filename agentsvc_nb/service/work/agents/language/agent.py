@@ -1,0 +1,48 @@
+"""The agent behind a model's name: it knows where the model is, and loads what asks it when the first run comes."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.service.ports import AgentFailure, Turn
+from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
+from agentsvc_nb.service.work.agents.language.engine import Engine
+
+DYING_SECONDS: Final = 3.0
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.work.agents.language.served import Served
+
+
+class Language:
+    """`ports.Agent` with a language model. The local engine of a `gguf` is its own, and starts with the first run."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self._choice = choice
+        self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
+
+    async def run(self, turn: Turn) -> str | None:
+        loop: Any = await asyncio.to_thread(import_module, "agentsvc_nb.service.work.agents.language.loop")
+        served = await asyncio.to_thread(self._serve)
+        try:
+            answer: str = await loop.answer(turn, served)
+        except AgentFailure as failure:
+            if self._engine is not None and failure.code == "model_unavailable":
+                await self._see_whether_it_ended(self._engine)
+            raise
+        return answer
+
+    async def _see_whether_it_ended(self, engine: Engine) -> None:
+        """Its connections are lost before the process is gone."""
+        if ended := await asyncio.to_thread(engine.ended, DYING_SECONDS):
+            raise AgentFailure("model_unavailable", ended)
+
+    def _serve(self) -> Served:
+        from agentsvc_nb.service.work.agents.language import served
+
+        if self._engine is None:
+            return served.by_name(self._choice)
+        at = self._engine.start()
+        return served.local(self._choice, at.url, at.key, self._engine.context)

@@ -1,0 +1,46 @@
+"""Which language model answers, checked without loading anything heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+CONTEXT_TOKENS: Final = 8_192
+"""What a model is taken to hold when nobody says: most local servers are set up for that or more."""
+GGUF: Final = "gguf:"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What the operator set: the model's name, and what can't be found out about a server of one's own.
+
+    `url` and `key`: of a server that speaks OpenAI's chat completions; `context`: how many tokens a call may hold;
+    `sees`: whether the model looks at pictures; `tools`: whether it is offered any. None: what is known of the model.
+    """
+
+    model: str
+    url: str | None = None
+    key: str | None = None
+    context: int | None = None
+    sees: bool | None = None
+    tools: bool | None = None
+
+    @property
+    def gguf(self) -> Path | None:
+        """The file of a local model."""
+        return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
+
+
+def missing(choice: ModelChoice) -> str | None:
+    """What keeps this model from answering here, and what to do; None when nothing is seen to."""
+    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+        return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
+    if choice.gguf is None:
+        return None
+    if find_spec("xllamacpp") is None:
+        return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
+    if not choice.gguf.is_file():
+        return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
+    return None

@@ -1,0 +1,110 @@
+"""One turn with a language model: a step is a call of the model; tools between steps, a checkpoint after each."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRetry, RunContext, StructuredDict
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.output import NativeOutput, OutputSpec, ToolOutput
+from pydantic_ai.usage import UsageLimits
+from pydantic_graph import End
+
+from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.work import answer_check
+from agentsvc_nb.service.work.agents.language import conversation, failures
+from agentsvc_nb.service.work.agents.language.narration import Narration
+from agentsvc_nb.service.work.agents.language.served import Served
+from agentsvc_nb.service.work.agents.language.toolset import TurnTools
+from agentsvc_nb.wire.limits import STEPS_MAX
+
+RETRIES_MAX: Final = 3
+"""So often a model may try to meet the schema again, or to call a tool as it must be called."""
+PROMPT_SHARE: Final = 0.7
+"""Of the context: the rest is for tools, their descriptions and the answer."""
+EARLIER_SHARE: Final = 0.3
+
+Run = AgentRun[None, Any]
+
+
+async def answer(turn: Turn, served: Served) -> str:
+    """Do the turn; its final text. Raises what `failures.translated` does."""
+    before = conversation.remembered(turn.earlier(conversation.EARLIER_TURNS_MAX), int(served.context * EARLIER_SHARE))
+    async with failures.translated(turn.output_config is not None):
+        prompt, messages = await _beginning(turn, served)
+        async with _agent(turn, served, await conversation.instructions(turn, served)).iter(
+            prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
+        ) as run:
+            await _drive(run, turn, len(before))
+        assert run.result is not None
+        return await _final(turn, run.result.output)
+
+
+async def _beginning(turn: Turn, served: Served) -> tuple[Any, Sequence[ModelMessage]]:
+    """What to ask, or the messages with which the turn goes on after a crash."""
+    if turn.state is None or "messages" not in turn.state:
+        return await conversation.question(turn, served), []
+    return None, await conversation.restored(turn, served, turn.state["messages"])
+
+
+def _agent(turn: Turn, served: Served, instructions: str) -> Agent[None, Any]:
+    limit = int(served.context * PROMPT_SHARE)
+
+    def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return conversation.fitted(messages, limit)
+
+    agent: Agent[None, Any] = Agent(
+        served.model,
+        output_type=_form(turn.output_config, served),
+        instructions=instructions,
+        toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
+        retries=RETRIES_MAX,
+        model_settings=served.settings,
+        capabilities=[ProcessHistory(fitted)],
+    )
+    if turn.output_config is not None:
+        _check_each(agent, turn.output_config)
+    return agent
+
+
+def _form(config: dict[str, Any] | None, served: Served) -> OutputSpec[Any]:
+    if config is None:
+        return str
+    schema = StructuredDict(copy.deepcopy(config), name="answer")
+    return NativeOutput(schema, strict=False) if served.native else ToolOutput(schema, strict=False)
+
+
+def _check_each(agent: Agent[None, Any], config: dict[str, Any]) -> None:
+    """The library does not look at values: an answer that does not fit goes back to the model with the reason."""
+
+    @agent.output_validator
+    async def check(ctx: RunContext[None], found: dict[str, Any]) -> dict[str, Any]:
+        if misfit := await answer_check.misfit(json.dumps(found, ensure_ascii=False), config):
+            raise ModelRetry(f"The answer does not fit the schema: {misfit}")
+        return found
+
+
+async def _drive(run: Run, turn: Turn, before: int) -> None:
+    """Node by node: before each call of the model a step is counted, after it the turn is safe."""
+    node = run.next_node
+    while not isinstance(node, End):
+        if Agent.is_model_request_node(node):
+            await turn.step()
+            following = await Narration(turn, aloud=turn.output_config is None).follow(run, node)
+            await turn.checkpoint({"messages": conversation.saved(run.all_messages()[before:])})
+            node = following
+        else:
+            node = await run.next(node)
+        await asyncio.sleep(0)  # a turn with a quick model still lets others work
+
+
+async def _final(turn: Turn, output: Any) -> str:
+    if turn.output_config is None:
+        return str(output)
+    text = json.dumps(output, ensure_ascii=False)
+    await turn.say(text)
+    return text

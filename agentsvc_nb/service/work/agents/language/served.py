@@ -1,0 +1,92 @@
+"""A model that can be asked now, from the name that the operator gave."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+
+from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS, ModelChoice
+
+OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
+SMALL_BYTES: Final = 1_000_000_000
+"""A model file of less can't choose among tools: it is asked for words alone."""
+ANSWER_PART: Final = 4
+"""An answer may be so much of the context on a server of one's own: a small model may not find an end."""
+SMALL_TEMPERATURE: Final = 0.2
+"""Free to choose, it wanders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model, and what it can do.
+
+    `native`: it takes a JSON Schema for its answer, else a tool is its form. `tools`: it can choose among tools.
+    """
+
+    model: Model
+    context: int
+    sees: bool
+    native: bool
+    tools: bool
+    settings: ModelSettings | None = None
+
+
+def at_url(choice: ModelChoice, url: str, key: str) -> Served:
+    """The model of a server of one's own that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp do."""
+    name = choice.model.partition(":")[2]
+    profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
+    model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
+    context = choice.context or CONTEXT_TOKENS
+    settings = ModelSettings(max_tokens=context // ANSWER_PART)
+    return Served(model, context, bool(choice.sees), native=True, tools=choice.tools is not False, settings=settings)
+
+
+def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
+    """The model of our own engine, which holds `context` tokens."""
+    assert choice.gguf is not None
+    found = at_url(replace(choice, context=context), url, key)
+    small = choice.gguf.stat().st_size < SMALL_BYTES
+    settings = ModelSettings(max_tokens=context // ANSWER_PART)
+    if small:
+        settings["temperature"] = SMALL_TEMPERATURE
+    return replace(found, tools=not small if choice.tools is None else choice.tools, settings=settings)
+
+
+def by_name(choice: ModelChoice) -> Served:
+    """The model of a provider that the agent library knows, with the keys and addresses of its own variables.
+
+    Raises `AgentFailure("not_configured")` for one that it does not know or that lacks its key.
+    """
+    provider = choice.model.partition(":")[0]
+    if url := own_server(choice, provider):
+        return at_url(choice, url, choice.key or os.environ.get(f"{_family(provider)}_API_KEY") or "none")
+    try:
+        model = infer_model(choice.model)
+    except (UserError, ImportError) as error:
+        raise AgentFailure("not_configured", f"The model {choice.model} can't be used: {error}") from None
+    profile = model.profile
+    context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
+    sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
+    return Served(model, context, sees, bool(profile.get("supports_json_schema_output")), choice.tools is not False)
+
+
+def own_server(choice: ModelChoice, provider: str) -> str | None:
+    """The address of a server of one's own, when one is meant."""
+    if choice.url:
+        return choice.url
+    if provider == "ollama":
+        return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
+    return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
+
+
+def _family(provider: str) -> str:
+    return "OLLAMA" if provider == "ollama" else "OPENAI"

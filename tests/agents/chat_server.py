@@ -1,0 +1,105 @@
+"""A server that speaks OpenAI's chat completions and answers by a script: in the place of a provider's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+USAGE: Final = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer: its text in pieces, its tool calls as (name, arguments); `hangs` after that until it is cut off."""
+
+    pieces: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    status: int = 200
+    hangs: bool = False
+    usage: dict[str, int] | None = field(default_factory=lambda: dict(USAGE))
+
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        for piece in self.pieces:
+            yield {"choices": [{"index": 0, "delta": {"role": "assistant", "content": piece}}]}
+        for place, (name, arguments) in enumerate(self.calls):
+            function = {"name": name, "arguments": arguments}
+            call = {"index": place, "id": f"call_{name}_{place}", "type": "function", "function": function}
+            yield {"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]}
+        if not self.hangs:
+            reason = "tool_calls" if self.calls else "stop"
+            yield {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+            if self.usage is not None:
+                yield {"choices": [], "usage": self.usage}
+
+
+class ChatServer:
+    """`asked` are the bodies that came, in order; each takes the next reply, and the last one stays."""
+
+    def __init__(self, replies: list[Reply]) -> None:
+        self.replies = replies
+        self.asked: list[dict[str, Any]] = []
+        self.cut_off = threading.Event()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def next(self, body: dict[str, Any]) -> Reply:
+        self.asked.append(body)
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = server.next(body)
+            if reply.status != 200:
+                self._refuse(reply.status)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for chunk in reply.chunks():
+                self._send({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "stand-in", **chunk})
+            if reply.hangs:
+                self.connection.settimeout(30)
+                with contextlib.suppress(OSError):
+                    if not self.connection.recv(1):
+                        server.cut_off.set()
+            else:
+                self.wfile.write(b"data: [DONE]\n\n")
+
+        def _send(self, chunk: dict[str, Any]) -> None:
+            self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+            self.wfile.flush()
+
+        def _refuse(self, status: int) -> None:
+            text = json.dumps({"error": {"message": "no such key", "type": "invalid_request_error"}}).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Not into the test's output."""
+
+    return Handler
+
+
+@contextlib.contextmanager
+def chat_server(*replies: Reply) -> Iterator[ChatServer]:
+    server = ChatServer(list(replies))
+    try:
+        yield server
+    finally:
+        server.close()

@@ -1,0 +1,173 @@
+"""The agent with a language model, through the whole service, against a server that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.runs import Run
+from tests.agents.chat_server import ChatServer, Reply, chat_server
+from tests.waiting import until
+
+MODEL = "openai-chat:stand-in"
+SCHEMA = {
+    "type": "object",
+    "properties": {"score": {"type": "integer", "maximum": 5}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+
+
+class Talk:
+    """A service whose model is a server of the test's."""
+
+    def __init__(self, service: RunningService, client: AgentService, server: ChatServer) -> None:
+        self.service, self.client, self.server = service, client, server
+
+    def ask(self, message: str, **options: Any) -> Run:
+        return self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
+
+    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
+        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
+
+    def last(self) -> list[dict[str, Any]]:
+        """The messages of the last call."""
+        found: list[dict[str, Any]] = self.server.asked[-1]["messages"]
+        return found
+
+
+@contextlib.contextmanager
+def talk(*replies: Reply, **settings: object) -> Iterator[Talk]:
+    with (
+        chat_server(*replies) as server,
+        running_service(MODEL, model_url=server.url, **settings) as service,
+        AgentService(service.api_key, service.base_url) as client,
+    ):
+        yield Talk(service, client, server)
+
+
+def test_text_streams_and_tokens_are_counted() -> None:
+    with talk(Reply(("Hello", ", ", "Ada."))) as it:
+        run = it.ask("hi")
+        assert (run.status, run.output) == ("completed", "Hello, Ada.")
+        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
+        assert (run.steps, run.usage.input_tokens, run.usage.output_tokens) == (1, 100, 10)
+        assert it.last()[-1]["content"].startswith("hi")
+
+
+def test_tools_are_called_as_the_model_says_and_their_results_go_back() -> None:
+    call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
+    with talk(call, Reply(("Done.",))) as it:
+        run = it.ask("check this")
+        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+        assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
+        results = [message for message in it.last() if message["role"] == "tool"]
+        assert len(results) == 2, "a tool that does not exist is answered, too"
+        said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
+        assert said == "Let me see.\n\nDone."
+
+
+def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
+    with talk(Reply(("Noted.",)), model_context=2000) as it:
+        chat = it.ask("My dog is Rex.").chat
+        it.ask("And my cat is Tom.", chat=chat)
+        texts = [(message["role"], message["content"]) for message in it.last()]
+        assert ("user", "My dog is Rex.") in texts
+        assert ("assistant", "Noted.") in texts
+        it.ask("A long one: " + "word " * 500, chat=chat)
+        it.ask("Which?", chat=chat)
+        assert "Rex" not in json.dumps(it.last()), "what no longer fits is left out, the oldest first"
+
+
+def test_a_picture_is_seen_by_a_model_that_sees() -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    with talk(Reply(("Red.",)), model_sees="yes") as it:
+        run = it.ask("Which colour?", files=[("red.png", picture.getvalue())])
+        content = it.last()[-1]["content"]
+        shown = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+        assert base64.b64decode(shown[0].partition(",")[2]) == picture.getvalue()
+        assert it.events(run, "warning") == []
+
+
+def test_a_picture_that_is_not_seen_is_told() -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    with talk(Reply(("I can't see it.",))) as it:
+        run = it.ask("Which colour?", files=[("red.png", picture.getvalue()), ("note.txt", b"a note of mine")])
+        assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
+        assert "a note of mine" in it.last()[-1]["content"]
+
+
+def test_an_answer_that_does_not_fit_the_schema_is_asked_again() -> None:
+    with talk(Reply(('{"score": 9}',)), Reply(('{"score": 4}',))) as it:
+        run = it.ask("Score it.", output_config=SCHEMA)
+        assert run.structured_output == {"score": 4}
+        assert it.server.asked[0]["response_format"]["type"] == "json_schema"
+        assert "maximum" in json.dumps(it.last()), "the model is told what was wrong"
+        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == run.output
+
+
+def test_an_answer_that_never_fits_fails_the_run() -> None:
+    with talk(Reply(('{"score": 9}',))) as it:
+        assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
+        assert len(it.server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "model_refused"), (404, "model_refused"), (503, "model_unavailable")]
+)
+def test_a_refusal_fails_the_run_with_its_reason(status: int, code: str) -> None:
+    with talk(Reply(status=status), Reply(status=status)) as it:
+        run = it.ask("hi")
+        assert (run.status, run.last_error) == ("failed", code)
+        assert "no such key" in (run.last_error_message or "")
+
+
+def test_a_server_that_is_not_there_fails_the_run() -> None:
+    with talk(Reply(("x",))) as it:
+        it.server.close()
+        assert it.ask("hi").last_error == "model_unavailable"
+
+
+def test_a_cancel_cuts_the_call_off() -> None:
+    with talk(Reply(("Once", " upon"), hangs=True)) as it:
+        run = it.client.runs.start("a story")
+        until(lambda: any(event.type == "text.delta" for event in it.client.runs.events(run.run_id).data))
+        it.client.runs.cancel(run.run_id)
+        ended = it.client.runs.wait(run.run_id, poll=0.02)
+        assert (ended.status, ended.output) == ("cancelled", "Once upon")
+        assert ended.usage.input_tokens > 0, "what was cut off has cost, too"
+        assert it.server.cut_off.wait(5), "the server is told"
+
+
+def test_a_call_without_counts_needs_a_look() -> None:
+    with talk(Reply(("x",), usage=None), wallet_cents=100) as it:
+        it.ask("hi")
+        with pytest.raises(StefanBrainError) as refused:
+            it.ask("hi again")
+        assert refused.value.code == "api_wallet_reconciliation_required"
+
+
+def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
+    looks = Reply(("Looking.",), calls=(("review_copy", json.dumps({"copy": "Buy now"})),))
+    with talk(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as it:
+        run = it.client.runs.start("go")
+        until(lambda: len(it.server.asked) == 2)
+        before = it.last()
+        it.service.kill()
+        it.service.start()
+        ended = it.client.runs.wait(run.run_id, poll=0.05)
+        assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 2)
+        assert len(it.server.asked) == 3, "the first step was not asked again"
+        assert it.last() == before, "nor was its tool's result another"

@@ -1,0 +1,77 @@
+"""A tool whose effect can't be taken back, and which can die beside it; `offer` puts it into the launcher's catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from pydantic import BaseModel
+
+from agentsvc_nb.service import app
+from agentsvc_nb.service.ports import Outcome, Task, Tool
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.tools import catalog
+from tests.faults.engines import die
+
+STAMPS: Final = "stamps.log"
+
+
+class StampInput(BaseModel):
+    line: str
+    dies: Literal["before", "after"] | None = None
+
+
+class Stamp:
+    """Adds a line to a file. The first time for this key it can die `before` or `after` that."""
+
+    name: ClassVar[str] = "stamp"
+    description: ClassVar[str] = "Adds a line to a file, as a mail would be sent."
+    family: ClassVar[str] = "stamp"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = True
+
+    Input: ClassVar[type[BaseModel]] = StampInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: StampInput, task: Task) -> Outcome:
+        died = self.data / "died"
+        if given.dies == "before" and not died.exists():
+            died.touch()
+            die()
+        with (self.data / STAMPS).open("a") as log:
+            log.write(f"{given.line} {task.key}\n")
+        if given.dies == "after" and not died.exists():
+            died.touch()
+            die()
+        return Outcome(content=[{"type": "text", "text": f"stamped {given.line}"}])
+
+
+class Post(Stamp):
+    """The same as a job."""
+
+    name: ClassVar[str] = "post"
+    family: ClassVar[str] = "post"
+    asynchronous: ClassVar[bool] = True
+
+
+class Look(Stamp):
+    """The same of a tool that says it has no effect."""
+
+    name: ClassVar[str] = "look"
+    family: ClassVar[str] = "look"
+    effect: ClassVar[bool] = False
+
+
+def offer() -> None:
+    def tools(settings: Settings) -> dict[str, Tool]:
+        more: list[Tool] = [kind(settings.data) for kind in (Stamp, Post, Look)]
+        return {**catalog.tools(settings), **{tool.name: tool for tool in more}}
+
+    app.tools = tools  # type: ignore[attr-defined]

@@ -1,0 +1,92 @@
+"""kill -9 around a tool's effect: what was done is done once, what had ended is not asked again
+(docs/decisions/0014-calls-are-kept.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.wire.runs import TERMINAL
+from tests.faults.effects import STAMPS
+from tests.faults.mortal import Mortal, mortal
+from tests.waiting import until
+
+
+def call(tool: str, dies: str | None = None) -> str:
+    return f"call {tool} {json.dumps({'line': 'x', 'dies': dies})}"
+
+
+def restarted(service: Mortal, script: str) -> list[dict[str, Any]]:
+    """The events of a run whose service dies and is started again."""
+    run_id: str = service.post("/runs", {"message": script}).json()["run_id"]
+    service.see_it_die()
+    service.start("--point", "never never 0")
+    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+    assert service.get(f"/runs/{run_id}")["status"] == "completed"
+    return service.events(run_id)
+
+
+def stamps(service: Mortal) -> list[str]:
+    log = service.data / STAMPS
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
+    payload: dict[str, Any] = next(event["payload"] for event in reversed(events) if event["type"] == "tool.result")
+    return payload
+
+
+@pytest.mark.parametrize("tool", ["stamp", "post"])
+def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: str) -> None:
+    with mortal() as service:
+        service.start()
+        result = last_result(restarted(service, call(tool, "after")))
+        assert result["is_error"] is True
+        assert "not known" in result["content"][0]["text"]
+        assert len(stamps(service)) == 1
+
+
+@pytest.mark.parametrize("tool", ["stamp", "post"])
+def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
+    with mortal() as service:
+        service.start()
+        assert last_result(restarted(service, call(tool, "before")))["is_error"] is True
+        assert stamps(service) == []
+
+
+def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
+    with mortal() as service:
+        service.start("--point", "after tool_calls.move 2")
+        events = restarted(service, call("stamp"))
+        assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
+        assert len(stamps(service)) == 1
+        ids = {event["payload"]["call_id"] for event in events if event["type"] == "tool.call"}
+        assert len(ids) == 1, "both attempts made the same call"
+
+
+def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
+    with mortal() as service:
+        service.start()
+        assert last_result(restarted(service, call("look", "after")))["is_error"] is False
+        first, second = stamps(service)
+        assert first == second, "the key of the work is that of the first time"
+
+
+def test_equal_calls_of_one_step_are_calls_of_their_own() -> None:
+    with mortal() as service:
+        service.start("--point", "after tool_calls.move 4")
+        restarted(service, call("stamp") + "\n" + call("stamp"))
+        assert len(stamps(service)) == len(set(stamps(service))) == 2
+
+
+def test_a_run_follows_the_job_that_it_had_submitted() -> None:
+    with mortal() as service:
+        service.start("--point", "in jobs.finish 1")
+        events = restarted(service, 'call echo_job {"steps": 1}')
+        assert last_result(events)["is_error"] is False
+        jobs = [event["payload"]["job_id"] for event in events if event["type"] == "job.submitted"]
+        assert len(jobs) == 2
+        assert len(set(jobs)) == 1
+        assert len((service.data / "effects.log").read_text().splitlines()) == 1

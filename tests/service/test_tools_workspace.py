@@ -1,0 +1,142 @@
+"""What an agent does with its chat's files: found, read, asked in SQL, drawn; and nothing else is reached."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import xlsxwriter
+from PIL import Image
+
+from agentsvc_nb.service.ports import AgentFailure, Outcome
+from agentsvc_nb.service.work.tools import workspace
+from agentsvc_nb.service.work.tools.workspace import table_process
+from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+
+SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
+FILES: dict[str, str | bytes] = {
+    "uploads/Sales 2024.csv": SALES,
+    "brief.md": "The summer sale begins in June.",
+    "x.bin": b"\0",
+}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> MemoryTask:
+    return MemoryTask(MemoryWorkspace(tmp_path / "chat", FILES))
+
+
+def call(task: MemoryTask, name: str, **given: Any) -> Outcome:
+    tool = next(tool for tool in workspace.tools() if tool.name == name)
+    return asyncio.run(tool.run(tool.Input.model_validate(given), task))
+
+
+def text(outcome: Outcome) -> str:
+    return str(outcome.content[0]["text"])
+
+
+def test_files_are_listed_and_found_with_their_passages(task: MemoryTask) -> None:
+    assert text(call(task, "list_files")).splitlines()[0].startswith("brief.md (text/markdown, ")
+    assert text(call(task, "list_files", under="uploads/")).count("\n") == 0
+    assert "> The summer sale begins in June." in text(call(task, "search_files", query="summer"))
+    assert text(call(task, "search_files", query="winter")) == "Nothing found for 'winter'."
+
+
+def test_a_file_is_read_in_parts(task: MemoryTask) -> None:
+    assert text(call(task, "read_file", path="brief.md")) == "The summer sale begins in June."
+    assert text(call(task, "read_file", path="brief.md", start=4, length=6)) == "summer\n[characters 4 to 10 of 31]"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "code"),
+    [
+        ("read_file", {"path": "../secret"}, "file_not_found"),
+        ("read_file", {"path": "x.bin"}, "no_text"),
+        ("read_file", {"path": "brief.md", "start": 99}, "invalid_tool_input"),
+        ("profile_table", {"path": "brief.md"}, "invalid_tool_input"),
+        ("query_tables", {"sql": "SELECT 1", "paths": ["none.csv"]}, "file_not_found"),
+        ("query_tables", {"sql": "SELECT nothing FROM sales_2024"}, "query_failed"),
+        ("plot_tables", {"sql": "SELECT channel FROM sales_2024"}, "query_failed"),
+    ],
+)
+def test_what_is_wrong_is_told(task: MemoryTask, name: str, given: dict[str, Any], code: str) -> None:
+    with pytest.raises(AgentFailure) as failed:
+        call(task, name, **given)
+    assert failed.value.code == code
+
+
+def test_a_text_is_written(task: MemoryTask) -> None:
+    call(task, "write_file", path="report.md", text="# Done ä")
+    assert task.files.bytes("report.md") == "# Done ä".encode()
+
+
+def test_a_table_is_described(task: MemoryTask) -> None:
+    said = text(call(task, "profile_table", path="uploads/Sales 2024.csv"))
+    assert said.startswith("Table sales_2024: 3 rows.")
+    assert "| revenue | BIGINT | 70 | 150 |" in said
+    assert "| 2024-01 | search | 100 |" in said
+
+
+def test_tables_are_asked_in_sql(task: MemoryTask, tmp_path: Path) -> None:
+    duckdb.sql(f"COPY (SELECT 'search' AS channel, 40 AS cost) TO '{tmp_path}/costs.parquet'")
+    task.files.put("costs.parquet", (tmp_path / "costs.parquet").read_bytes())
+    sql = (
+        "SELECT channel, sum(revenue) - any_value(cost) AS profit FROM sales_2024 JOIN costs USING (channel) GROUP BY 1"
+    )
+    assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
+
+
+def test_a_sheet_is_a_table(task: MemoryTask) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        sheet = book.add_worksheet()
+        for number, row in enumerate([["name", "price"], ["tea", 3.5], ["coffee", 4]]):
+            sheet.write_row(number, 0, row)
+    task.files.put("Prices.xlsx", out.getvalue())
+    assert text(call(task, "query_tables", sql="SELECT sum(price) FROM prices")).splitlines()[-1] == "| 7.5 |"
+
+
+def test_a_plot_is_a_picture(task: MemoryTask) -> None:
+    sql = "SELECT month, sum(revenue) AS revenue FROM sales_2024 GROUP BY 1 ORDER BY 1"
+    outcome = call(task, "plot_tables", sql=sql, title="Revenue", kind="line", path="out/revenue.png")
+    assert outcome.content[1] == {"type": "image", "path": "out/revenue.png", "media_type": "image/png"}
+    with Image.open(io.BytesIO(task.files.bytes("out/revenue.png"))) as picture:
+        assert picture.size == (960, 600)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{secret}')",
+        "SELECT * FROM '{secret}'",
+        "SELECT * FROM glob('/*')",
+        "COPY sales_2024 TO '{secret}'",
+        "ATTACH '{secret}.db'",
+        "INSTALL httpfs",
+        "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
+        "SET enable_external_access = true",
+        "SET memory_limit = '100GB'",
+    ],
+)
+def test_a_query_reaches_nothing_but_its_tables(task: MemoryTask, tmp_path: Path, sql: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\nb\n")
+    with pytest.raises(AgentFailure) as failed:
+        call(task, "query_tables", sql=sql.format(secret=secret))
+    assert failed.value.code == "query_failed"
+    assert secret.read_text() == "a\nb\n"
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
+
+
+def test_a_query_that_takes_too_much_is_ended(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_process, "PATIENCE_SECONDS", 3.0)
+    with pytest.raises(AgentFailure) as failed:
+        call(task, "query_tables", sql="SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
+    assert failed.value.code == "too_much_work"
+    with pytest.raises(AgentFailure) as failed:
+        call(task, "query_tables", sql="SELECT list(range) FROM range(1000000000)")
+    assert failed.value.code in ("query_failed", "too_much_work")
