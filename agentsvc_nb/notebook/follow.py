@@ -13,6 +13,8 @@ from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 
 CANCEL_SECONDS: Final = 5.0
+SHUTDOWN_SECONDS: Final = 0.3
+"""A kernel that is restarted or closed is interrupted first, and told a moment later."""
 
 End = Literal["ended", "stopped", "left", "late"]
 """The run ended; it was stopped here; it goes on without us (second interrupt, or a stop that was not confirmed);
@@ -37,14 +39,16 @@ def follow(
     *,
     timeout: float | None = None,
     on_open: Callable[[Run], None] = lambda run: None,
+    closing: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
 ) -> End:
     """Watch until the run ends, an interrupt comes or `timeout` seconds are over.
 
-    The first interrupt cancels the run on the server and waits up to 5 s for its last word; a second one leaves it.
+    The first interrupt cancels the run on the server and waits up to 5 s for its last word; a second one leaves it, and
+    so does the first when the kernel is `closing`: who restarts a kernel has not stopped the run.
     `on_open` is called with the record of the start. Raises what the stream raised.
     """
-    watch = _Watch(feed, view, screen, on_open, clock)
+    watch = _Watch(feed, view, screen, on_open, closing, clock)
     try:
         feed.start()
         if watch.until(timeout):
@@ -64,9 +68,11 @@ class _Watch:
         view: Transcript,
         screen: Screen,
         on_open: Callable[[Run], None],
+        closing: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
         self.feed, self.view, self.screen, self.on_open, self.clock = feed, view, screen, on_open, clock
+        self.closing, self.cancelled = closing, False
         self.began = clock()
 
     def until(self, seconds: float | None) -> bool:
@@ -96,15 +102,25 @@ class _Watch:
     def stop(self) -> End:
         if not self.feed.started:
             return "left"
+        self.view.stopping = True
         try:
-            self.view.stopping = True
-            self.feed.cancel()
-            if self.until(CANCEL_SECONDS):
+            if self._to_its_last_word():
                 return "stopped"
         except KeyboardInterrupt:
-            pass
+            self._cancel()
         except Exception:  # the stop matters to the reader, not that the stream broke while stopping
             if self.view.ended:
                 return "stopped"
         self.feed.leave()
         return "left"
+
+    def _to_its_last_word(self) -> bool:
+        if self.until(SHUTDOWN_SECONDS):
+            return True
+        self._cancel()
+        return self.cancelled and self.until(CANCEL_SECONDS)
+
+    def _cancel(self) -> None:
+        if not self.cancelled and not self.closing():
+            self.cancelled = True
+            self.feed.cancel()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,8 @@ class Session:
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
         self.trail = Trail()
+        self.closing: Callable[[], bool] = lambda: False
+        """Whether the kernel is being restarted or closed."""
         self.staged: dict[str, StagedFile] = {}
         """Put before there was a chat; they go along with the next ask."""
         self.put: dict[str, str] = {}

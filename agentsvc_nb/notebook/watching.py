@@ -54,7 +54,14 @@ class Turn:
         """
         view = self.view
         try:
-            end = follow(self.feed, view, self.screen, timeout=self.timeout, on_open=on_open)
+            end = follow(
+                self.feed,
+                view,
+                self.screen,
+                timeout=self.timeout,
+                on_open=on_open,
+                closing=self.session.closing,
+            )
             if end == "ended" and not view.ended:
                 view.settle(self.client.runs.get(view.run_id))
         except StefanBrainError as error:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -50,8 +50,14 @@ CURRENT = "window.jupyterapp.shell.currentWidget"
 class Lab:
     """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in."""
 
-    def __init__(self, root: Path, env: dict[str, str] | None = None, theme: str = "JupyterLab Light") -> None:
-        self.root = root
+    def __init__(
+        self,
+        root: Path,
+        env: dict[str, str] | None = None,
+        theme: str = "JupyterLab Light",
+        app: Literal["lab", "notebook"] = "lab",
+    ) -> None:
+        self.root, self.app = root, app
         self.homes = root.parent / f"{root.name}-homes"
         self._env = {**os.environ, **{name: str(self.homes / name.lower()) for name in HOMES}, **(env or {})}
         self._env["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
@@ -80,13 +86,18 @@ class Lab:
             notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
             nbformat.write(notebook, self.root / name)
         page = self._browser.new_page(viewport={"width": width, "height": 900})
-        return Notebook(page, self.root / name, f"http://127.0.0.1:{self.port}/lab/tree/{name}?token={TOKEN}&reset")
+        where = "lab/tree" if self.app == "lab" else "notebooks"
+        return Notebook(page, self.root / name, f"http://127.0.0.1:{self.port}/{where}/{name}?token={TOKEN}&reset")
 
     def _start_server(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
-        command += [f"--ServerApp.port={self.port}", f"--IdentityProvider.token={TOKEN}"]
-        command += [f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True"]
-        command += ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+        module = "jupyterlab" if self.app == "lab" else "notebook"
+        command = [sys.executable, "-m", module, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
+        command += [f"--ServerApp.port={self.port}", f"--IdentityProvider.token={TOKEN}", "--expose-app-in-browser"]
+        command += [
+            f"--ServerApp.root_dir={self.root}",
+            "--LabApp.news_url=None",
+            "--LabApp.extension_manager=readonly",
+        ]
         with (self.homes / "lab.log").open("wb") as log:
             server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
         until(lambda: self._answers() or server.poll() is not None)
@@ -147,9 +158,23 @@ class Notebook:
         self.command("notebook:interrupt-kernel")
 
     def restart_and_run_all(self) -> None:
+        self.restart()
+        self.run_all()
+
+    def restart(self) -> None:
+        """Restart the kernel, also in the middle of a cell."""
         self.page.evaluate(f"async () => {{ await {CURRENT}.sessionContext.session.kernel.restart() }}")
         self.wait_kernel()
-        self.run_all()
+
+    def reload(self) -> None:
+        """Load the page again, as F5 does; the kernel lives on."""
+        self.page.reload(wait_until="domcontentloaded")
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
+        self.page.wait_for_function(
+            f"() => window.jupyterapp && {CURRENT} && {CURRENT}.context && {CURRENT}.context.isReady"
+            f" && {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel",
+            timeout=120_000,
+        )
 
     def busy(self) -> bool:
         status = self.page.evaluate(f"() => {CURRENT}.sessionContext.session.kernel.status")

@@ -61,6 +61,8 @@ def _follow(source: Scripted, timeout: float | None = None) -> tuple[str, Transc
     return end, view
 
 
+NOTHING_YET: list[list[Item]] = [[]] * 4
+"""While it waits for whether the kernel is closed."""
 START = Run(run_id=RUN_ID, status="queued", chat="chat_1")
 
 
@@ -71,9 +73,16 @@ def test_it_follows_to_the_end() -> None:
 
 
 def test_the_first_interrupt_cancels_and_waits_for_the_last_word() -> None:
-    source = Scripted(Clock(), [START], _interrupt, [_end(1, "cancelled")], [None])
+    source = Scripted(Clock(), [START], _interrupt, *NOTHING_YET, [_end(1, "cancelled")], [None])
     end, view = _follow(source)
     assert (end, view.status, source.calls) == ("stopped", "cancelled", ["cancel"])
+
+
+def test_a_kernel_that_is_restarted_or_closed_leaves_the_run_going() -> None:
+    source = Scripted(Clock(), [START], _interrupt)
+    view = Transcript()
+    end = follow(source, view, StaticScreen(Cell()), closing=lambda: True, clock=source.clock)
+    assert (end, source.calls) == ("left", ["leave"])
 
 
 def test_the_second_interrupt_leaves_at_once() -> None:
@@ -86,7 +95,7 @@ def test_a_stop_that_is_not_confirmed_is_left_after_five_seconds() -> None:
     clock = Clock()
     source = Scripted(clock, [START], _interrupt)
     assert _follow(source)[0] == "left"
-    assert CANCEL_SECONDS <= clock.now - 1000 < CANCEL_SECONDS + 1
+    assert CANCEL_SECONDS <= clock.now - 1000 < CANCEL_SECONDS + 2
 
 
 def test_an_interrupt_while_the_start_is_sent_cancels_the_run() -> None:
@@ -95,7 +104,7 @@ def test_an_interrupt_while_the_start_is_sent_cancels_the_run() -> None:
             super().start()
             raise KeyboardInterrupt
 
-    source = Slow(Clock(), [START], [_end(1, "cancelled")], [None])
+    source = Slow(Clock(), [START], *NOTHING_YET, [_end(1, "cancelled")], [None])
     assert (_follow(source)[0], source.calls) == ("stopped", ["cancel"])
 
 

@@ -46,6 +46,7 @@ class Desk:
             from agentsvc_nb.notebook.session import Session
 
             self._session = Session(notebook(self.shell))
+            self._session.closing = lambda: bool(getattr(self.shell, "exit_now", False))
         return self._session
 
     @property

@@ -1,0 +1,187 @@
+"""Long answers, reloads, restarts, stops and runs in the background, seen in JupyterLab and in Notebook 7."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter, MarkdownExporter
+
+from agentsvc_nb import embedded
+from tests.browser.conftest import Place
+from tests.browser.lab import Lab, Notebook
+from tests.waiting import until
+
+pytestmark = pytest.mark.browser
+
+LOAD = "%load_ext agentsvc_nb"
+LINES, PAUSE = 250, 0.05
+LONG = "\n".join(f"say Line {number} of a *long* answer: {'x' * 50}\nsay\nwait {PAUSE}" for number in range(LINES))
+
+
+@pytest.fixture(scope="module", params=["lab", "notebook"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    root = tmp_path_factory.mktemp("notebooks")
+    data, homes = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("homes")
+    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted"}
+    env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
+    try:
+        with Lab(root, env, app=request.param) as lab:
+            yield Place(lab, data, homes)
+    finally:
+        embedded.stop(data)
+
+
+def outputs(saved: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    return [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
+
+
+def text(answer: dict[str, Any]) -> str:
+    return "".join(answer["data"]["text/plain"])
+
+
+def test_a_long_answer_leaves_the_page_free_and_the_notebook_small(place: Place) -> None:
+    notebook = place.lab.open("long.ipynb", [LOAD, "%%ask\nsay warm", f"%%ask\n{LONG}"])
+    for cell in (0, 1):
+        notebook.run(cell)
+        notebook.wait_idle()
+    inspector = notebook.page.context.new_cdp_session(notebook.page)
+    inspector.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def worked() -> float:
+        metrics = {item["name"]: item["value"] for item in inspector.send("Performance.getMetrics")["metrics"]}
+        return float(metrics["TaskDuration"])
+
+    before = worked()
+    notebook.run(2)
+    until(lambda: "Line 30 " in notebook.output(2))
+    assert f"Line {LINES - 1} " not in notebook.output(2), "it was not seen growing"
+    until(lambda: f"Line {LINES - 1} " in notebook.output(2))
+    notebook.wait_idle()
+    share = (worked() - before) / (LINES * PAUSE)
+    (answer,) = outputs(notebook.save())[2]
+    characters = len(text(answer))
+    size = len(json.dumps(answer["data"]))
+    print(f"{share:.0%} of the page's thread; {characters} characters in {size} bytes")
+    assert characters > 17_000
+    assert size < 3 * characters
+    assert share < 0.2
+    notebook.page.close()
+
+
+def test_what_was_saved_is_accepted_by_nbformat_and_nbconvert(place: Place) -> None:
+    cells = [LOAD, "%%ask\nsay **fg**", "%%ask --bg -o later\nsay **bg**", "%%ask --n 2\nsay **side**", "later.text"]
+    notebook = place.lab.open("saved.ipynb", cells)
+    for number in range(len(cells)):
+        notebook.run(number)
+        notebook.wait_idle()
+    until(lambda: "completed" in notebook.output(2))
+    saved = notebook.save()
+    assert [len(cell) for cell in outputs(saved)] == [0, 1, 1, 1, 1]
+    assert "widget" not in json.dumps(outputs(saved))
+    assert "widgets" not in saved["metadata"]
+    document = nbformat.read(place.lab.root / "saved.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(document)
+    html, _ = HTMLExporter().from_notebook_node(document)  # type: ignore[no-untyped-call]
+    markdown, _ = MarkdownExporter().from_notebook_node(document)  # type: ignore[no-untyped-call]
+    for word, times in (("fg", 1), ("bg", 1), ("side", 2)):
+        assert html.count(f"<strong>{word}</strong>") == markdown.count(f"<strong>{word}</strong>") == times
+    notebook.page.close()
+
+
+def test_two_runs_in_the_background_and_one_is_cancelled(place: Place) -> None:
+    cells = [LOAD, "%%ask --bg -o a\nsay alpha\nwait 60", "%%ask --bg --new-chat -o b\nsay beta\nwait 2", "1 + 1"]
+    notebook = place.lab.open("background.ipynb", cells)
+    at_load = [*notebook.errors]  # of the page's own extensions
+    notebook.run_all()
+    until(lambda: "2" in notebook.output(3))
+    until(lambda: "running" in notebook.output(1) and "running" in notebook.output(2))
+    button = notebook.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(1).get_by_role("button", name="Cancel")
+    button.click()
+    until(lambda: "cancelled" in notebook.output(1))
+    until(lambda: "completed" in notebook.output(2) and "beta" in notebook.output(2))
+    assert notebook.page.get_by_role("button", name="Cancel").count() == 0
+    assert [len(cell) for cell in outputs(notebook.save())][1:3] == [1, 1]
+    assert notebook.errors == at_load
+    notebook.page.close()
+
+
+def test_a_reload_in_the_middle_loses_nothing(place: Place) -> None:
+    cells = [LOAD, "%%ask --bg -o later\nsay one\nwait 6\nsay two", "print(later.text)"]
+    notebook = place.lab.open("reloaded.ipynb", cells)
+    notebook.run(0)
+    notebook.wait_idle()
+    notebook.run(1)
+    until(lambda: "running" in notebook.output(1))
+    notebook.save()
+    notebook.reload()
+    until(lambda: "two" in notebook.output(1))
+    notebook.run(2)
+    until(lambda: "one" in notebook.output(2) and "two" in notebook.output(2))
+    notebook.page.close()
+
+
+def test_a_kernel_restart_in_the_middle_goes_on_with_the_same_run(place: Place) -> None:
+    cells = [LOAD, "%%ask\nsay one\nwait 12\nsay two"]
+    notebook = place.lab.open("restarted.ipynb", cells)
+    notebook.run(0)
+    notebook.wait_idle()
+    notebook.run(1)
+    until(lambda: "one" in notebook.output(1))
+    count = place.count()
+    notebook.restart()
+    notebook.run(0)
+    notebook.run(1)
+    until(lambda: "two" in notebook.output(1) and "completed" in notebook.output(1))
+    notebook.wait_idle()
+    assert place.count() == count
+    assert [notebook.output(1).count(word) for word in ("one", "two")] == [1, 1]
+    notebook.page.close()
+
+
+def test_a_second_stop_leaves_the_run_and_says_how_to_go_on(place: Place) -> None:
+    notebook = place.lab.open("stopped.ipynb", [LOAD, "%%ask\nsay before\nwait 60"])
+    notebook.run_all()
+    until(lambda: "before" in notebook.output(1))
+    notebook.stop()
+    notebook.stop()
+    notebook.wait_idle()
+    assert "RunStopped" in notebook.output(1)
+    with place.client() as client:
+        assert client.runs.wait(place.last_run(), poll=0.05).status == "cancelled"
+    notebook.page.close()
+
+
+def test_two_notebooks_on_one_service_have_a_chat_each(place: Place) -> None:
+    cells = [LOAD, "%%ask -o answer\nsay {{name}}\nwait 2", "print('chat', answer.chat)"]
+    two = [place.lab.open(f"{name}.ipynb", [*cells[:1], f"name = '{name}'", *cells[1:]]) for name in ("ada", "bob")]
+    for notebook in two:
+        notebook.run_all()
+    chats = {until(lambda notebook=notebook: _chat(notebook)) for notebook in two}  # type: ignore[misc]
+    assert len(chats) == 2
+    assert ["ada" in two[0].output(2), "bob" in two[1].output(2)] == [True, True]
+    for notebook in two:
+        notebook.page.close()
+
+
+def _chat(notebook: Notebook) -> str:
+    shown = notebook.output(3)
+    return shown.strip() if shown.startswith("chat chat_") else ""
+
+
+def test_restart_and_run_all_starts_no_run(place: Place) -> None:
+    cells = [LOAD, "%%ask --bg\nsay one\nwait 1", "%%ask --on-busy wait\nsay two", "%%ask --n 2\nsay three"]
+    notebook = place.lab.open("again.ipynb", cells)
+    notebook.run_all()
+    until(lambda: notebook.output(3).count("completed") == 2)
+    notebook.wait_idle()
+    before = place.count()
+    notebook.restart_and_run_all()
+    until(lambda: "Shown again" in notebook.output(1) and notebook.output(3).count("Shown again") == 2)
+    notebook.wait_idle()
+    assert "Shown again" in notebook.output(2)
+    assert place.count() == before
+    notebook.page.close()
