@@ -92,7 +92,7 @@ def _ours(text: bytes) -> Work:
 
 
 def _openai() -> Work:
-        import openai
+    import openai
 
     delta = {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0}
     text = b"".join(

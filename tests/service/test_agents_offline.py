@@ -317,7 +317,7 @@ def test_a_condition_is_no_measure_and_a_word_not_used_is_shown(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("What is the total revenue in January?", "not used: January"),
+        ("What is the total revenue in January?", "There is no January in `s.csv`, so there is no result for it."),
         ("What is the total revnue?", "There is no column revnue: read as revenue."),
         ("What is the highest average revenue?", "not used: average"),
         ("What is the lowest and highest revenue?", "not used: highest"),

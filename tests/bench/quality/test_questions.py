@@ -15,12 +15,12 @@ from tests.bench.quality.questions import FILES, Question, paragraph, questions
 ALL = questions()
 
 # Words that carry no content: articles, pronouns, prepositions, auxiliaries, question words.
-_EMPTY = (
-    "a about across all an and any are as at be been before by can come comes could did do does for from get had has"
-    " have how i if in inside into is it its long may me might more much must my no not of off on one or our out own"
-    " s shall should so some that the their them there they this through to too under up was we were what when"
-    " whether which who whose why will with would you your"
-)
+_EMPTY = """
+a about across all an and any are as at be been before by can come comes could did do does for from get had has have
+how i if in inside into is it its long may me might more much must my no not of off on one or our out own s shall
+should so some that the their them there they this through to too under up was we were what when whether which who
+whose why will with would you your
+"""
 EMPTY = frozenset(_EMPTY.split())
 
 

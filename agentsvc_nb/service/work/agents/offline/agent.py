@@ -140,7 +140,7 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
 
     def work() -> tuple[str, bool]:
         plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
-        fits = [(made.fit > 0, made.table.path in named, made.fit) for made in plans]
+        fits = [(made.fit > 0, made.explained, made.table.path in named, made.fit) for made in plans]
         best = max(fits, default=None)
         chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
         shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]

@@ -1,42 +1,15 @@
-"""Which columns, values and conditions of a table a question means."""
+"""Which columns of a table a question means."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from decimal import Decimal
-from operator import ge, gt, le, lt
-from typing import Final
+from collections.abc import Collection, Iterable
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents.offline import numbers as numbers
-from agentsvc_nb.service.work.agents.offline.operations import ABOVE_BELOW, UNITS
+from agentsvc_nb.service.work.agents.offline.operations import UNITS
 from agentsvc_nb.service.work.agents.offline.tables import Table
-from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems
-
-_VALUE_CHARS: Final = 60
-_COSTS = re.compile(r"\bcosts?\s*$", re.I)  # "products that cost more than 100": their price is meant
-_COMPARE: Final[dict[str, tuple[str, Callable[[Decimal, Decimal], bool]]]] = {
-    "ge": (">=", ge),
-    "le": ("<=", le),
-    "gt": (">", gt),
-    "lt": ("<", lt),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A condition on a column, as shown, and the rows (indices from 0) that meet it."""
-
-    column: int
-    shown: str
-    rows: frozenset[int]
-    values: int = 1
-    """How many values were named: `tents and bags` are compared."""
-    unknown: frozenset[int] = frozenset()
-    """Rows of which it can't be said, since they hold no number."""
+from agentsvc_nb.service.work.agents.offline.words import stem
 
 
 def parts(column: str) -> list[str]:
@@ -91,61 +64,3 @@ def rivals(table: Table, asked: Collection[str], chosen: int, among: Iterable[in
     taken = {stem(part) for part in parts(table.columns[chosen])}
     left = {word for word in asked if word not in taken and not _nearly(word, taken)}
     return [index for index in among if index != chosen and likeness(table.columns[index], left) == 1.0]
-
-
-def limited(table: Table, text: str) -> int | None:
-    """The column of numbers that a condition names: the one nearest before `over 50`."""
-    found = ABOVE_BELOW.search(text.casefold())
-    if found is None:
-        return None
-    before = stems(_COSTS.sub("price", text[: found.start()]))[-5:]
-    near = (best(table, set(before[-count:]), table.numbers) for count in range(1, len(before) + 1))
-    return next((column[0] for column in near if column), None)
-
-
-def named_values(table: Table, question: str, but: Collection[int]) -> list[Filter]:
-    """Conditions that the question makes by naming values of text columns: `where category is Tents`, or `of tents`."""
-    asked, lowered = stems(question), question.lower()
-    found = (_named(table, index, asked, lowered) for index in range(len(table.columns)) if index not in table.numbers)
-    return [one for one in found if one is not None and one.column not in but]
-
-
-def _named(table: Table, column: int, asked: list[str], lowered: str) -> Filter | None:
-    cells = table.cells(column)
-    title = {stem(part) for part in parts(table.columns[column])}
-    texts = {cell for cell in cells if cell and len(cell) <= _VALUE_CHARS}
-    # Most cells of a large table are refused by their first letters, which is quicker than to fold them.
-    texts = {cell for cell in texts if not cell.isascii() or cell[:3].lower() in lowered}
-    named = [text for text in texts if _mentions(asked, stems(text), title)]
-    longest = max((len(stems(text)) for text in named), default=0)
-    values = sorted(text for text in named if len(stems(text)) == longest)
-    if not values or len(values) == len(set(cells)) > 1:
-        return None
-    rows = frozenset(row for row, cell in enumerate(cells) if cell in values)
-    listed = ", ".join(f'"{value}"' for value in values)
-    return Filter(column, f"{table.columns[column]} {'=' if len(values) == 1 else 'in'} {listed}", rows, len(values))
-
-
-def _mentions(asked: list[str], value: list[str], title: Collection[str]) -> bool:
-    meaning = [word for word in value if word not in title and word not in STOP and (len(word) > 1 or word.isdigit())]
-    size = len(value)
-    return bool(meaning) and any(asked[at : at + size] == value for at in range(len(asked) - size + 1))
-
-
-def compared(table: Table, question: str, measure: int | None) -> Filter | None:
-    """The condition on numbers that the question makes: `with a price over 50`."""
-    found = ABOVE_BELOW.search(question.casefold())
-    if found is None:
-        return None
-    near = limited(table, question)
-    index = measure if near is None else near
-    if index is None and len(table.numbers) == 1:
-        index = next(iter(table.numbers))
-    read = numbers.read([found["number"].rstrip(".,")])
-    if index is None or read is None:
-        return None
-    sign, compare = next(_COMPARE[name] for name in _COMPARE if found[name])
-    limit = read.known[0]
-    rows = (row for row, value in enumerate(table.numbers[index].values) if value is not None and compare(value, limit))
-    unknown = frozenset(row for row, value in enumerate(table.numbers[index].values) if value is None)
-    return Filter(index, f"{table.columns[index]} {sign} {limit}", frozenset(rows), unknown=unknown)

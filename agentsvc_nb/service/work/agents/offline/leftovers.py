@@ -8,20 +8,23 @@ from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline import operations as ops
-from agentsvc_nb.service.work.agents.offline.columns import likeness, named_values, parts
+from agentsvc_nb.service.work.agents.offline.columns import likeness, parts
+from agentsvc_nb.service.work.agents.offline.dates import dated, months
 from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.values import named_values
 from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems, telling
 
 _COSTING: Final = re.compile(r"\bcosts?\s+(?=more|less|over|under|above|below|at (?:least|most)|[<>≤≥])", re.I)
 _GENERIC: Final = frozenset(
-    map(stem, ("column", "columns", "value", "values", "spalte", "wert", "werte", "row", "rows"))
+    map(stem, ("column", "columns", "value", "values", "spalte", "wert", "werte", "row", "rows", *ops.ROWS))
 )
 
 
 def unknown_words(table: Table, text: str) -> list[str]:
     """The telling words that name neither an operation, nor the table, nor anything in it."""
     values = {word for one in named_values(table, text, ()) for word in stems(one.shown)}
-    known = {*stems(table.path), *values, *_GENERIC}
+    dates = map(stem, months(text)) if dated(table, text) else ()
+    known = {*stems(table.path), *values, *_GENERIC, *dates}
     return [word for word in telling(text) if not _known(word, known) and not _names(table, word)]
 
 
@@ -41,6 +44,20 @@ def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, s
     slips = [word for word in telling(text) if not _known(word, named)]
     pairs = ((word, index) for word in slips for index in used if likeness(table.columns[index], stems(word)))
     return [(word, table.columns[index]) for word, index in pairs]
+
+
+def missing(table: Table, text: str) -> str:
+    """The name behind `in`, `for` or `from` that nothing in the table bears: no result is of it."""
+    names = [word for word in _conditions(table, text) if word[0].isupper() and not text.lstrip().startswith(word)]
+    return names[0] if names else ""
+
+
+def explained(table: Table, text: str, used: Collection[int]) -> int:
+    """How many words of the question the table has a part for: its name, columns that are used, values and dates."""
+    names = {stem(part) for index in used for part in tokens(table.columns[index].replace("_", " "))}
+    values = {word for one in named_values(table, text, ()) for word in stems(one.shown)}
+    dates = map(stem, months(text)) if dated(table, text) else ()
+    return len({*names, *values, *dates, *stems(table.path.rsplit("/", 1)[-1])} & set(stems(text)))
 
 
 def _conditions(table: Table, text: str) -> list[str]:

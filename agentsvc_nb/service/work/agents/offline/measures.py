@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
@@ -29,10 +30,12 @@ class Measure:
     divisor: str = ""
     rate: bool = False
     """A rate is averaged, never added up."""
+    quotient: tuple[Numbers, Numbers] | None = None
+    """What a rate is made of: over many rows it is the one's sum by the other's."""
 
 
 def measure(
-    table: Table, folded: str, among: list[int], limited: int | None, *, alone: bool
+    table: Table, folded: str, among: list[int], limited: Collection[int], *, alone: bool
 ) -> Measure | Unclear | None:
     """The column of numbers that the (folded) question names, else what it implies: `cheapest` means a price.
 
@@ -41,7 +44,7 @@ def measure(
     """
     words = folded.split()
     asked = {stem(word) for word in words if not ops.is_operation(word)}
-    others = [index for index in among if index != limited]
+    others = [index for index in among if index not in limited]
     whole = {stem(word) for word in words}
     tries = [(asked, others), (whole, others), (asked, among), (whole, among)]
     for names, columns in tries:
@@ -59,13 +62,23 @@ def of_column(table: Table, index: int, fit: float = 1.0) -> Measure:
 
 
 def _implied(table: Table, folded: str, columns: list[int]) -> Measure | Unclear | None:
-    names = (name for words, names in ops.IMPLIED if words.search(folded) for name in names)
-    asked = {stem(word) for word in folded.split()}
-    found = next((found for name in names if (found := likest(table, {stem(name)}, columns))), [])
-    found = likest(table, asked, found) or found
+    found = _likely(table, folded, columns)
     if len(found) > 1:
         return several(table, found, 0.8)
     return of_column(table, found[0], 0.8) if found else None
+
+
+def implied(table: Table, folded: str) -> Measure | None:
+    """The column of numbers that the words imply without naming it: `pieces` are a quantity."""
+    found = _likely(table, folded, list(table.numbers))
+    return of_column(table, found[0], 0.8) if len(found) == 1 else None
+
+
+def _likely(table: Table, folded: str, columns: list[int]) -> list[int]:
+    names = (name for words, names in ops.IMPLIED if words.search(folded) for name in names)
+    asked = {stem(word) for word in folded.split()}
+    found = next((found for name in names if (found := likest(table, {stem(name)}, columns))), [])
+    return likest(table, asked, found) or found
 
 
 def _only(table: Table, columns: list[int], *, alone: bool) -> Measure | None:

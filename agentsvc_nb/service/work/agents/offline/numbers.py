@@ -51,10 +51,28 @@ def read(cells: Sequence[str]) -> Numbers | None:
     return Numbers(values, _unit(cells), max(-int(value.as_tuple().exponent) for value in found))
 
 
+_SCALES: Final = {
+    "k": 3, "thousand": 3, "tausend": 3, "mille": 3, "mil": 3, "m": 6, "mn": 6, "mio": 6, "million": 6, "millions": 6,
+    "millionen": 6, "millones": 6, "bn": 9, "billion": 9, "billions": 9, "milliarde": 9, "milliarden": 9,
+}  # fmt: skip
+
+
+def written(number: str, scale: str = "") -> Decimal | None:
+    """A number as it stands in a question, with the word that follows it.
+
+    >>> written("10,5", "million")
+    Decimal('10500000.0')
+    """
+    found = read([number.rstrip(".,")])
+    return found.known[0] * 10 ** _SCALES.get(scale, 0) if found else None
+
+
 def show(value: Decimal, numbers: Numbers) -> str:
-    """A result with its column's unit: as many places as the column has, and two more when a quotient needs them."""
+    """A result with its column's unit: as many places as the column has, and when a quotient needs them two more, or
+    as many as show three digits."""
     with localcontext(prec=PRECISION):
-        least, most = (Decimal(1).scaleb(-places) for places in (numbers.decimals, numbers.decimals + 2))
+        digits = max(numbers.decimals + 2, 2 - value.adjusted() if value else 0)
+        least, most = (Decimal(1).scaleb(-places) for places in (numbers.decimals, digits))
         tenth = Decimal(1).scaleb(-numbers.decimals - 1)
         near = value.quantize(most)
         shortest = next(step for step in (least, tenth, most) if near == near.quantize(step))

@@ -1,11 +1,10 @@
-"""One column per another: `revenue per spend`, `revenue / spend`, `the ratio of revenue to spend`."""
+"""One column per another: `revenue per spend`, `revenue / spend`, `the ratio of revenue to spend`; or times another."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from decimal import localcontext
-from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline.columns import likest, parts
@@ -23,7 +22,10 @@ _RATIO = re.compile(
     r"(?:to|zu|a|and|und|et|y) (\w+(?: \w+){0,2})"
 )
 _PER = re.compile(r"((?:\w+ ){1,4})(?:per|pro|par|por) (\w+(?: \w+){0,2})")
-_DECIMALS: Final = 2
+_STAR = re.compile(r"\s*[*×]\s*(?=[a-z])", re.I)
+_TIMES = re.compile(
+    r"((?:\w+ ){1,3})(?:times|multiplied by|mal|multipliziert mit|fois|multiplicado por) (\w+(?: \w+){0,2})"
+)
 
 
 def ratio(table: Table, text: str) -> Measure | Unclear | None:
@@ -69,5 +71,25 @@ def _quotient(table: Table, upper: Measure, lower: int) -> Measure:
     used = (*upper.columns, lower)
     top = f"({upper.formula})" if upper.formula else upper.name
     return Measure(
-        f"{upper.name} per {name}", Numbers(values, "", 0), None, f"{top} / {name}", 1.0, used, zeros, name, rate=True
-    )
+        f"{upper.name} per {name}", Numbers(values, "", 0), None, f"{top} / {name}", 1.0, used, zeros, name,
+        rate=True, quotient=(upper.numbers, table.numbers[lower]),
+    )  # fmt: skip
+
+
+def product(table: Table, text: str) -> Measure | None:
+    """One column times another, row by row: `price times stock`."""
+    found = _TIMES.search(" ".join(tokens(_STAR.sub(" times ", text))))
+    if found is None:
+        return None
+    left = _nearest(table, found[1].split()[::-1], list(table.numbers))
+    right = _nearest(table, found[2].split(), [index for index in table.numbers if index not in left])
+    if len(left) != 1 or len(right) != 1:
+        return None
+    one, other = table.numbers[left[0]], table.numbers[right[0]]
+    with localcontext(prec=PRECISION):
+        values = [
+            a * b if a is not None and b is not None else None for a, b in zip(one.values, other.values, strict=True)
+        ]
+    names = [table.columns[index] for index in (*left, *right)]
+    numbers = Numbers(values, one.unit or other.unit, one.decimals + other.decimals)
+    return Measure(" × ".join(names), numbers, None, " * ".join(names), 1.0, (*left, *right))

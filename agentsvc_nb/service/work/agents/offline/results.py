@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline.compute import Plan
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape
 from agentsvc_nb.service.work.agents.offline.measures import Measure
 from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, show
+from agentsvc_nb.service.work.agents.offline.plans import Plan
 
 ROWS_SHOWN: Final = 5
 GROUPS_SHOWN: Final = 20
@@ -23,7 +24,9 @@ _REDUCE: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
     "min": min,
     "max": max,
 }
-_CALLED: Final = {"sum": "Total", "mean": "Average", "median": "Median", "min": "Lowest", "max": "Highest"}
+_CALLED: Final = {
+    "sum": "Total", "mean": "Average", "median": "Median", "min": "Lowest", "max": "Highest", "quotient": "Overall",
+}  # fmt: skip
 
 
 def carry_out(plan: Plan) -> str:
@@ -36,6 +39,8 @@ def _result(plan: Plan) -> str:
     with localcontext(prec=PRECISION):
         if not plan.rows:
             return f"**No row of {code(plan.table.path)} fits.**\n\n{code(_expression(plan))}\n\n"
+        if plan.operation == "share":
+            return _share(plan)
         if plan.group is not None:
             return _grouped(plan, plan.group)
         if plan.measure is None:
@@ -68,7 +73,23 @@ def _count_rows(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"
 
 
+def _share(plan: Plan) -> str:
+    """What the fitting rows have of the sum of all rows."""
+    numbers = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
+    whole = sum((value for value in numbers if value is not None), Decimal(0))
+    if not plan.filters or not whole:
+        return f"**No share of {code(plan.table.path)}:** name the rows whose share is wanted.\n\n"
+    part = sum((value for row in plan.rows if (value := numbers[row]) is not None), Decimal(0))
+    name = plan.measure.name if plan.measure else "rows"
+    share = f"{100 * part / whole:.2f}%"
+    shown = f"{_expression(replace(plan, operation='sum'))} / sum({name}) over {_count_rows(len(numbers))} = {share}"
+    return f"**Share of {escape(name)}: {share}**\n\n{code(shown)}\n\n"
+
+
 def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
+    if operation == "quotient" and measure.quotient:
+        above, below = (sum(((one.values[row] or Decimal(0)) for row in rows), Decimal(0)) for one in measure.quotient)
+        return above / below
     values = [value for row in rows if (value := measure.numbers.values[row]) is not None]
     return _REDUCE[operation](values)
 
@@ -78,6 +99,8 @@ def _expression(plan: Plan) -> str:
     inner = "rows"
     if plan.measure:
         inner = plan.measure.formula or plan.measure.name
+    if plan.operation == "quotient":
+        inner = " / ".join(f"sum({part.strip()})" for part in inner.rsplit(" / ", 1))
     if plan.distinct is not None:
         inner = f"distinct {plan.table.columns[plan.distinct]}"
     by = f" by {plan.table.columns[plan.group]}" if plan.group is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from agentsvc_nb.service.work.agents.offline.numbers import Numbers, read
 
 TABLE_MAX_BYTES: Final = 20_000_000
 _DELIMITERS: Final = ",;\t|"
+_ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)$|(?<=[a-z])(?:Id|ID|Nr|No)$")
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,13 @@ class Table:
 
     @cached_property
     def numbers(self) -> dict[int, Numbers]:
-        """The columns that hold numbers, by their index."""
-        found = ((index, read(self.cells(index))) for index in range(len(self.columns)))
+        """The columns that hold numbers to compute with, by their index. A column of ids only names its rows."""
+        found = ((index, read(self.cells(index))) for index, name in enumerate(self.columns) if not self._is_id(name))
         return {index: numbers for index, numbers in found if numbers is not None}
+
+    def _is_id(self, column: str) -> bool:
+        cells = self.cells(self.columns.index(column))
+        return _ID.search(column) is not None and len(set(cells)) == len(cells)
 
     @cached_property
     def label(self) -> int | None:

@@ -18,6 +18,7 @@ class Unclear:
     table: Table
     sentence: str
     fit: float = 0.0
+    explained: int = 0
 
 
 def several(table: Table, columns: Sequence[int], fit: float) -> Unclear:
@@ -31,3 +32,7 @@ def no_column(table: Table, words: str, fit: float = 0.0) -> Unclear:
     names = ", ".join(map(escape, table.columns[:_COLUMNS_SHOWN]))
     names += ", …" if len(table.columns) > _COLUMNS_SHOWN else ""
     return Unclear(table, f"There is no column {escape(words)} in {code(table.path)}; its columns are {names}.", fit)
+
+
+def no_value(table: Table, name: str, fit: float) -> Unclear:
+    return Unclear(table, f"There is no {escape(name)} in {code(table.path)}, so there is no result for it.", fit)

@@ -11,7 +11,7 @@ from agentsvc_nb.service.rules.search import tokens
 _STOP = """
 a about above after again all also am an and any are as at be been being but by can could did do does doing each
 few for from further get give gives had has have having he her here hers him his how i if in into is it its itself
-just know let like me mention mentioned mentions more most my no nor not of off on once only or other our out over
+just know let like me mention mentioned mentions more most much my no nor not of off on once only or other our out over
 own please same say says said she should show so some such tell than that the their them then there these they this
 those to too under until up us use very want was we were what whats when where which while who whom whose why will
 with would you your according answer anything explain find list quote describe summarise summarize summary document
@@ -19,7 +19,7 @@ documents file files text chat does
 aber alle als am an auch auf aus bei bin bis bitte da dann das dass dein dem den der des die dies diese dieser
 dieses doch du durch ein eine einem einen einer eines er es etwas fur gib gibt haben hat hatte ich ihr im in ist ja
 jede jeder kann kein keine man mein mir mit nach nicht noch nun nur ob oder ohne sagt sagen sehr sein seine sich
-sie sind so soll steht uber um und uns unser unter vom von vor war was welche welchen welcher welches wenn wer wie
+sie sind so soll steht uber um und uns unser unter viel vom von vor war was welche welchen welcher welches wenn wer wie
 wieso wir wird wo worum laut gemass zufolge zeig zeige zu zum zur zusammen datei dateien
 au aux avec ce ces cet cette comment dans de des dis dit donne du elle elles en est et etre fait il ils je la le
 les leur leurs lui ma mais me mes moi mon montre ne nos notre nous ou par parle pas plus pour pourquoi qu quand que

@@ -1,0 +1,37 @@
+"""A calculation on a table, as it is planned before it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentsvc_nb.service.work.agents.offline.measures import Measure
+from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.work.agents.offline.values import Filter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One calculation on one table: `operation` over `rows` (indices from 0) of `measure`, or of the rows themselves.
+
+    With `group` it is made for each value of that column. `extreme` (`min`, `max`) then asks for the first group;
+    `first` is how many rows or groups are wanted, 0 for all. `fit` is how well the table suits the question. `dropped`
+    are the rows that meet the conditions but hold no number; `unused` are words that name a column and had no part.
+    """
+
+    table: Table
+    operation: str
+    rows: Sequence[int]
+    measure: Measure | None = None
+    filters: Sequence[Filter] = ()
+    group: int | None = None
+    distinct: int | None = None
+    extreme: str = ""
+    first: int = 0
+    fit: float = 0.0
+    dropped: Sequence[int] = ()
+    unused: Sequence[str] = ()
+    guessed: Sequence[tuple[str, str]] = ()
+    """Words that were taken for slips of the pen, each with the column that was read."""
+    explained: int = 0
+    """How many words of the question have a part in it."""
