@@ -83,10 +83,10 @@ def test_what_was_saved_is_accepted_by_nbformat_and_nbconvert(place: Place) -> N
     assert [len(cell) for cell in outputs(saved)] == [0, 1, 1, 1, 1]
     assert "widget" not in json.dumps(outputs(saved))
     assert "widgets" not in saved["metadata"]
-    document = nbformat.read(place.lab.root / "saved.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    document = nbformat.read(place.lab.root / "saved.ipynb", as_version=4)
     nbformat.validate(document)
-    html, _ = HTMLExporter().from_notebook_node(document)  # type: ignore[no-untyped-call]
-    markdown, _ = MarkdownExporter().from_notebook_node(document)  # type: ignore[no-untyped-call]
+    html, _ = HTMLExporter().from_notebook_node(document)
+    markdown, _ = MarkdownExporter().from_notebook_node(document)
     for word, times in (("fg", 1), ("bg", 1), ("side", 2)):
         assert html.count(f"<strong>{word}</strong>") == markdown.count(f"<strong>{word}</strong>") == times
     notebook.page.close()

@@ -70,8 +70,8 @@ class Look(Stamp):
 
 
 def offer() -> None:
-    def tools(settings: Settings) -> dict[str, Tool]:
+    def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
         more: list[Tool] = [kind(settings.data) for kind in (Stamp, Post, Look)]
-        return {**catalog.tools(settings), **{tool.name: tool for tool in more}}
+        return {**catalog.tools(settings, complete), **{tool.name: tool for tool in more}}
 
     app.tools = tools  # type: ignore[attr-defined]
