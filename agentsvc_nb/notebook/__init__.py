@@ -3,8 +3,11 @@
 magics/     declare arguments, call a command          commands    plain functions, without IPython
 asking      one question, start to output              working     one job, start to output
 connecting  which service              storing     files: list, put, get
+question    what a cell asks                           attaching, last_error, shape    what goes along, comes back
+background  a run as a future                          busy, variants    whose turn it is; several at once
+watching    a run to its one output                    card, notifying   where it is seen, and that it is done
 reuse       ask, or show a known run again             session     connection, chat, journal, trail
 feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
 transcript  events to the state of a view              stream      live, static and terminal screens
-render      that state to a safe bundle                markdown, blocks, tables, pictures, frames
+render      that state to a safe bundle                markdown, blocks, tables, pictures, frames, timeline
 """
