@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from agentsvc_nb.service.actions import chats, files, handles, money
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Index, Tx
-from agentsvc_nb.service.records import replays, runs
+from agentsvc_nb.service.records import replays, run_documents, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.keys import KeyRecord
@@ -26,6 +26,8 @@ from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.events import EventPage
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.times import utc_day
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,25 @@ def begin(tx: Tx, index: Index, bill: Bill, given: Start, chat: ChatRecord, sett
 
 
 def get(tx: Tx, account: str, run_id: str) -> RunRecord:
+    """Raises `invalid_run_id` and `run_not_found`."""
+    return _found(runs.get_of_account(tx, _checked(run_id), account))
+
+
+def shown(tx: Tx, account: str, run_id: str, origin: str) -> dict[str, Any]:
+    """`get`, as the JSON that goes over the wire."""
+    return _found(run_documents.of_account(tx, _checked(run_id), account, origin))
+
+
+def _checked(run_id: str) -> str:
     if not ids.is_run(run_id):
         raise Fail("invalid_run_id")
-    record = runs.get_of_account(tx, run_id.lower(), account)
-    if record is None:
+    return run_id.lower()
+
+
+def _found(run: T | None) -> T:
+    if run is None:
         raise Fail("run_not_found")
-    return record
+    return run
 
 
 def page(tx: Tx, run_id: str, status: str, after: int, limit: int) -> EventPage:

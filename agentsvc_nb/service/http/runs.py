@@ -44,7 +44,8 @@ async def start(call: Call) -> Response:
 
 
 async def get(call: Call) -> Response:
-    return answer_json(_record(call).document(call.backend.storage.origin))
+    account, run_id, origin = call.account, call.path("run_id"), call.backend.storage.origin
+    return answer_json(call.look(lambda tx: actions.shown(tx, account, run_id, origin)))
 
 
 async def cancel(call: Call) -> Response:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.run_documents import document
 from agentsvc_nb.service.records.usage import Pool
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
-from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("runs")
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -60,29 +61,9 @@ class RunRecord:
         return Run(**self.document(origin))
 
     def document(self, origin: str) -> dict[str, Any]:
-        """`public` as JSON, without its checks: this is read more often than anything else."""
-        return {
-            "object": "agent_run",
-            "run_id": self.run_id,
-            "status": self.status,
-            "chat": self.chat,
-            "project": self.project,
-            "created_at": rfc3339(self.created_at),
-            "started_at": rfc3339_or_none(self.started_at),
-            "ended_at": rfc3339_or_none(self.ended_at),
-            "output": self.output,
-            "structured_output": self.structured_output,
-            "last_error": self.last_error,
-            "last_error_message": self.last_error_message,
-            "steps": self.steps,
-            "usage": {
-                "input_tokens": self.input_tokens,
-                "output_tokens": self.output_tokens,
-                "cost_microcents": self.cost_microcents,
-            },
-            "model": self.model,
-            "app_url": f"{origin}/app/chats/{self.chat}",
-        }
+        """`public` as JSON."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        return document(row, self.structured_output, origin)
 
 
 @dataclass(frozen=True, slots=True)

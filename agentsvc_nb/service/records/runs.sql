@@ -13,6 +13,11 @@ SELECT * FROM run WHERE run_id = :run_id
 -- name: get_of_account
 SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
+-- name: shown
+SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
+    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model
+FROM run WHERE run_id = :run_id AND account = :account
+
 -- name: status
 SELECT status FROM run WHERE run_id = :run_id
 
