@@ -36,6 +36,13 @@ class Reply:
             if self.usage is not None:
                 yield {"choices": [], "usage": self.usage}
 
+    def whole(self) -> dict[str, Any]:
+        """Its text at once, for who does not stream."""
+        message = {"role": "assistant", "content": "".join(self.pieces)}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        about = {"id": "c", "object": "chat.completion", "created": 1, "model": "stand-in"}
+        return {**about, "choices": choices, "usage": self.usage}
+
 
 class ChatServer:
     """`asked` are the bodies that came, in order; each takes the next reply, and the last one stays."""
@@ -64,7 +71,10 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             reply = server.next(body)
             if reply.status != 200:
-                self._refuse(reply.status)
+                self._answer(reply.status, {"error": {"message": "no such key", "type": "invalid_request_error"}})
+                return
+            if not body.get("stream"):
+                self._answer(200, reply.whole())
                 return
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -83,9 +93,10 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
             self.wfile.flush()
 
-        def _refuse(self, status: int) -> None:
-            text = json.dumps({"error": {"message": "no such key", "type": "invalid_request_error"}}).encode()
+        def _answer(self, status: int, document: dict[str, Any]) -> None:
+            text = json.dumps(document).encode()
             self.send_response(status)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)

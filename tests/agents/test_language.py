@@ -16,6 +16,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.toolset.angles import Angle
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.waiting import until
 
@@ -171,3 +172,12 @@ def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
         assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 2)
         assert len(it.server.asked) == 3, "the first step was not asked again"
         assert it.last() == before, "nor was its tool's result another"
+
+
+def test_a_tool_asks_the_model() -> None:
+    angle = dict.fromkeys(Angle.model_fields, "x")
+    with talk(Reply((json.dumps({"angles": [angle]}),))) as it:
+        assert it.client.tools.describe("find_angles").available is True
+        job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
+        assert job.data == {"angles": [angle]}
+        assert "tea" in json.dumps(it.last())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.service.ports import AgentFailure, Turn
 from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
 from agentsvc_nb.service.work.agents.language.engine import Engine
 
+T = TypeVar("T")
 DYING_SECONDS: Final = 3.0
 
 if TYPE_CHECKING:
@@ -24,15 +26,27 @@ class Language:
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
 
     async def run(self, turn: Turn) -> str | None:
-        loop: Any = await asyncio.to_thread(import_module, "agentsvc_nb.service.work.agents.language.loop")
-        served = await asyncio.to_thread(self._serve)
+        loop, served = await self._loaded()
+        answer: str = await self._seen_to(loop.answer(turn, served))
+        return answer
+
+    async def complete(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """`ports.Complete`: a tool asks."""
+        loop, served = await self._loaded()
+        return await self._seen_to(loop.complete(served, prompt, dict(schema)))
+
+    async def _loaded(self) -> tuple[Any, Served]:
+        loop = await asyncio.to_thread(import_module, "agentsvc_nb.service.work.agents.language.loop")
+        return loop, await asyncio.to_thread(self._serve)
+
+    async def _seen_to(self, asking: Awaitable[T]) -> T:
+        """What the model answers. Raises `AgentFailure` that says so when the engine has ended."""
         try:
-            answer: str = await loop.answer(turn, served)
+            return await asking
         except AgentFailure as failure:
             if self._engine is not None and failure.code == "model_unavailable":
                 await self._see_whether_it_ended(self._engine)
             raise
-        return answer
 
     async def _see_whether_it_ended(self, engine: Engine) -> None:
         """Its connections are lost before the process is gone."""

@@ -44,6 +44,17 @@ async def answer(turn: Turn, served: Served) -> str:
         return await _final(turn, run.result.output)
 
 
+async def complete(served: Served, prompt: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """One question of a tool: an object that fits the schema. Raises what `failures.translated` does."""
+    agent: Agent[None, Any] = Agent(
+        served.model, output_type=_form(schema, served), retries=RETRIES_MAX, model_settings=served.settings
+    )
+    _check_each(agent, schema)
+    async with failures.translated(True):
+        found: dict[str, Any] = (await agent.run(prompt)).output
+    return found
+
+
 async def _beginning(turn: Turn, served: Served) -> tuple[Any, Sequence[ModelMessage]]:
     """What to ask, or the messages with which the turn goes on after a crash."""
     if turn.state is None or "messages" not in turn.state:
