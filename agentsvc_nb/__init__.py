@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.nested import allow_nested_loops
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -62,6 +63,7 @@ __all__ = [
     "ToolResultError",
     "WaitNotice",
     "__version__",
+    "allow_nested_loops",
     "load_ipython_extension",
     "local",
     "unload_ipython_extension",
@@ -74,6 +76,7 @@ _HOMES = {
     "MapStopped": "client.mapping",
     "RetryNotice": "client.options",
     "WaitNotice": "client.options",
+    "allow_nested_loops": "notebook.nested",
     "local": "embedded",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},
 }

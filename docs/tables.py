@@ -1,4 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md, settings.md and tools.md from the tables and models in the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md, tools.md, magics.md from what stands in the code.
 
     python -m docs.tables
 
@@ -16,7 +16,7 @@ from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
-from docs import tool_pages
+from docs import magic_pages, tool_pages
 
 HERE = Path(__file__).parent
 STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
@@ -30,6 +30,7 @@ def pages() -> dict[str, str]:
         "limits.md": limits_page(),
         "settings.md": settings(),
         "tools.md": tool_pages.page(),
+        "magics.md": magic_pages.page(),
     }
 
 

@@ -47,7 +47,7 @@ def columns(kind: type) -> dict[str, str]:
     return {name: _type(name, hints[name]) for name in names if name != "object"}
 
 
-def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: str | None) -> pd.DataFrame:
+def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
     """A DataFrame of these columns and types, then whatever else the rows have.
 
     Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`

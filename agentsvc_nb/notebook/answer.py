@@ -50,7 +50,12 @@ class Kept(Shown):
     @property
     def df(self) -> pd.DataFrame:
         """The files that it wrote, a row each; no network is needed."""
-        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, chat=self.chat)
+        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, **self.attrs)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Where its DataFrames are from: their `attrs`."""
+        return {"chat": self.chat}
 
 
 class Answer(Kept):
@@ -67,9 +72,16 @@ class Answer(Kept):
         files: Sequence[WorkspaceFile],
         shape: Shape | None = None,
         again: bool = False,
+        inputs: Sequence[str] = (),
     ) -> None:
         super().__init__(bundle, files, run.chat)
         self.run, self.text, self.again, self._shape = run, text, again, shape
+        self.inputs = tuple(inputs)
+        """SHA-256s of the files that were attached."""
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        return super().attrs | {"run_id": self.run_id, "model": self.run.model, "inputs": list(self.inputs)}
 
     @property
     def data(self) -> Any:
@@ -81,7 +93,7 @@ class Answer(Kept):
         found = self.run.structured_output
         if found is None or self._shape is None:
             return found
-        return self._shape.read(found, run_id=self.run_id, model=self.run.model, chat=self.chat)
+        return self._shape.read(found, **self.attrs)
 
     @property
     def code(self) -> str | None:

@@ -56,8 +56,8 @@ def chat(session: Session, chat_id: str | None = None) -> Said:
 
 def workstream(session: Session, name: str | None = None) -> Said:
     """Ask in the chat of this session label from now on; without one, in the notebook's own chat. Raises `AskError`."""
-    if name is not None and not 0 < len(name) <= limits.SESSION_CHARS:
-        raise AskError(f"A session label has 1 to {limits.SESSION_CHARS} characters.", "Choose a shorter one.")
+    if name is not None and not (0 < len(name) <= limits.SESSION_CHARS and name.isprintable()):
+        raise AskError(f"A session label has 1 to {limits.SESSION_CHARS} characters on one line.", "Choose another.")
     session.turn_to(label=name, project=session.project)
     return status(session)
 

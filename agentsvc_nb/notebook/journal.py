@@ -169,6 +169,11 @@ class Journal:
         rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
+    def inputs(self, run_id: str) -> tuple[str, ...]:
+        """SHA-256s of what was attached to a run."""
+        rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
+        return tuple(digest for row in rows for digest in row["attachments"].split())
+
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
         """This notebook's runs, oldest first; with None, those of all notebooks."""
         rows = self.do(

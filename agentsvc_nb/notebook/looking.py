@@ -45,7 +45,7 @@ def show(session: Session, given: str) -> Answer:
         view.settle(run)
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
     extras = Extras(session.take_notes(), files_bundle(files, caption="Files of this run") if files else None)
-    return Answer(run, view.text, answer_bundle(view, extras), files)
+    return Answer(run, view.text, answer_bundle(view, extras), files, inputs=session.journal.inputs(run_id))
 
 
 def _events(session: Session, run_id: str) -> Iterable[Event]:

@@ -110,7 +110,7 @@ def feedback_send(
             request_id=known.request_id,
         )
     session.known.feedback.insert(0, receipt.id)
-    return Said(plain(f"Sent as {receipt.id}. {receipt.guidance}".strip()))
+    return Said(f"Sent as {receipt.id}. {receipt.guidance}".strip())
 
 
 def last_error(session: Session, error: object) -> About:

@@ -53,7 +53,7 @@ class Shape:
             "Give a pydantic model, a dataclass, list[Model] for records, or a JSON Schema as a dict.",
         )
 
-    def read(self, data: dict[str, Any], **attrs: str | None) -> Any:
+    def read(self, data: dict[str, Any], **attrs: Any) -> Any:
         """The answer's data: an instance of the model, a DataFrame for records, or the dict as it is.
 
         Raises `StefanBrainError` that names the first field that does not fit.

@@ -7,13 +7,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.safe.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Said(str):
-    """Words that a magic prints; with `-o` they are in the variable, too."""
+    """Words that a magic prints, made harmless for a terminal; with `-o` they are in the variable, too."""
+
+    __slots__ = ()
+
+    def __new__(cls, words: object) -> Said:
+        return super().__new__(cls, plain(str(words)))
 
 
 class Table:
@@ -27,7 +33,7 @@ class Table:
 
     @functools.cached_property
     def df(self) -> pd.DataFrame:
-        """All rows, with fixed columns and types (docs/frames.md)."""
+        """All rows, with fixed columns and types (docs/magics.md)."""
         return self._build()
 
     def __getitem__(self, column: str) -> pd.Series[Any]:

@@ -102,7 +102,7 @@ class Turn:
         notes = tuple(line for line in (*self.session.take_notes(), *self.notes, note) if line)
         bundle = answer_bundle(view, Extras(notes, table, self._records(run)))
         self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
-        return Answer(run, view.text, bundle, files, self.shape, self.again)
+        return Answer(run, view.text, bundle, files, self.shape, self.again, self.session.journal.inputs(run.run_id))
 
     def _records(self, run: Run) -> dict[str, str] | None:
         if run.structured_output is None or self.shape is None or not self.shape.records:

@@ -15,6 +15,7 @@ from tests.bench import (
     followers,
     frames,
     memory,
+    notebook,
     pictures,
     reads,
     search,
@@ -25,7 +26,7 @@ from tests.bench import (
 
 if __name__ == "__main__":
     client = (first_call, calls, decoding, transfers, frames)
-    service = (reads, starts, first_event, followers, uploads, memory, pictures, search)
+    service = (reads, starts, first_event, followers, uploads, memory, pictures, search, notebook)
     for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)
         print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,15 @@ def test_a_file_goes_along_with_the_question(terminal: Any, tmp_path: Path) -> N
     (tmp_path / "my plan.txt").write_text("the plan")
     terminal.cell("%%ask --file 'my plan.txt'\nsay x")
     assert list(terminal.cell("%files")["file_name"]) == ["my plan.txt"]
+
+
+def test_a_frame_says_which_run_model_and_inputs_it_is_from(terminal: Any, tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("the plan")
+    answer = terminal.cell("%%ask --file plan.txt\nwrite out/a.txt x")
+    digest = hashlib.sha256(b"the plan").hexdigest()
+    facts = {"run_id": answer.run_id, "model": "scripted", "chat": answer.chat, "inputs": [digest]}
+    assert answer.df.attrs == facts
+    assert terminal.cell("%runs show last").df.attrs == facts
 
 
 def test_a_new_chat_is_stayed_in(terminal: Any) -> None:

@@ -1,0 +1,103 @@
+"""docs/magics.md, from the magics' argument parsers, the options of `%config` and the columns of the tables."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Iterator, Mapping
+from textwrap import dedent
+from typing import Any
+
+from agentsvc_nb.client.frames import columns
+from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.magics import GROUPS
+from agentsvc_nb.wire.feedback import FeedbackReport
+from agentsvc_nb.wire.files import SearchResult
+from agentsvc_nb.wire.tools import ToolDescription
+
+HEAD = """# Magics
+
+Rendered from the magics' own parsers by `python -m docs.tables`; do not edit by hand. `%load_ext agentsvc_nb` brings
+them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line but in `%search`, where they stand
+first. `{{name}}` in the body of a cell is the value of a variable; nothing in the line is expanded.
+
+Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, files, tools and projects
+as they were listed last. It never asks the service.
+"""
+TABLES = """## DataFrames
+
+A table that a cell shows is an object: `.df` is its DataFrame, with all rows, and `-o name` keeps just that. The
+columns and their types are always these, also when there is no row; fields that this version does not know come after.
+"""
+ATTRS = """`df.attrs` says where the rows are from: of an answer `run_id`, `model`, `chat` and `inputs` (the SHA-256 of
+each file that was attached), of files `chat`, of a search `chat` and `query`, of runs and jobs `notebook`.
+"""
+
+
+def page() -> str:
+    """The page."""
+    parts = [HEAD, *(_section(*magic) for magic in magics()), _options(), TABLES]
+    return "\n".join([*parts, *_columns(), "", ATTRS])
+
+
+def magics() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each magic as it is typed, with its parser."""
+    for group in GROUPS:
+        for kind, sign in (("line", "%"), ("cell", "%%")):
+            for name, method in group.magics[kind].items():
+                yield f"{sign}{name}", getattr(group, method).parser
+
+
+def _section(name: str, parser: argparse.ArgumentParser) -> str:
+    about, _, example = inspect.cleandoc(parser.description or "").partition("Example:")
+    rows = [
+        f"| {_called(action)} | {_cell((action.help or '') % {'default': action.default})} |"
+        for action in parser._actions
+    ]
+    lines = [f"## `{name}`", "", " ".join(about.split()), "", *_example(example), ""]
+    return "\n".join([*lines, "| argument | what it is |", "| --- | --- |", *rows, ""])
+
+
+def _example(text: str) -> list[str]:
+    body = dedent(text.strip("\n")) if text.startswith("\n") else text.strip()
+    return ["```", *body.splitlines(), "```"] if text.startswith("\n") else [f"Example: {' '.join(body.split())}"]
+
+
+def _called(action: argparse.Action) -> str:
+    choices = " \\| ".join(map(str, action.choices or ()))
+    value = choices if action.choices else str(action.metavar or action.dest)
+    if not action.option_strings:
+        return f"`{value}`".replace("\\|", "|").replace("|", "\\|")
+    names = ", ".join(f"`{name}`" for name in action.option_strings)
+    return names if action.nargs == 0 else f"{names} `{value}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _options() -> str:
+    rows = [
+        f"| `{group.__name__}.{name}` | `{trait.default_value}` | {_cell(trait.help)} |"
+        for group in GROUPS
+        for name, trait in sorted(group.class_own_traits(config=True).items())
+    ]
+    head = ["## Options", "", "`%config Ask` shows them, `%config Ask.live = True` sets one, and so does a profile's"]
+    head += ["`ipython_config.py` (`c.Ask.live = True`).", ""]
+    return "\n".join([*head, "| option | default | what it does |", "| --- | --- | --- |", *rows, ""])
+
+
+def _columns() -> list[str]:
+    tables: dict[str, Mapping[str, Any]] = {
+        "`%runs`": frames.RUNS,
+        "`%files`, `answer.df`": frames.FILES,
+        "`%search`": columns(SearchResult) | {"passage": "string"},
+        "`%tools`": columns(ToolDescription),
+        "`%jobs`": frames.JOBS,
+        "`%feedback`": columns(FeedbackReport),
+    }
+    rows = [
+        f"| {name} | {', '.join(f'`{column}` {kind}' for column, kind in kinds.items())} |"
+        for name, kinds in tables.items()
+    ]
+    return ["| table | columns |", "| --- | --- |", *rows]

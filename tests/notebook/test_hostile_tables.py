@@ -1,0 +1,141 @@
+"""Whatever a tool, a file, a passage, a CSV cell or a reply says: tables of allow-listed HTML and harmless text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.client.results import Run
+from agentsvc_nb.notebook.calling import result_bundle
+from agentsvc_nb.notebook.catalog import tool_bundle, tools_bundle
+from agentsvc_nb.notebook.connecting import status
+from agentsvc_nb.notebook.grid import Cell, code, grid
+from agentsvc_nb.notebook.history import runs
+from agentsvc_nb.notebook.journal import Entry, Journal, now
+from agentsvc_nb.notebook.looking import Comparison
+from agentsvc_nb.notebook.overseeing import bars_bundle
+from agentsvc_nb.notebook.previewing import gallery_bundle, preview_bundle
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
+from agentsvc_nb.notebook.searching import search_bundle
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.wire.feedback import FeedbackReport
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.test_hostile import HOSTILE
+
+
+def _tool(text: str) -> ToolDescription:
+    field = {"type": text, "description": text, "enum": [text], "default": text}
+    nested = {"properties": {text: field}, "required": [text]}
+    schema = {"properties": {text: field, "a": nested, "b": {"$ref": text}, "c": text}, "required": [text]}
+    return ToolDescription(name=text, description=text, family=text, input_schema=schema)
+
+
+def _result(text: str) -> Bundle:
+    blocks = [{"type": kind, "text": text, "path": text, "json": {text: [text]}} for kind in ("text", "image", "json")]
+    error = ToolError(code=text, message=text)
+    result = ToolResult(tool=text, is_error=True, error=error, content=[*blocks, {text: text}, {"type": text}])
+    return result_bundle(result, (text,), {})
+
+
+def _data(text: str) -> Bundle:
+    return result_bundle(ToolResult(tool=text, data={text: [text, {"a": text}]}))
+
+
+def _search(text: str) -> Bundle:
+    parts = [SnippetPart(text=text, match=match) for match in (True, False, True)]
+    found = SearchResult(id=text, path=text, file_name=text, name=text, match=text, snippets=[parts, parts])
+    return search_bundle(FileSearch(results=[found]), text)
+
+
+def _file(text: str, suffix: str = "") -> WorkspaceFile:
+    return WorkspaceFile(id=text, path=text + suffix, file_name=text, name=text, media_type=text, size_bytes=3)
+
+
+def _preview(suffix: str) -> Callable[[str], Bundle]:
+    return lambda text: preview_bundle(_file(text, suffix), text.encode("utf-8", "replace"))
+
+
+def _csv(text: str) -> Bundle:
+    written = io.StringIO()
+    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
+    return preview_bundle(_file(text, ".csv"), written.getvalue().encode("utf-8", "replace"))
+
+
+def _bars(text: str) -> Bundle:
+    job = Job(job_id=text, tool=text, status=text, progress=Progress(done=1, total=2, message=text))
+    return bars_bundle([job] * 30, 1.0)
+
+
+def _report(text: str) -> FeedbackReport:
+    return FeedbackReport(
+        id=text, status=text, reply=text, summary=text, category=text, impact=text, endpoint=text, created_at=text
+    )
+
+
+def _comparison(text: str) -> Bundle:
+    first, second = (
+        Run(run_id=text, status=text, output=f"{text}\n{n}\n{text * n}", model=text, started_at=text) for n in (1, 2)
+    )
+    return Comparison(first, second)._repr_mimebundle_()
+
+
+def _session(text: str) -> Session:
+    session = Session("x.ipynb", environ={}, journal=Journal(None))
+    stored = text.encode("utf-8", "replace").decode()
+    entry = Entry("k", "", "x.ipynb", "elsewhere", stored, prompt=stored, chat=stored, status=stored, created_at=now())
+    session.journal.start(entry)
+    return session
+
+
+def _runs(text: str) -> Bundle:
+    session = _session(text)
+    session.journal.do("UPDATE runs SET run_id = ?, started_at = ?, model = ?", [text.encode("utf-8", "replace")] * 3)
+    return runs(_session(text))._repr_mimebundle_()
+
+
+def _status(text: str) -> Bundle:
+    session = Session("x.ipynb", environ={}, journal=Journal(None))
+    session.note(text)
+    stored = text.encode("utf-8", "replace").decode()
+    session.turn_to(label=stored, project=stored)
+    said = status(session)
+    assert FORBIDDEN.findall(said) == []
+    return grid(said, [text, "", ""], [[text, Cell(text, title=text), code(text)]], [text])
+
+
+PLACES: dict[str, Callable[[str], Bundle]] = {
+    "catalog": lambda text: tools_bundle([_tool(text)]),
+    "a tool": lambda text: tool_bundle(_tool(text)),
+    "tool result": _result,
+    "tool data": _data,
+    "snippets": _search,
+    "text file": _preview(".txt"),
+    "Markdown file": _preview(".md"),
+    "JSON file": _preview(".json"),
+    "HTML file": _preview(".html"),
+    "CSV cells": _csv,
+    "CSV as it stands": _preview(".csv"),
+    "gallery": lambda text: gallery_bundle([_file(text)], {text: None}),
+    "bars": _bars,
+    "feedback": lambda text: feedback_bundle([_report(text)]),
+    "a reply": lambda text: report_bundle(_report(text)),
+    "two runs": _comparison,
+    "the journal": _runs,
+    "status": _status,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
+def test_html_is_allow_listed_and_text_is_harmless(place: str, text: str) -> None:
+    bundle: dict[str, Any] = PLACES[place](text)
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert offences(bundle["text/html"]) == []
+    assert FORBIDDEN.findall(bundle["text/plain"]) == []
