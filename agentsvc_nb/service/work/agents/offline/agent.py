@@ -14,6 +14,7 @@ from typing import Any, Final
 from agentsvc_nb.service.ports import Turn
 from agentsvc_nb.service.work.agents.offline import search, tools
 from agentsvc_nb.service.work.agents.offline.compute import plan
+from agentsvc_nb.service.work.agents.offline.leftovers import asked as asked_words
 from agentsvc_nb.service.work.agents.offline.library import Library
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape
 from agentsvc_nb.service.work.agents.offline.mentions import mentions
@@ -136,7 +137,7 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
     if asked.unknown:
         return "".join(f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown), False
     loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
-    named = set(library.named(question))
+    named, words = set(library.named(question)), asked_words(asked.text)
 
     def work() -> tuple[str, bool]:
         plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
@@ -144,7 +145,7 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
         best = max(fits, default=None)
         chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
         shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]
-        return "".join(shown), any(made.fit > 0 for made in chosen)
+        return "".join(shown), any(made.fit > 0 and 2 * made.explained >= words for made in chosen)
 
     return await asyncio.to_thread(work)
 

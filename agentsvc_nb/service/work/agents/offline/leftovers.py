@@ -60,6 +60,11 @@ def explained(table: Table, text: str, used: Collection[int]) -> int:
     return len({*names, *values, *dates, *stems(table.path.rsplit("/", 1)[-1])} & set(stems(text)))
 
 
+def asked(text: str) -> int:
+    """How many words of the question could have a part in a calculation."""
+    return len({word for word in telling(text) if not all(ops.is_operation(token) for token in tokens(word))})
+
+
 def _conditions(table: Table, text: str) -> list[str]:
     """`in January`, where nothing in the table is called so: the result is not of January."""
     after = set(ops.CONDITION.findall(" ".join(tokens(text))))

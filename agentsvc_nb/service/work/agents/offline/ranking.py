@@ -20,6 +20,9 @@ _FRAGMENT_WEIGHT: Final = 0.6
 """Titles and rows of tables hold few words and so weigh much for their length; an answer is more often a sentence."""
 _FAVOUR: Final = 5.0
 _SECOND_FILE_FLOOR: Final = 0.1
+_TOLD_SHARE: Final = 0.5
+_TOLD_WORDS: Final = 3
+"""A passage answers when it has half of what the question's words weigh, or so many of them."""
 _FLOOR: Final = 0.3
 """Passages below this part of the best one's score are left out."""
 _FRAGMENT_FLOOR: Final = 0.75
@@ -46,6 +49,8 @@ class Wanted:
 class Scored:
     score: float
     passage: Passage
+    told: bool = True
+    """Whether it has enough of the question to answer it, and not one of its words by chance."""
 
 
 def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] = ()) -> list[Scored]:
@@ -53,15 +58,19 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
     weighed = [(passage, _weights(wanted, passage)) for passage in passages]
     holding = Counter(word for _, weights in weighed for word in weights)
     rarity = {word: math.log(1 + (len(weighed) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
-    whole = sum(rarity.values()) or 1.0
+    unheard = math.log(1 + 2 * (len(weighed) + 0.5))
+    whole = sum(rarity.get(word, 0.0) for word in wanted.stems) or 1.0
+    all_told = sum(rarity.get(word, unheard) for word in wanted.stems)
     found = []
     for passage, weights in weighed:
         if weights:
-            covered = sum(rarity[word] for word in weights) / whole
+            held = sum(rarity[word] for word in weights)
+            covered = held / whole
+            told = held >= _TOLD_SHARE * all_told or len(weights) >= _TOLD_WORDS
             score = sum(rarity[word] * weight for word, weight in weights.items()) * (0.3 + 0.7 * covered)
             score *= _phrase_factor(wanted, passage) * (_FAVOUR if passage.path in favoured else 1.0)
             score *= 1.0 if passage.is_prose else _FRAGMENT_WEIGHT
-            found.append(Scored(score, passage))
+            found.append(Scored(score, passage, told))
     return sorted(found, key=lambda one: -one.score)
 
 
@@ -105,7 +114,7 @@ def _holds(words: list[str], phrase: list[str]) -> bool:
 def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) -> list[Passage]:
     """At most `limit` passages, none twice. When two files match, at least two are quoted (contract §9); `cited` are
     those that the answer has quoted already."""
-    if not ranked:
+    if not any(one.told for one in ranked):
         return []
     best = ranked[0]
     fragments = _FRAGMENT_FLOOR if best.passage.is_prose else _FLOOR

@@ -9,13 +9,13 @@ from typing import Final
 from agentsvc_nb.service.rules.search import tokens
 
 _STOP = """
-a about above after again all also am an and any are as at be been being but by can could did do does doing each
-few for from further get give gives had has have having he her here hers him his how i if in into is it its itself
-just know let like me mention mentioned mentions more most much my no nor not of off on once only or other our out over
-own please same say says said she should show so some such tell than that the their them then there these they this
-those to too under until up us use very want was we were what whats when where which while who whom whose why will
-with would you your according answer anything explain find list quote describe summarise summarize summary document
-documents file files text chat does
+a about above after again all also am an and any are as at be been being but by can could did do does doing each ever
+every few for from further get give gives had has have having he her here hers him his how i if in into is it its
+itself just know let like many me mention mentioned mentions more most much must my no nor not of off often on once
+only or other our out over own please same say says said she should show so some such tell than that the their them
+then there these they this those to too under until up us use very want was we were what whats when where which while
+who whom whose why will with would you your according answer anything explain find list quote describe summarise
+summarize summary document documents file files text chat does
 aber alle als am an auch auf aus bei bin bis bitte da dann das dass dein dem den der des die dies diese dieser
 dieses doch du durch ein eine einem einen einer eines er es etwas fur gib gibt haben hat hatte ich ihr im in ist ja
 jede jeder kann kein keine man mein mir mit nach nicht noch nun nur ob oder ohne sagt sagen sehr sein seine sich
