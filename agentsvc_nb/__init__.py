@@ -18,9 +18,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing `typing` would be nine tenths of importing this
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentsvc_nb.client.errors import (
         AgentServiceError,
         APIConnectionError,

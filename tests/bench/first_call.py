@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
 from agentsvc_nb.wire.routes import ROUTES
 from tests.bench.peer import bare_starlette
-from tests.bench.start import in_kernel, of_fresh_interpreter
+from tests.bench.start import Took, as_installed, in_kernel, of_fresh_interpreter
 
 NOTHING: Final = json.dumps({"object": "list", "data": [], "has_more": False, "first_id": None, "last_id": None})
 OURS: Final = "from agentsvc_nb import AgentService; AgentService('svc_sk_x', '{}').tools.list()"
@@ -27,21 +29,24 @@ def main(quick: bool) -> None:
     rounds = 1 if quick else 7
     peers = {name: code for name, code in PEERS.items() if find_spec(name)}
     with (
+        as_installed(),
         bare_starlette(ROUTES["tools.list"].path, NOTHING.encode()) as ours,
         bare_starlette("/v1/models", NOTHING.encode()) as theirs,
     ):
         calls = {"agentsvc_nb": OURS.format(ours.base_url)}
         calls |= {name: code.format(theirs.base_url) for name, code in peers.items()}
-        print(f"{'':32} {'ms':>7} {'of these processor':>19}")
+        print(f"{'':36} {'ms':>7} {'of these processor':>19}")
         for name in calls:
-            _show(f"import {name}", [of_fresh_interpreter(f"import {name}") for _ in range(rounds)])
+            _show(f"import {name}", partial(of_fresh_interpreter, f"import {name}"), rounds)
         for name, code in calls.items():
-            _show(f"{name}, first call in a kernel", [in_kernel(code) for _ in range(rounds)])
+            _show(f"{name}, first call in a kernel", partial(in_kernel, code), rounds)
 
 
-def _show(what: str, found: list[tuple[float, float]]) -> None:
+def _show(what: str, measure: Callable[[], Took], rounds: int) -> None:
+    measure()  # compiles
+    found = [measure() for _ in range(rounds)]
     clock, processor = (statistics.median(column) * 1000 for column in zip(*found, strict=True))
-    print(f"{what:32} {clock:7.1f} {processor:19.1f}")
+    print(f"{what:36} {clock:7.1f} {processor:19.1f}")
 
 
 if __name__ == "__main__":

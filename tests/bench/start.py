@@ -5,12 +5,14 @@ python -m tests.bench.start
 
 from __future__ import annotations
 
+import contextlib
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +45,7 @@ def main() -> None:
 
 def compare(what: str, ours: Callable[[], float], against: str, peer: Callable[[], float]) -> None:
     """By turns, so that what the machine does meanwhile falls on both."""
+    _ = ours(), peer()  # compiles
     rounds = [(ours(), peer()) for _ in range(ROUNDS)]
     mine, theirs = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
     print(f"{what:44} {mine:7.1f}   {against:34} {theirs:7.1f}  {mine / theirs:5.2f}")
@@ -51,6 +54,20 @@ def compare(what: str, ours: Callable[[], float], against: str, peer: Callable[[
 def imported(module: str) -> Callable[[], float]:
     """A fresh interpreter's import, without the interpreter's own start."""
     return lambda: of_fresh_interpreter(f"import {module}")[0]
+
+
+@contextlib.contextmanager
+def as_installed() -> Iterator[None]:
+    """Modules are compiled once, as they are where packages are installed, whatever this process was told."""
+    before = os.environ.copy()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def of_fresh_interpreter(code: str) -> Took:
@@ -96,4 +113,5 @@ def in_new_folder(use: Callable[[Path], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with as_installed():
+        main()
