@@ -11,6 +11,8 @@ from agentsvc_nb.safe.text import escape, label
 
 ROWS: Final = 50
 TEXT_CHARS: Final = 60
+SHORT_CHARS: Final = 24
+"""What is no longer stays on one line: an id, a state, a price."""
 _CELL: Final = "text-align:left;vertical-align:top;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
@@ -53,7 +55,8 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
 
 def code(text: object, limit: int = 200) -> Cell:
     """A name as it must be typed."""
-    return Cell(label(text, limit), f"<code>{escape(text, limit)}</code>")
+    # JupyterLab breaks code anywhere, whatever its cell says.
+    return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
 def _cell(value: object) -> Cell:
@@ -64,7 +67,8 @@ def _cell(value: object) -> Cell:
 
 def _td(cell: Cell) -> str:
     title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
-    return f'<td style="{_CELL}"{title}>{cell.html or escape(cell.text)}</td>'
+    style = f"{_CELL};white-space:nowrap" if len(cell.text) <= SHORT_CHARS else _CELL
+    return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:

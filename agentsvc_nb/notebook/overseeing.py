@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.grid import Row, code, grid
 from agentsvc_nb.notebook.history import moment
-from agentsvc_nb.notebook.render import Bundle, job_bundle, mark
+from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle, mark
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.table import Said, Table
 from agentsvc_nb.notebook.telling import telling
@@ -34,11 +34,15 @@ def jobs(session: Session) -> Table:
     return _table(session, joblog.jobs(session))
 
 
-def start(session: Session, tool: str, given: Mapping[str, Any]) -> JobResult:
-    """Submit a job and return at once: `jobs_watch` follows it. Raises `AskError`."""
+def start(session: Session, tool: str, given: Mapping[str, Any], bar: Bar) -> JobResult:
+    """Submit a job, show that, and return at once: `jobs_watch` follows it. Raises `AskError`."""
     accepted = submit(session, tool, given)
     job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
-    return JobResult(job, job_bundle(job, 0.0))
+    bundle = job_bundle(job, 0.0, Extras((*session.take_notes(), "`%jobs watch` follows it, `%jobs cancel` stops it.")))
+    # No bar: it would stand still.
+    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
+    bar.finish(bundle)
+    return JobResult(job, bundle)
 
 
 def jobs_watch(

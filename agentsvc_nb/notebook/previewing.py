@@ -29,7 +29,7 @@ PREVIEW_CHARS: Final = 4_000
 CSV_ROWS: Final = 20
 _CSV_FIELDS: Final = 20
 _PRE: Final = '<pre style="white-space:pre-wrap">'
-_FIGURE: Final = "display:inline-block;vertical-align:top;margin:4px 12px 8px 0"
+_FIGURE: Final = "display:inline-block;vertical-align:top;width:256px;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 
 
 class Preview:

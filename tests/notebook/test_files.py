@@ -33,7 +33,7 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     text, html = _shown(terminal.cell("%files -o table"))
     assert f"run {answer.run_id[:8]}" in text
     assert "3 files" in text
-    assert "<code>out/plan.md</code>" in html
+    assert ">out/plan.md</code>" in html
     table = terminal.user_ns["table"]
     assert [str(kind) for kind in table.dtypes][: len(frames.FILES)] == list(map(str, frames.FILES.values()))
     assert set(table["kind"]) == {"upload", "output"}

@@ -26,7 +26,7 @@ def _shown(value: Any) -> tuple[str, str]:
 
 def test_the_catalog_says_how_each_tool_is_called(terminal: Any) -> None:
     text, html = _shown(terminal.cell("%tools -o catalog"))
-    assert "<code>create_images</code></td>" in html
+    assert ">create_images</code></td>" in html
     (line,) = [line for line in text.splitlines() if line.split()[:1] == ["create_images"]]
     assert line.split()[1] == "%%job"
     catalog = terminal.user_ns["catalog"]
@@ -74,6 +74,7 @@ def test_no_jobs_are_a_typed_table(terminal: Any) -> None:
 
 def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
     started = [kernel.cell(f"%%job echo_job --bg\nsteps: 2\nseconds: {n}").job.job_id for n in (0, 2)]
+    assert "%jobs watch" in kernel.shown.outputs[0]["text/plain"]
     table = kernel.cell("%jobs watch", cell_id="c1")
     assert kernel.shown.messages > 2
     assert list(table["job_id"]) == started

@@ -38,7 +38,7 @@ class Jobs(Group):
 
         given = inputs.read_input(cell, self.shell.user_ns)
         if args.bg:
-            return commands.start(self.session, args.tool, given)
+            return commands.start(self.session, args.tool, given, self.desk.bar())
         raising = not args.no_raise_error
         return commands.work(self.session, args.tool, given, self.desk.bar(), timeout=args.timeout, raise_error=raising)
 
