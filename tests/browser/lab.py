@@ -80,7 +80,11 @@ class Lab:
             notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
             nbformat.write(notebook, self.root / name)
         page = self._browser.new_page(viewport={"width": width, "height": 900})
-        return Notebook(page, self.root / name, f"http://127.0.0.1:{self.port}/lab/tree/{name}?token={TOKEN}&reset")
+        return Notebook(page, self.root / name, self.page_of(name))
+
+    def page_of(self, name: str) -> str:
+        """The address of a notebook's page."""
+        return f"http://127.0.0.1:{self.port}/lab/tree/{name}?token={TOKEN}&reset"
 
     def _start_server(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
