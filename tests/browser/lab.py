@@ -86,8 +86,12 @@ class Lab:
             notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
             nbformat.write(notebook, self.root / name)
         page = self._browser.new_page(viewport={"width": width, "height": 900})
+        return Notebook(page, self.root / name, self.page_of(name))
+
+    def page_of(self, name: str) -> str:
+        """The address of a notebook's page."""
         where = "lab/tree" if self.app == "lab" else "notebooks"
-        return Notebook(page, self.root / name, f"http://127.0.0.1:{self.port}/{where}/{name}?token={TOKEN}&reset")
+        return f"http://127.0.0.1:{self.port}/{where}/{name}?token={TOKEN}&reset"
 
     def _start_server(self) -> subprocess.Popen[bytes]:
         module = "jupyterlab" if self.app == "lab" else "notebook"

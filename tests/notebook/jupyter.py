@@ -64,7 +64,7 @@ def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
     display_id = content.get("transient", {}).get("display_id")
     if kind == "display_data":
         run.cell.show(content["data"], display_id=display_id, metadata=content["metadata"])
-    elif kind == "update_display_data":
+    elif kind == "update_display_data" and run.cell.has(display_id):  # else it is an earlier cell's
         run.cell.update(content["data"], display_id, metadata=content["metadata"])
     elif kind == "clear_output":
         run.cell.clear()

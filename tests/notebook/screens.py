@@ -43,6 +43,10 @@ class Cell:
         self._sent({})
         self._clear = True
 
+    def has(self, display_id: str) -> bool:
+        """Whether the output of this id is in this cell."""
+        return display_id in self._ids
+
     @property
     def text(self) -> str:
         """What stands under the status line."""
