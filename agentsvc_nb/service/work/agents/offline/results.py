@@ -105,7 +105,8 @@ def _expression(plan: Plan) -> str:
         inner = f"distinct {plan.table.columns[plan.distinct]}"
     by = f" by {plan.table.columns[plan.group]}" if plan.group is not None else ""
     where = " where " + " and ".join(one.shown for one in plan.filters) if plan.filters else ""
-    return f"{plan.operation}({inner}){by}{where} over {_count_rows(len(plan.rows))} of {plan.table.path}"
+    done = inner if plan.operation == "quotient" else f"{plan.operation}({inner})"
+    return f"{done}{by}{where} over {_count_rows(len(plan.rows))} of {plan.table.path}"
 
 
 def _shown(plan: Plan, value: str) -> str:
