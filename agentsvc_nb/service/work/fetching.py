@@ -13,13 +13,14 @@ import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
-
-import httpx
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.service.ports import AgentFailure
 from agentsvc_nb.service.rules.addresses import WEB_PORTS, is_odd_number, is_public
 from agentsvc_nb.wire.limits import FETCH_BYTES, FETCH_REDIRECTS, FETCH_SECONDS, URL_CHARS
+
+if TYPE_CHECKING:  # 6 MB that most services never need: imported where it is used
+    import httpx
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -68,6 +69,8 @@ class Fetcher:
         Raises `AgentFailure`: `address_refused` for what is not public, `fetch_failed` for what can't be reached, is
         larger than `max_bytes` or takes longer than `seconds`, all in all.
         """
+        import httpx
+
         try:
             async with asyncio.timeout(seconds):
                 return await self._followed(url, max_bytes, accept)
@@ -89,6 +92,8 @@ class Fetcher:
             url = _joined(found.url, target)
 
     async def _once(self, url: str, max_bytes: int, accept: str, passed: tuple[str, ...]) -> Fetched:
+        import httpx
+
         parsed = _parsed(url)
         address = await self._address(parsed)
         headers = {**_HEADERS, "Accept": accept, "Host": parsed.netloc.decode("ascii")}
@@ -145,6 +150,8 @@ async def _body(answer: httpx.Response, url: str, max_bytes: int) -> tuple[bytes
 
 
 def _parsed(url: str) -> httpx.URL:
+    import httpx
+
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, UnicodeError):
@@ -155,6 +162,8 @@ def _parsed(url: str) -> httpx.URL:
 
 
 def _joined(url: str, target: str) -> str:
+    import httpx
+
     try:
         return str(httpx.URL(url).join(target))
     except (httpx.InvalidURL, UnicodeError):
@@ -163,6 +172,8 @@ def _joined(url: str, target: str) -> str:
 
 @cache
 def _tls() -> ssl.SSLContext:
+    import httpx
+
     return httpx.create_ssl_context(trust_env=False)
 
 

@@ -8,8 +8,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import httpx
-
 from agentsvc_nb.service.ports import AgentFailure
 from agentsvc_nb.wire.limits import MB
 
@@ -36,6 +34,8 @@ class Upstream:
         return await self._ask("POST", path, **parts)
 
     async def _ask(self, method: str, path: str, **parts: Any) -> Any:
+        import httpx  # 6 MB that most services never need
+
         try:
             async with asyncio.timeout(self.seconds):
                 status, body = await self._sent(method, path, parts)
@@ -53,6 +53,8 @@ class Upstream:
         return found
 
     async def _sent(self, method: str, path: str, parts: dict[str, Any]) -> tuple[int, bytes]:
+        import httpx
+
         body = bytearray()
         async with (
             httpx.AsyncClient(headers=self.headers, timeout=None) as client,
