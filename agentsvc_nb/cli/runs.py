@@ -20,6 +20,12 @@ def add(commands: Commands, folder: Parser) -> None:
     attach = runs.add_parser("attach", parents=[folder], help="watch a run from its start; Ctrl-C lets it go on")
     attach.add_argument("run_id", metavar="ID")
     attach.set_defaults(run=_attach)
+    approve = runs.add_parser("approve", parents=[folder], help="let the tool calls of a run go on that wait for it")
+    approve.add_argument("run_id", metavar="ID")
+    approve.add_argument("--call", metavar="CALL", help="one of them (call_...); default: all")
+    approve.add_argument("--refuse", action="store_true", help="refuse them instead")
+    approve.add_argument("--reason", default="", help="why they are refused: the agent is told")
+    approve.set_defaults(run=_approve)
 
 
 def _ask(given: argparse.Namespace) -> int:
@@ -32,3 +38,9 @@ def _attach(given: argparse.Namespace) -> int:
     from agentsvc_nb.commands.ask import attach
 
     return attach(given.run_id, data=given.data)
+
+
+def _approve(given: argparse.Namespace) -> int:
+    from agentsvc_nb.commands.approvals import decide
+
+    return decide(given.run_id, data=given.data, call_id=given.call, refuse=given.refuse, reason=given.reason)

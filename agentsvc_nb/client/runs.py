@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.core import Core
@@ -19,7 +19,7 @@ from agentsvc_nb.client.structured import Shape, schema
 from agentsvc_nb.client.waiting import in_time
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """A held start is answered within 90 s, or cut by the gateway at 120 s."""
@@ -124,6 +124,34 @@ async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     'cancelled'
     """
     return await core.scoped(options).ask(Run, Call("runs.cancel", {"run_id": run_id}))
+
+
+async def approve(core: Core, run_id: str, call_id: str, **options: Unpack[Options]) -> CallApproval:
+    """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
+
+    Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
+
+    >>> client.runs.approve(run.run_id, event.payload["call_id"]).approved  # doctest: +SKIP
+    True
+    """
+    return await _decide(core, run_id, call_id, {"approved": True}, options)
+
+
+async def refuse(
+    core: Core, run_id: str, call_id: str, *, reason: str = "", **options: Unpack[Options]
+) -> CallApproval:
+    """Refuse a tool call that waits for approval: the agent is told, with the `reason`, and the run goes on.
+
+    Raises as `approve` does.
+
+    >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
+    """
+    return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
+
+
+async def _decide(core: Core, run_id: str, call_id: str, body: dict[str, Any], options: Options) -> CallApproval:
+    parts = {"run_id": run_id, "call_id": call_id}
+    return await core.scoped(options).ask(CallApproval, Call("runs.approve", parts, body=body))
 
 
 async def events(

@@ -35,7 +35,7 @@ def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: 
     """
     for file in files:
         _check(file)
-    with _service(data) as client, client.runs.start_and_stream(text, chat=chat, files=files) as stream:
+    with service(data) as client, client.runs.start_and_stream(text, chat=chat, files=files) as stream:
         try:
             return _follow(stream)
         except KeyboardInterrupt:
@@ -46,7 +46,7 @@ def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: 
 def attach(run_id: str, *, data: Path | None = None) -> int:
     """Print a run from its beginning, to its end; Ctrl-C leaves it running. Exit codes and errors as of `ask`, and
     `NoService` for a folder where none ran."""
-    with _service(data, new=False) as client, client.runs.attach(run_id) as stream:
+    with service(data, new=False) as client, client.runs.attach(run_id) as stream:
         try:
             return _follow(stream)
         except KeyboardInterrupt:
@@ -63,7 +63,7 @@ def _check(file: Path) -> None:
         raise FileRefused(f"{file} can't be read; nothing was sent. Check its permissions.")
 
 
-def _service(data: Path | None, *, new: bool = True) -> AbstractContextManager[AgentService]:
+def service(data: Path | None, *, new: bool = True) -> AbstractContextManager[AgentService]:
     """The service that `AGENTSVC_BASE_URL` names, else the embedded one, which may be a `new` one. A key alone does
     not say where it may be sent (contract §8). Raises `NoService`."""
     url = os.environ.get(URL_VARIABLE)
@@ -85,6 +85,8 @@ def _follow(stream: EventStream) -> int:
     for event in stream:
         sys.stdout.write(shown(spoken.take(event)))
         sys.stdout.flush()
+        if event.type == "approval.requested":
+            _say(f"\n{plain(str(event.payload.get('tool')))} waits: agentsvc runs approve {stream.run_id}")
     run = stream.final_status()
     sys.stdout.write(shown(spoken.end(run)))
     sys.stdout.flush()

@@ -145,7 +145,7 @@ def _assemble(
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings, getattr(agent, "complete", None))
     job_runner = JobRunner(storage, catalog)
-    run_runner = RunRunner(storage, settings.model, agent, within(catalog), job_runner)
+    run_runner = RunRunner(storage, settings, agent, within(catalog), job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)

@@ -49,6 +49,7 @@ class Settings:
     """Tokens."""
     model_sees: bool | None = None
     model_tools: bool | None = None
+    approve_effects: bool = False
     rate_per_minute: int | None = None
     """Of one key; `rate_per_minute_user` of all keys of an account, as is `rate_per_day`."""
     rate_per_minute_user: int | None = None
@@ -190,6 +191,7 @@ SETTINGS: Final = {
     "model_context": Setting(_count, "The tokens that the model's context holds, when they are not known."),
     "model_sees": Setting(values.flag, "Whether the model looks at pictures, when that is not known."),
     "model_tools": Setting(values.flag, "Whether the model is offered tools; small ones can't choose among them."),
+    "approve_effects": Setting(values.flag, "Whether a run waits for approval before a tool has an effect: mails."),
     "rate_per_minute": Setting(_count, "Requests a UTC minute of one key (`request_per_minute`)."),
     "rate_per_minute_user": Setting(_count, "The same of all keys of an account (`request_per_minute_user`)."),
     "rate_per_day": Setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`)."),

@@ -140,6 +140,7 @@ _ROWS = (
     Code(
         "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
     ),
+    Code("invalid_approval", 400, "The verdict on a call is not valid.", "Send `approved`: true or false.", "ours"),
     Code("invalid_label", 400, "A label, its value or the version is wrong.", "See the label list.", "ours"),
     Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
     Code(
@@ -181,6 +182,7 @@ _ROWS = (
     Code("file_not_found", 404, "No file at that path in the chat.", "List the chat's files.", "ours"),
     Code("upload_not_found", 404, "The staged upload is unknown or expired.", "Upload the file again.", "ours"),
     Code("tool_not_found", 404, "No such tool.", "List the tools.", "ours"),
+    Code("call_not_found", 404, "No such tool call in that run.", "Take the id of its event.", "ours"),
     Code("job_not_found", 404, "No such job in that chat.", "Give the chat that the submit answered.", "ours"),
     Code("feedback_not_found", 404, "No such feedback report.", "List the reports.", "ours"),
     Code("media_not_found", 404, "No such media.", "Check the media id.", "ours"),
@@ -203,6 +205,13 @@ _ROWS = (
         "Use a new key, or the chat of the first submit.",
     ),
     Code("job_not_finished", 409, "The job has not ended yet.", "Wait for the job, then read its result.", "ours"),
+    Code(
+        "call_not_waiting",
+        409,
+        "The tool call does not wait for approval.",
+        "Look at the run: it was decided, or the run ended.",
+        "ours",
+    ),
     Code("version_conflict", 409, "The labels were changed meanwhile.", "Read the page again, then write.", "ours"),
     Code(
         "attachment_too_large",

@@ -16,6 +16,8 @@ EventType = Literal[
     "step.started",
     "tool.call",
     "tool.result",
+    "approval.requested",
+    "approval.decided",
     "file.written",
     "job.submitted",
     "progress",

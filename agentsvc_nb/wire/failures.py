@@ -61,6 +61,7 @@ FAILURES: dict[str, Failure] = {
         Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
+        Failure("not_approved", "Somebody refused the tool call.", "See the reason; ask for something else."),
         Failure(
             "outcome_unknown",
             "The service was cut off while the tool had an effect; whether it is out is not known.",

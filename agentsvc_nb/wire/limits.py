@@ -34,6 +34,7 @@ RESTARTS_MAX: Final = 3  # ours: work that kills its service again and again mus
 # Names and media (ours)
 PROJECT_NAME_CHARS: Final = 200
 SESSION_CHARS: Final = 200
+REASON_CHARS: Final = 2_000
 FILE_NAME_CHARS: Final = 200
 URL_CHARS: Final = 2_000
 CAPTIONS_BYTES: Final = 2 * MB

@@ -19,7 +19,7 @@ from agentsvc_nb.wire.keys import NewKey
 from agentsvc_nb.wire.landing_pages import NewLabels
 from agentsvc_nb.wire.parameters import Parameter
 from agentsvc_nb.wire.routes import Route
-from agentsvc_nb.wire.runs import NewRun, Run
+from agentsvc_nb.wire.runs import NewRun, Run, Verdict
 from agentsvc_nb.wire.tools import JobAccepted, NewCall, NewJob
 
 Codes = tuple[str, ...]
@@ -128,6 +128,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
         codes=(*_RUN, "invalid_last_event_id"),
     ),
     "runs.cancel": Operation((p.RUN_ID,), codes=(*_RUN, *_RUNTIME)),
+    "runs.approve": Operation(
+        (p.RUN_ID, p.CALL_ID), body=Verdict, codes=(*_RUN, "invalid_approval", "call_not_found", "call_not_waiting")
+    ),
     "files.upload": Operation((p.INTO_CHAT,), form=True, codes=(*_CHAT, "file_too_large", "too_many_files")),
     "files.list": Operation((p.CHAT_ID, p.AFTER_PATH, p.FILES_LIMIT), codes=_CHAT),
     "files.search": Operation((p.CHAT_ID, p.Q), codes=_CHAT),

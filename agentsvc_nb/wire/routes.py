@@ -98,6 +98,15 @@ _ROWS = (
         answer=runs.Run,
         source="stated",
     ),
+    Route(
+        "runs.approve",
+        "POST",
+        f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval",
+        "Approves or refuses a tool call that waits for it.",
+        RUNS,
+        "never",
+        answer=runs.CallApproval,
+    ),
     # -- files ---------------------------------------------------------------------------------------------------
     Route(
         "files.upload",

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.envelope import Model, Request
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, SESSION_CHARS
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REASON_CHARS, SESSION_CHARS
 
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
@@ -43,6 +43,26 @@ class NewRun(Request):
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
     )
+
+
+class Verdict(Request):
+    """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
+
+    approved: bool = Field(description="Whether the tool may be called.", examples=[True])
+    reason: Annotated[str, Field(max_length=REASON_CHARS)] | None = Field(
+        default=None, description="Of a refusal: the agent is told."
+    )
+
+
+class CallApproval(Model):
+    """What was decided about a call of a run."""
+
+    object: str = "call_approval"
+    run_id: str
+    call_id: str
+    tool: str = ""
+    approved: bool = False
+    reason: str = ""
 
 
 class Usage(Model):

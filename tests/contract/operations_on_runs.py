@@ -70,6 +70,27 @@ async def cancel(client: Any, stage: Stage) -> None:
     assert (await got(client.runs.wait(run.run_id))).status == "cancelled"
 
 
+@case("runs.approve")
+async def approve(client: Any, stage: Stage) -> None:
+    run_id, call_id = stage.called()
+    assert (await got(client.runs.approve(run_id, call_id))).model_dump() == {
+        "object": "call_approval",
+        "run_id": run_id,
+        "call_id": call_id,
+        "tool": "echo_job",
+        "approved": True,
+        "reason": "",
+    }
+
+
+@case("runs.refuse")
+async def refuse(client: Any, stage: Stage) -> None:
+    run_id, call_id = stage.called()
+    with pytest.raises(StefanBrainError) as refused:
+        await got(client.runs.refuse(run_id, call_id, reason="Too late."))
+    assert refused.value.code == "call_not_waiting"
+
+
 @case("runs.events")
 async def events(client: Any, stage: Stage) -> None:
     ended = stage.wire.finish("say x")

@@ -67,6 +67,12 @@ def _key(stage: Stage, **body: Any) -> httpx.Response:
     return stage.browser("POST", KEYS, json={"name": "made", **body})
 
 
+def _approval(stage: Stage, call: str | None = None, **body: Any) -> httpx.Response:
+    """Of a call that was made without waiting."""
+    run_id, made = stage.called()
+    return stage.wire("POST", f"/runs/{run_id}/calls/{call or made}/approval", json=body)
+
+
 WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "message_required": lambda s: start(s, message=" "),
     "invalid_chat": lambda s: start(s, chat="nonsense"),
@@ -88,6 +94,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "too_many_files": lambda s: _eleven(s, "/files"),
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
+    "invalid_approval": lambda s: _approval(s, approved="yes"),
     "invalid_scope": lambda s: _key(s, **ACCEPTED, scopes=["files"]),
     "developer_terms_not_accepted": _key,
     "developer_terms_version_mismatch": lambda s: _key(s, **{**ACCEPTED, "developerTermsVersion": "none"}),
@@ -100,6 +107,8 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "file_not_found": lambda s: s.wire("GET", "/files/download", params={"chat_id": s.wire.new_chat(), "path": "none"}),
     "upload_not_found": lambda s: start(s, file_ids=["upload_unknown"]),
     "tool_not_found": lambda s: s.wire("GET", "/tools/nothing"),
+    "call_not_found": lambda s: _approval(s, "call_none", approved=True),
+    "call_not_waiting": lambda s: _approval(s, approved=False),
     "job_not_found": lambda s: s.wire("GET", "/jobs/job_none", params={"chat": s.wire.new_chat()}),
     "feedback_not_found": lambda s: s.wire("GET", "/feedback/fb_none"),
     "media_not_found": lambda s: s.wire("GET", "/media/media_none"),

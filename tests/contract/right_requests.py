@@ -30,6 +30,12 @@ def _ended_run(stage: Stage) -> Right:
     return Right({"run_id": stage.wire.finish("say x")["run_id"]})
 
 
+def _called(stage: Stage) -> Right:
+    """A call that needed no approval is approved."""
+    run_id, call = stage.called()
+    return Right({"run_id": run_id, "call_id": call}, {"json": {"approved": True}})
+
+
 def _file(stage: Stage, **options: Any) -> Right:
     chat = stage.wire.finish("write a.txt words")["chat"]
     return Right(options={"params": {"chat_id": chat, "path": "a.txt", "q": "words"}, **options})
@@ -51,6 +57,7 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
     "runs.get": _ended_run,
     "runs.events": _ended_run,
     "runs.cancel": _ended_run,
+    "runs.approve": _called,
     "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
     "files.list": _file,
     "files.search": _file,

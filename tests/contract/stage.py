@@ -76,6 +76,12 @@ class Stage:
         facts = Facts("video", "test", transcript=TRANSCRIPT)
         return operate(self.service, lambda tx: media.insert(tx, ACCOUNT, content, facts, 0)).id
 
+    def called(self) -> tuple[str, str]:
+        """The ids of a run that has ended, and of a call of it, which needed no approval."""
+        run_id = self.wire.finish('call echo_job {"steps": 0}')["run_id"]
+        [call] = [event["payload"]["call_id"] for event in self.wire.events(run_id) if event["type"] == "tool.call"]
+        return run_id, call
+
     def job(self, **given: Any) -> dict[str, Any]:
         """A new job of `echo_job`."""
         document: dict[str, Any] = self.wire("POST", "/jobs", json={"tool": "echo_job", "input": given}).json()

@@ -26,6 +26,7 @@ HANDLERS: dict[str, Handler] = {
     "runs.get": runs.get,
     "runs.events": runs.events,
     "runs.cancel": runs.cancel,
+    "runs.approve": runs.approve,
     "files.upload": files.upload,
     "files.list": files.list_,
     "files.search": files.search,

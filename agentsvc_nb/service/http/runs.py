@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from agentsvc_nb.service.actions import approvals
 from agentsvc_nb.service.actions import files as file_actions
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.actions.runs import Start
@@ -17,7 +18,7 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.work.agents import scripted
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import TERMINAL, Verdict
 
 
 async def start(call: Call) -> Response:
@@ -58,6 +59,14 @@ async def cancelled(call: Call) -> RunRecord:
     record = await call.write(lambda tx: actions.cancel(tx, account, run_id, origin, now))
     call.backend.runs.interrupt(record.run_id)
     return record
+
+
+async def approve(call: Call) -> Response:
+    given = bodies.checked(Verdict, await bodies.read_object(call.request), "invalid_approval")
+    account, run_id, call_id = call.account, call.path("run_id"), call.path("call_id")
+    decided = await call.write(lambda tx: approvals.decide(tx, account, run_id, call_id, given))
+    call.backend.storage.signals.notify(decided.run_id)
+    return answer(decided)
 
 
 async def events(call: Call) -> Response:

@@ -49,6 +49,19 @@ def open(
     return _record(tx.one(_sql["get"], run_id=run.run_id, key=key))
 
 
+def get(tx: Tx, run_id: str, key: str) -> CallRecord | None:
+    return _record(tx.one(_sql["get"], run_id=run_id, key=key))
+
+
+def by_call_id(tx: Tx, run_id: str, call_id: str) -> CallRecord | None:
+    return _record(tx.one(_sql["by_call_id"], run_id=run_id, call_id=call_id))
+
+
+def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
+    """The call as decided; None when it does not wait, or its run does not go on."""
+    return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason))
+
+
 def move(
     tx: Tx, call: CallRecord, attempt: int, state: State, *, job_id: str | None = None, outcome: Outcome | None = None
 ) -> CallRecord | None:

@@ -7,6 +7,15 @@ ON CONFLICT (run_id, key) DO NOTHING
 -- name: get
 SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
 
+-- name: by_call_id
+SELECT * FROM tool_call WHERE run_id = :run_id AND call_id = :call_id
+
+-- name: decide
+UPDATE tool_call SET state = :state, reason = :reason
+WHERE run_id = :run_id AND key = :key AND state = 'waiting'
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND status = 'running')
+RETURNING *
+
 -- name: move
 UPDATE tool_call SET state = :state, job_id = COALESCE(:job_id, job_id), outcome = COALESCE(:outcome, outcome)
 WHERE run_id = :run_id AND key = :key

@@ -41,6 +41,8 @@ class ToolCalls:
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
+    approval: bool
+    """Whether a call that has an effect waits for somebody's approval."""
 
     async def call(self, key: str, name: str, given: dict[str, Any]) -> Outcome:
         """The outcome of the call with this key: the one that is kept, or that of making it."""
@@ -75,9 +77,30 @@ class ToolCalls:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", inputs.fault(error)[1])
+        if tool.effect and self.approval:
+            call = await self._decided(call)
+            if call.state == "refused":
+                return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
         if tool.asynchronous:
             return await self._submit_and_follow(call, tool)
         return await self._direct(call, tool, checked)
+
+    async def _decided(self, call: CallRecord) -> CallRecord:
+        """Wait until somebody has approved or refused the call; after a crash, again."""
+        if call.state not in ("called", "waiting"):
+            return call
+        call = await self._move(call, "waiting")
+        asked = {"call_id": call.call_id, "tool": call.tool, "input": call.input}
+        with self.storage.signals.watch(self.run.run_id) as watch:
+            await self.log.append("approval.requested", asked)
+            while call.state == "waiting":
+                await watch.wait(JOB_POLL_SECONDS)
+                found = self.storage.db.read(partial(tool_calls.get, run_id=call.run_id, key=call.key))
+                assert found is not None
+                call = found
+        verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
+        await self.log.append("approval.decided", verdict)
+        return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         if not repeatable(tool):

@@ -13,6 +13,7 @@ from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.rules import schemas
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work import answer_check
 from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.event_log import LostRun
@@ -27,10 +28,16 @@ class RunRunner:
     """Runs the runs that it is woken for."""
 
     def __init__(
-        self, storage: Storage, model: str, agent: Agent, tools: Mapping[str, Tool], job_runner: JobRunner
+        self,
+        storage: Storage,
+        settings: Settings,
+        agent: Agent,
+        tools: Mapping[str, Tool],
+        job_runner: JobRunner,
     ) -> None:
         self._storage = storage
-        self._model = model
+        self._model = settings.model
+        self._approval = settings.approve_effects
         self._agent = agent
         self._tools = tools
         self._jobs = job_runner
@@ -55,7 +62,7 @@ class RunRunner:
         if run is None:
             return
         self._storage.signals.notify(run_id)
-        turn = RunTurn(self._storage, run, self._tools, self._jobs)
+        turn = RunTurn(self._storage, run, self._tools, self._jobs, self._approval)
         try:
             ending = await self._ending(run, turn)
         except LostRun:

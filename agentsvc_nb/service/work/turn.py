@@ -37,14 +37,16 @@ class RunTurn:
     _called: int
     """How many tools were called in this step."""
 
-    def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
+    def __init__(
+        self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner, approval: bool
+    ) -> None:
         self.message = run.message
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run.run_id, run.attempt)
         self._storage = storage
         self._run = run
-        self._calls = ToolCalls(storage, run, tools, job_runner, self.log)
+        self._calls = ToolCalls(storage, run, tools, job_runner, self.log, approval)
         self._restore(run.saved())
 
     @property

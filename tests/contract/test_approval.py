@@ -1,0 +1,123 @@
+"""A tool with an effect waits for a yes, when the operator wants that (docs/decisions/0017-effects-wait.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.cli import main
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.runs import Run
+from tests.waiting import until
+
+CALL = 'call echo_job {"steps": 0}\nsay done'
+
+
+@pytest.fixture(scope="module")
+def asking() -> Iterator[RunningService]:
+    with running_service(approve_effects="yes") as service:
+        yield service
+
+
+@pytest.fixture
+def client(asking: RunningService) -> Iterator[AgentService]:
+    with AgentService(asking.api_key, asking.base_url) as client:
+        yield client
+
+
+def of(client: AgentService, run_id: str, kind: str) -> list[dict[str, Any]]:
+    return [event.payload for event in client.runs.events(run_id, limit=1000).data if event.type == kind]
+
+
+def waiting(client: AgentService, run_id: str) -> str:
+    until(lambda: of(client, run_id, "approval.requested") != [])
+    call: str = of(client, run_id, "approval.requested")[-1]["call_id"]
+    return call
+
+
+def ended(client: AgentService, run_id: str) -> Run:
+    return client.runs.wait(run_id, poll=0.05, timeout=30)
+
+
+def effects(service: RunningService) -> int:
+    log = service.data / "effects.log"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def test_the_run_waits_and_goes_on_when_it_is_approved(client: AgentService, asking: RunningService) -> None:
+    before = effects(asking)
+    run = client.runs.start(CALL)
+    call = waiting(client, run.run_id)
+    assert client.runs.get(run.run_id).status == "running"
+    assert effects(asking) == before
+    assert client.runs.approve(run.run_id, call).tool == "echo_job"
+    assert ended(client, run.run_id).output == "done"
+    assert effects(asking) == before + 1
+    assert of(client, run.run_id, "approval.decided") == [{"call_id": call, "approved": True, "reason": ""}]
+    assert client.runs.approve(run.run_id, call).approved, "the same verdict once more changes nothing"
+
+
+def test_a_refusal_is_told_to_the_agent(client: AgentService, asking: RunningService) -> None:
+    before = effects(asking)
+    run = client.runs.start(CALL)
+    client.runs.refuse(run.run_id, waiting(client, run.run_id), reason="Not before Monday.")
+    assert ended(client, run.run_id).output == "done", "the run goes on"
+    [result] = of(client, run.run_id, "tool.result")
+    assert result["is_error"] is True
+    assert "Not before Monday." in result["content"][0]["text"]
+    assert effects(asking) == before
+
+
+def test_a_tool_without_an_effect_does_not_wait(client: AgentService) -> None:
+    run = ended(client, client.runs.start("call review_copy {}\nsay done").run_id)
+    assert run.output == "done"
+    assert of(client, run.run_id, "approval.requested") == []
+
+
+def test_the_first_verdict_counts(client: AgentService) -> None:
+    run = client.runs.start(CALL)
+    call = waiting(client, run.run_id)
+    client.runs.refuse(run.run_id, call)
+    with pytest.raises(StefanBrainError) as late:
+        client.runs.approve(run.run_id, call)
+    assert late.value.code == "call_not_waiting"
+    ended(client, run.run_id)
+
+
+def test_a_run_that_waits_can_be_cancelled(client: AgentService, asking: RunningService) -> None:
+    before = effects(asking)
+    run = client.runs.start(CALL)
+    call = waiting(client, run.run_id)
+    client.runs.cancel(run.run_id)
+    assert ended(client, run.run_id).status == "cancelled"
+    with pytest.raises(StefanBrainError) as late:
+        client.runs.approve(run.run_id, call)
+    assert late.value.code == "call_not_waiting"
+    assert effects(asking) == before
+
+
+def test_it_waits_over_a_crash(client: AgentService, asking: RunningService) -> None:
+    run = client.runs.start(CALL)
+    call = waiting(client, run.run_id)
+    asking.kill()
+    asking.start()
+    until(lambda: len(of(client, run.run_id, "approval.requested")) == 2)
+    assert waiting(client, run.run_id) == call
+    client.runs.approve(run.run_id, call)
+    assert ended(client, run.run_id).output == "done"
+
+
+def test_it_is_approved_at_the_command_line(
+    client: AgentService, asking: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = client.runs.start(CALL)
+    waiting(client, run.run_id)
+    assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 0
+    assert capsys.readouterr().out == 'Approved: echo_job {"steps": 0}\n'
+    assert ended(client, run.run_id).output == "done"
+    assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 1
+    assert "No call of this run waits" in capsys.readouterr().err
