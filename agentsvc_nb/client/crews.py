@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.io import IO, Answer, Request, step
@@ -25,12 +26,17 @@ class _Left(BaseException):
 
 
 class ThreadCrew(Generic[T]):
-    """Coroutines that never suspend, each stepped in a thread. One that is left ends with what it was waiting for."""
+    """Coroutines that never suspend, each stepped in a thread. One that is left ends with what it was waiting for.
 
-    def __init__(self, io: IO) -> None:
-        self._left = threading.Event()
+    `lane` makes an I/O with a connection of its own, for as many works as are done at once; without it all share `io`.
+    For each request, a pool of the HTTP library looks from each of its connections at all of them.
+    """
+
+    def __init__(self, io: IO, lane: Callable[[], IO] | None = None) -> None:
+        self._left, self._lane, self._here = threading.Event(), lane, threading.local()
         self._ended: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
-        self.io: IO = _ThreadIO(io, self._left)
+        self._free: queue.SimpleQueue[IO] = queue.SimpleQueue()
+        self.io: IO = _ThreadIO(io, self._left, self._here)
 
     def start(self, work: Coroutine[Any, Any, T]) -> None:
         # A daemon: the interpreter must not wait at its end for answers that nobody reads.
@@ -39,10 +45,33 @@ class ThreadCrew(Generic[T]):
     def _work(self, work: Coroutine[Any, Any, T]) -> None:
         future: Future[T] = Future()
         try:
-            future.set_result(step(work))
+            with self._in_a_lane():
+                future.set_result(step(work))
         except BaseException as error:
             future.set_exception(error)
         self._ended.put(future)
+
+    @contextmanager
+    def _in_a_lane(self) -> Iterator[None]:
+        if self._lane is None:
+            yield
+            return
+        try:
+            lane = self._free.get_nowait()
+        except queue.Empty:
+            lane = self._lane()
+        self._here.io = lane
+        try:
+            yield
+        finally:
+            self._free.put(lane)
+            if self._left.is_set():
+                self._close_lanes()
+
+    def _close_lanes(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                step(self._free.get_nowait().close())
 
     async def next(self, seconds: float) -> T | None:
         try:
@@ -52,18 +81,20 @@ class ThreadCrew(Generic[T]):
 
     async def leave(self) -> None:
         self._left.set()
+        self._close_lanes()
 
 
 class _ThreadIO:
     """The I/O of a crew's threads: once the crew is left, whatever they would begin ends them."""
 
-    def __init__(self, io: IO, left: threading.Event) -> None:
-        self._io, self._left = io, left
+    def __init__(self, io: IO, left: threading.Event, here: threading.local) -> None:
+        self._io, self._left, self._here = io, left, here
         self.close, self.drop, self.now, self.today = io.close, io.drop, io.now, io.today
 
     async def send(self, request: Request) -> Answer:
         self._go_on()
-        return await self._io.send(request)
+        lane: IO = getattr(self._here, "io", self._io)
+        return await lane.send(request)
 
     async def read(self, answer: Answer) -> bytes | None:
         self._go_on()

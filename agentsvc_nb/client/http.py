@@ -97,7 +97,7 @@ class SyncIO(_Clocks):
         return function()
 
     def crew(self) -> ThreadCrew[Any]:
-        return ThreadCrew(self)
+        return ThreadCrew(self, None if self._own or self._transport else SyncIO)
 
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
