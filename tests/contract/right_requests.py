@@ -92,6 +92,7 @@ RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
 }
 
 FILLED: Final = {
+    "call_id": (None, "", "call_none", "call_not_found"),
     "run_id": ("nonsense", "invalid_run_id", "00000000-0000-0000-0000-000000000000", "run_not_found"),
     "chat": ("nonsense", "invalid_chat", "chat_unknown", "chat_not_found"),
     "keys.delete": (None, None, "key_unknown", "key_not_found"),

@@ -38,7 +38,9 @@ def seeded_service(folder: Path) -> Iterator[Seeded]:
 
 def _work(client: AgentService) -> Known:
     """A run, a job and a report that have ended, and what they left."""
-    run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\nsay done", sync=True)
+    run = client.runs.start("write notes.txt a summer sale\nwrite a/b.csv x,y\ncall echo_job {}\nsay done")
+    run = client.runs.wait(run, poll=0.05)
+    calls = [event.payload["call_id"] for event in client.runs.iterate_events(run.run_id) if event.type == "tool.call"]
     other = client.runs.start("say done", sync=True)
     job = client.jobs.submit("echo_job", {"steps": 1, "seconds": 0, "files": {"out.txt": "made"}})
     client.jobs.wait(job.job_id, chat=job.chat)
@@ -53,6 +55,7 @@ def _work(client: AgentService) -> Known:
         "path.chat": [other.chat],
         "path.job_id": [job.job_id],
         "path.run_id": [run.run_id],
+        "path.call_id": calls,
         "path.name": ["ask_stefanbrain", "create_images", "echo_job"],
         "path.id": [report.id],
         "body.tool": ["create_images", "echo_job"],

@@ -96,13 +96,14 @@ def test_head_is_get_without_the_body(route: Route, stage: Stage) -> None:
 @pytest.mark.parametrize("route", WITH_PARTS, ids=ids)
 def test_an_id_that_is_wrong_or_unknown_is_named(route: Route, stage: Stage) -> None:
     right = RIGHT[route.name](stage)
-    (part,) = right.parts
-    wrong, wrong_code, unknown, unknown_code = FILLED.get(route.name) or FILLED[part]
-    for text, expected, status in ((wrong, wrong_code, 400), (unknown, unknown_code, 404)):
-        if text is not None:
-            right.parts[part] = text
-            answer = right.send(stage.caller(route.name), route.name)
-            assert (answer.status_code, code(answer)) == (status, expected)
+    for part, good in list(right.parts.items()):
+        wrong, wrong_code, unknown, unknown_code = FILLED.get(route.name) or FILLED[part]
+        for text, expected, status in ((wrong, wrong_code, 400), (unknown, unknown_code, 404)):
+            if text is not None:
+                right.parts[part] = text
+                answer = right.send(stage.caller(route.name), route.name)
+                assert (answer.status_code, code(answer)) == (status, expected)
+        right.parts[part] = good
 
 
 def counted(service: RunningService) -> int:
