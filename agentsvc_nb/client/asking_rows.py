@@ -1,4 +1,4 @@
-"""Rows are asked, many at once, by one who starts them and looks at what comes back (docs/decisions/0014).
+"""Rows are asked, many at once, by one who starts them and looks at what comes back (docs/decisions/0018).
 
 All state is changed here alone; the crew's threads or tasks only ask. A start in sync mode is one request a row; one
 that outlasts the hold is followed. Whatever is sent again is sent with the row's key.

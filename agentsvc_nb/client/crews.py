@@ -1,4 +1,4 @@
-"""Work beside the caller, for the operation that does many things at once (docs/decisions/0014).
+"""Work beside the caller, for the operation that does many things at once (docs/decisions/0018).
 
 A crew is started on by one caller, who alone looks at what came of it: the core needs no locks, and calls back into
 the user's code from the thread that it was called from.

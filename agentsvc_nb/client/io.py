@@ -47,7 +47,7 @@ class Answer:
 
 
 class Crew(Protocol[T]):
-    """Several things at once: threads, or tasks of the event loop (docs/decisions/0014)."""
+    """Several things at once: threads, or tasks of the event loop (docs/decisions/0018)."""
 
     io: IO
     """What its work does its I/O with."""

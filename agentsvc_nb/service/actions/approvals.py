@@ -1,4 +1,4 @@
-"""A call of a run waits for somebody's yes or no (docs/decisions/0017-effects-wait.md)."""
+"""A call of a run waits for somebody's yes or no (docs/decisions/0020-effects-wait.md)."""
 
 from __future__ import annotations
 
