@@ -34,7 +34,12 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
         "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
-    text |= {"model_url": "http://host.example/v1", "model_sees": "True", "model_tools": "False", "approve_effects": "True"}
+    text |= {
+        "model_url": "http://host.example/v1",
+        "model_sees": "True",
+        "model_tools": "False",
+        "approve_effects": "True",
+    }
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}
         found = getattr(Settings.from_env(env), field.name)
