@@ -48,7 +48,8 @@ def main(quick: bool) -> None:
     print(f"length: median {statistics.median(len(one.answer) for one in asked):.0f} characters")
     missed = [one.question for one in asked if not one.right and one.question.half == "open"]
     print("missed in the open half: " + ", ".join(question.id for question in missed))
-    if broken := [kind for kind in KINDS if shares[kind] < PROMISED[kind]]:
+    granted = 1 / QUICK if quick else 0.0  # the few of a short run may miss one more
+    if broken := [kind for kind in KINDS if shares[kind] < PROMISED[kind] - granted]:
         raise SystemExit(f"Less than promised: {', '.join(broken)}.")
 
 
