@@ -15,7 +15,7 @@ from typing import Final
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
-from tests.bench.quality.judge import first, right
+from tests.bench.quality.judge import first, quotes, right, says_nothing
 from tests.bench.quality.questions import FILES, KINDS, Question, questions
 
 PROMISED: Final = {"plain": 0.90, "table": 0.80, "unanswerable": 0.90, "paraphrased": 0.40}
@@ -42,13 +42,27 @@ def main(quick: bool) -> None:
     print("| kind | questions | right | open half | held-out half | promised | gold passage first |")
     print("|---|---|---|---|---|---|---|")
     shares = {kind: _row(kind, [one for one in asked if one.question.kind == kind]) for kind in KINDS}
+    _guesses(asked)
     seconds = sorted(one.seconds for one in asked)
     print(f"\nanswers: median {statistics.median(seconds):.2f} s, slowest {seconds[-1]:.2f} s")
     print(f"length: median {statistics.median(len(one.answer) for one in asked):.0f} characters")
     missed = [one.question for one in asked if not one.right and one.question.half == "open"]
     print("missed in the open half: " + ", ".join(question.id for question in missed))
-    if broken := [kind for kind in KINDS if shares[kind] < PROMISED[kind]]:
+    granted = 1 / QUICK if quick else 0.0  # the few of a short run may miss one more
+    if broken := [kind for kind in KINDS if shares[kind] < PROMISED[kind] - granted]:
         raise SystemExit(f"Less than promised: {', '.join(broken)}.")
+
+
+def _guesses(asked: Sequence[Asked]) -> None:
+    """What is right only because passages are shown as near ones: for who wants an answer or none."""
+    unanswerable = [not quotes(one.answer) for one in asked if one.question.kind == "unanswerable" and one.right]
+    count = sum(1 for one in asked if one.question.kind == "unanswerable")
+    paraphrased = [one for one in asked if one.question.kind == "paraphrased" and one.right]
+    plainly = [one for one in paraphrased if not says_nothing(one.answer)]
+    print(f"\nunanswerable, and no passage shown either: {sum(unanswerable)} of {count}")
+    print(
+        f"paraphrased, and not as a near passage after 'nothing found': {len(plainly)} of {len(paraphrased)} right ones"
+    )
 
 
 def ask_all(chosen: Sequence[Question]) -> Iterator[Asked]:

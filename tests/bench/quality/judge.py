@@ -28,10 +28,16 @@ def first(question: Question, answer: str) -> bool:
 
 
 def says_nothing(answer: str) -> bool:
-    """It says that nothing was found, and neither quotes nor computes anything."""
-    computes = re.search(r" = [^`\n]+`", answer)
-    said = re.search(r"nothing found|\bno row\b|\bthere is no\b", answer, re.I)
-    return said is not None and computes is None and "— `" not in answer
+    """It says that nothing was found, and computes nothing. It may show passages as near ones, perhaps no answer."""
+    own = re.sub(r"(?m)^>.*$", "", answer)
+    computes = re.search(r" = [^`\n]+`", own)
+    said = re.search(r"nothing found|\bno row\b|\bthere is no\b", own, re.I)
+    return said is not None and computes is None
+
+
+def quotes(answer: str) -> bool:
+    """Whether it shows any passage, as an answer or as near ones."""
+    return "— `" in answer
 
 
 def results(answer: str) -> list[str]:

@@ -120,13 +120,13 @@ class _Answer:
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
-        wanted, found = await search.passages_for(question, library, limit, self.cited)
-        await self.turn.progress(2, 2, "passages found" if found else "nothing found")
-        self.left -= len(found)
-        self.cited += sorted({passage.path for passage in found} - set(self.cited))
-        self.voice.heard(" ".join(passage.text for passage in found))
-        await self.voice.say(search.answer(wanted, found))
-        if not found:
+        found = await search.passages_for(question, library, limit, self.cited)
+        await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
+        self.left -= len(found.passages)
+        self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
+        self.voice.heard(" ".join(passage.text for passage in found.passages))
+        await self.voice.say(search.answer(found))
+        if not found.passages:
             await self.voice.say(("" if asks(question) else CAN_DO) + _listing(library))
 
 

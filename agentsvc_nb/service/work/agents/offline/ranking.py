@@ -66,7 +66,9 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
         if weights:
             held = sum(rarity[word] for word in weights)
             covered = held / whole
-            told = held >= _TOLD_SHARE * all_told or len(weights) >= _TOLD_WORDS
+            whole_words = [word for word, weight in weights.items() if weight != _PREFIX_WEIGHT]
+            enough = sum(rarity[word] for word in whole_words) >= _TOLD_SHARE * all_told
+            told = enough or len(whole_words) >= _TOLD_WORDS
             score = sum(rarity[word] * weight for word, weight in weights.items()) * (0.3 + 0.7 * covered)
             score *= _phrase_factor(wanted, passage) * (_FAVOUR if passage.path in favoured else 1.0)
             score *= 1.0 if passage.is_prose else _FRAGMENT_WEIGHT

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline.library import Library
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline.nearest import nearest
 from agentsvc_nb.service.work.agents.offline.passages import Passage
 from agentsvc_nb.service.work.agents.offline.ranking import Wanted, choose, rank
 from agentsvc_nb.service.work.agents.offline.words import phrases
@@ -18,21 +20,30 @@ OPENING_PASSAGES: Final = 3
 WORDS_SHOWN: Final = 12
 
 
-async def passages_for(
-    question: str, library: Library, limit: int, cited: Collection[str]
-) -> tuple[Wanted, list[Passage]]:
-    """What the question looks for, and at most `limit` passages that answer it; `cited` are paths quoted before.
+@dataclass(frozen=True)
+class Found:
+    """What a question looks for, and the passages. `guessed`: no passage has its words, these are near in meaning."""
+
+    wanted: Wanted
+    passages: Sequence[Passage]
+    guessed: bool = False
+
+
+async def passages_for(question: str, library: Library, limit: int, cited: Collection[str]) -> Found:
+    """At most `limit` passages that answer the question; `cited` are paths quoted before.
 
     A question that names files and nothing else (`Summarise brief.md`) is answered with how they begin.
     """
     named = library.named(question)
     wanted = Wanted.of(question, but=_title_tokens(named))
     if not wanted.stems:
-        return wanted, await _openings(library, named, limit)
+        return Found(wanted, await _openings(library, named, limit))
     paths = await library.find(wanted.words, phrases(question))
     found = await library.read([*dict.fromkeys([*named, *paths])])
     ranked = await asyncio.to_thread(rank, wanted, found, named)
-    return wanted, _in_order(choose(ranked, limit, cited), found)
+    if chosen := choose(ranked, limit, cited):
+        return Found(wanted, _in_order(chosen, found))
+    return Found(wanted, await asyncio.to_thread(nearest, question, found, limit), guessed=True)
 
 
 def _in_order(chosen: Sequence[Passage], found: Sequence[Passage]) -> list[Passage]:
@@ -49,15 +60,17 @@ async def _openings(library: Library, named: Sequence[str], limit: int) -> list[
     return found[:limit]
 
 
-def answer(wanted: Wanted, found: Sequence[Passage]) -> str:
+def answer(found: Found) -> str:
     """The passages as Markdown under one bold line."""
-    if not found:
-        return nothing(wanted)
-    paths = list(dict.fromkeys(passage.path for passage in found))
-    count = "1 passage" if len(found) == 1 else f"{len(found)} passages"
-    about = f"{_listed(wanted.words)}: " if wanted.stems else ""
+    if not found.passages:
+        return nothing(found.wanted)
+    paths = list(dict.fromkeys(passage.path for passage in found.passages))
+    count = "1 passage" if len(found.passages) == 1 else f"{len(found.passages)} passages"
+    about = f"{_listed(found.wanted.words)}: " if found.wanted.stems else ""
     head = f"**{about}{count} from {' and '.join(code(path) for path in paths)}**\n\n"
-    return head + "".join(quote(passage.text, source(passage)) for passage in found)
+    if found.guessed:
+        head = f"{nothing(found.wanted)}**Near in meaning, and perhaps no answer: {count}**\n\n"
+    return head + "".join(quote(passage.text, source(passage)) for passage in found.passages)
 
 
 def source(passage: Passage) -> str:

@@ -1,0 +1,74 @@
+"""The passages nearest in meaning to a question that shares too few words with any: a guess, and shown as one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.work.agents.offline.meanings import Vectors, meanings
+from agentsvc_nb.service.work.agents.offline.passages import Passage
+from agentsvc_nb.service.work.agents.offline.words import STOP, stem
+
+PASSAGES_COMPARED: Final = 5_000
+_NEAR: Final = 0.46
+"""Passages below this are no nearer than any two texts are."""
+_WHOLE: Final = 0.7
+"""What the sense of the whole counts; the rest is how near each word of the question finds its nearest."""
+_FAR, _SAME = 0.2, 0.8
+"""Two words of this likeness and less have nothing in common; of this and more they mean the same."""
+_NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
+
+
+def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Passage]:
+    """At most `limit` passages, nearest first; none when it names what no passage names, or has no English words."""
+    asked = _words(question)
+    prose = [passage for passage in passages if passage.is_prose][:PASSAGES_COMPARED]
+    texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in prose]
+    if not asked or not any(texts) or _names(question) - {stem(word) for words in texts for word in words}:
+        return []
+    scores = _scores(asked, texts)
+    order = [row for row in np.argsort(-scores, kind="stable")[:limit] if scores[row] > _NEAR]
+    return [prose[row] for row in order]
+
+
+def _words(text: str) -> list[str]:
+    return [token for token in dict.fromkeys(tokens(text)) if token not in STOP]
+
+
+def _names(question: str) -> set[str]:
+    """The stems of what is written like a name: no other word says the same."""
+    return {stem(token) for name in _NAME.findall(question) for token in tokens(name)}
+
+
+def _scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Vectors:
+    """How near each text comes to the question, from 0 to 1. Rare words count more, as they do in `ranking`."""
+    held = Counter(word for words in texts for word in words)
+    places = {word: place for place, word in enumerate(held)}
+    known, wanted = meanings().of(list(held)), meanings().of(asked)
+    weights, asking = _rarity(list(held), held, len(texts)), _rarity(asked, held, len(texts))
+    alike = np.clip((wanted @ known.T - _FAR) / (_SAME - _FAR), 0, 1)
+    for row, word in enumerate(asked):
+        if word in places:
+            alike[row, places[word]] = 1
+    sense, found = _unit((wanted * asking[:, None]).sum(axis=0)), np.zeros(len(texts), np.float32)
+    for row, words in enumerate(texts):
+        if words:
+            at = [places[word] for word in words]
+            whole = _unit((known[at] * weights[at, None]).sum(axis=0)) @ sense
+            each = alike[:, at].max(axis=1) @ asking / asking.sum()
+            found[row] = _WHOLE * max(float(whole), 0.0) + (1 - _WHOLE) * each
+    return found
+
+
+def _rarity(words: Sequence[str], held: Counter[str], count: int) -> Vectors:
+    return np.array([math.log(1 + (count - held[word] + 0.5) / (held[word] + 0.5)) for word in words], np.float32)
+
+
+def _unit(vector: Vectors) -> Vectors:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-6), np.float32)

@@ -1,0 +1,86 @@
+"""Passages near in meaning: shown after "nothing found", as a guess, and only where there is something to go by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agentsvc_nb.service.work.agents import choose, offline
+from agentsvc_nb.service.work.agents.offline import voice
+from agentsvc_nb.service.work.agents.offline.meanings import meanings
+from agentsvc_nb.service.work.agents.offline.nearest import nearest
+from agentsvc_nb.service.work.agents.offline.passages import passages
+from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+
+NOTES = """The vessel left the harbour before dawn.
+
+Our physician recommends plenty of sleep.
+
+The invoice was settled by the bookkeeper in March.
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of a test needs no pauses."""
+    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
+
+
+def ask(message: str, folder: Path, files: Mapping[str, str]) -> str:
+    turn = MemoryTurn(message, MemoryWorkspace(folder, files))
+    asyncio.run(choose("offline").run(turn))
+    return turn.said
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("When did the ship depart from port?", "The vessel left"),
+        ("What does the doctor advise?", "Our physician"),
+        ("Has the accountant paid the bill?", "The invoice"),
+    ],
+)
+def test_the_nearest_passage_comes_first(question: str, found: str) -> None:
+    best = nearest(question, passages("notes.md", "text/markdown", NOTES), 3)
+    assert best[0].text.startswith(found)
+
+
+def test_a_guess_is_shown_as_one(tmp_path: Path) -> None:
+    said = ask("What does the doctor advise?", tmp_path, {"notes.md": NOTES})
+    assert said.startswith("nothing found for: doctor, advise")
+    assert "**Near in meaning, and perhaps no answer: 1 passage**" in said
+    assert "> Our physician recommends plenty of sleep." in said
+
+
+def test_what_has_the_words_is_no_guess(tmp_path: Path) -> None:
+    said = ask("What does the physician recommend?", tmp_path, {"notes.md": NOTES})
+    assert "nothing found" not in said
+    assert "Near in meaning" not in said
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which doctor works in Lisbon?", "Welcher Arzt empfiehlt etwas?", "Where do volcanoes erupt?", "Xyzzyq?"],
+)
+def test_an_unknown_name_another_language_and_another_subject_find_nothing(question: str) -> None:
+    assert nearest(question, passages("notes.md", "text/markdown", NOTES), 3) == []
+
+
+def test_words_of_like_meaning_have_like_vectors() -> None:
+    ship, vessel, sleep, unknown = meanings().of(["ship", "vessel", "sleep", "qqzx"])
+    assert ship @ vessel > 0.3 > ship @ sleep
+    assert np.linalg.norm(ship) == pytest.approx(1, abs=1e-5)
+    assert not unknown.any()
+
+
+def test_the_table_is_small_and_its_licences_lie_beside_it() -> None:
+    folder = files(offline)
+    assert len(folder.joinpath("meanings.npz").read_bytes()) < 3_000_000
+    licences = folder.joinpath("meanings-LICENSES.txt").read_text("utf-8")
+    assert "WordNet 3.1 Copyright 2011 by Princeton University" in licences
+    assert "Apache License" in licences
