@@ -35,6 +35,7 @@ from agentsvc_nb.wire.feedback import FeedbackReceipt, FeedbackReport
 from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
 from agentsvc_nb.wire.landing_pages import Label, LandingPage
 from agentsvc_nb.wire.media import AdMedia, Transcript
+from agentsvc_nb.wire.runs import CallApproval
 from agentsvc_nb.wire.tools import Answer, JobAccepted, ToolDescription, ToolResult
 
 
@@ -61,6 +62,8 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.wait(run, timeout=60), Run)
     assert_type(client.runs.get(run.run_id, deadline=5.0, headers={"x-team": "blue"}), Run)
     assert_type(client.runs.cancel(run.run_id), Run)
+    assert_type(client.runs.approve(run.run_id, "call_1"), CallApproval)
+    assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), Pages[Event])
     with client.runs.attach(run.run_id, after=3) as stream:
@@ -169,6 +172,8 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.runs.wait(run.run_id), Run)
     assert_type(await client.runs.get(run.run_id), Run)
     assert_type(await client.runs.cancel(run.run_id), Run)
+    assert_type(await client.runs.approve(run.run_id, "call_1"), CallApproval)
+    assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(await client.runs.events(run.run_id), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), AsyncPages[Event])
     async with await client.runs.start_and_stream("x") as stream:
