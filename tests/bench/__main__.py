@@ -23,10 +23,11 @@ from tests.bench import (
     transfers,
     uploads,
 )
+from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
     client = (first_call, calls, decoding, transfers, frames)
-    service = (reads, starts, first_event, followers, uploads, memory, pictures, search, notebook)
+    service = (reads, starts, first_event, followers, uploads, memory, pictures, search, notebook, quality)
     for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)
         print()
