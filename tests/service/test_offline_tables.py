@@ -48,6 +48,7 @@ def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> str:
         ("How many guests came in May 2024?", "sum(guests) where date in 2024-05 over 1 row of trips.csv = 20"),
         ("How many guests came in 2024?", "sum(guests) where date in 2024 over 3 rows of trips.csv = 40"),
         ("What share of the guests went to Rome?", "**Share of guests: 20.00%**"),
+        ("What share of the trips went to Rome?", "/ count(rows) over 4 rows = 50.00%"),
         ("What is the ratio of guests to days?", "**Overall guests per days: 2.11**"),
         ("What are guests divided by days in Oslo?", 'sum(guests) / sum(days) where city = "Oslo" over 2 rows of'),
         ("What is the sum of fee times guests?", "sum(fee_eur * guests) over 4 rows of trips.csv = 1736.00"),

@@ -92,6 +92,8 @@ def _measured(text: str, folded: str, table: Table, operations: list[str], named
     titled = named or bool(set(stems(table.path)) & set(stems(text)))
     measured = ratio(table, text) or product(table, text)
     measured = measured or measure(table, folded, columns, limited(table, text), alone=titled and not words)
+    if measured is None and titled and operations[0] == "share" and (where := filters(table, text, None, None)):
+        return Plan(table, "share", fitting(table, where), filters=where, fit=1.0)
     if measured is None:
         return no_column(table, " ".join(words)) if named and words else None
     if isinstance(measured, Unclear):

@@ -82,7 +82,8 @@ def _share(plan: Plan) -> str:
     part = sum((value for row in plan.rows if (value := numbers[row]) is not None), Decimal(0))
     name = plan.measure.name if plan.measure else "rows"
     share = f"{100 * part / whole:.2f}%"
-    shown = f"{_expression(replace(plan, operation='sum'))} / sum({name}) over {_count_rows(len(numbers))} = {share}"
+    done = "sum" if plan.measure else "count"
+    shown = f"{_expression(replace(plan, operation=done))} / {done}({name}) over {_count_rows(len(numbers))} = {share}"
     return f"**Share of {escape(name)}: {share}**\n\n{code(shown)}\n\n"
 
 
