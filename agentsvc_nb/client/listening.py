@@ -7,8 +7,10 @@ after a write has failed; with asyncio it is lost with the connection, unless so
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 import httpcore
@@ -51,11 +53,14 @@ class _Stream(httpcore.AsyncNetworkStream):
         self._head = b""
         """Of the request that is being sent."""
         self._early: asyncio.Task[bytes] | None = None
+        self._spare: socket.socket | None = None
+        """The same connection, which the kernel keeps when the event loop has closed its own. It never waits."""
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not self._head:
             self._head = buffer
         elif _UPLOAD in self._head and not self._early:
+            self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
             self._early = asyncio.create_task(self._stream.read(_READ_BYTES))
             await asyncio.sleep(0)  # it begins
         if self._early and self.get_extra_info("is_readable"):
@@ -74,10 +79,30 @@ class _Stream(httpcore.AsyncNetworkStream):
                 return await early
         except TimeoutError:
             raise httpcore.ReadTimeout from None
+        except httpcore.ReadError:
+            if rest := self._rest():
+                return rest
+            raise
+        finally:
+            self._leave()
+
+    def _rest(self) -> bytes:
+        """What had come before the connection failed, and the event loop did not see in time."""
+        rest = b""
+        with suppress(OSError):
+            while self._spare and (block := self._spare.recv(_READ_BYTES)):
+                rest += block
+        return rest
+
+    def _leave(self) -> None:
+        if self._spare:
+            self._spare.close()
+            self._spare = None
 
     async def aclose(self) -> None:
         if self._early and not self._early.cancel():
             self._early.exception()  # it is known that the connection failed
+        self._leave()
         await self._stream.aclose()
 
     async def start_tls(
