@@ -91,7 +91,8 @@ def status(session: Session) -> Said:
     lines += [f"session  {session.workstream}"] if session.workstream else []
     lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
     count = len(session.journal.runs(session.notebook or session.label))
-    lines.append(f"journal  {session.journal.warning or f'{count} runs of this notebook'}")
+    counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
+    lines.append(f"journal  {session.journal.warning or counted}")
     return Said("\n".join([*lines, *session.take_notes()]))
 
 

@@ -113,7 +113,7 @@ class RunRunner:
     async def _drive(self, run: RunRecord, turn: RunTurn) -> tuple[str, str | None]:
         """The final text, and why it does not fit the schema that was asked for."""
         if run.output_config is not None and run.model == "offline":
-            raise AgentFailure("model_required", "Structured output needs a language model; set AGENTSVC_MODEL.")
+            raise AgentFailure("model_required", "Structured output needs a language model.")
         answer = await self._agent.run(turn)
         if answer is None:
             answer = turn.said.removesuffix("\n")
