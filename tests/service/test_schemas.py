@@ -85,3 +85,26 @@ def test_only_a_json_object_is_structured_output() -> None:
     assert schemas.as_object(' {"a": 1}') == {"a": 1}
     assert schemas.as_object("[1]") is None
     assert schemas.as_object("{broken") is None
+
+
+def _doubling(depth: int) -> dict[str, Any]:
+    """A schema whose references, written out, are 2 ** depth schemas."""
+    twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(depth)}
+    return {**OBJECT, "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**twice, f"d{depth}": {"type": "null"}}}
+
+
+@pytest.mark.parametrize(
+    ("config", "quick"),
+    [
+        (OBJECT, True),
+        ({**OBJECT, "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "null"}}}, True),
+        ({**OBJECT, "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"pattern": "(a+)+$"}}}, False),
+        ({**OBJECT, "properties": {"a": {"$ref": "#/other"}}, "other": {"pattern": "(a+)+$"}}, False),
+        ({**OBJECT, "properties": {"a": {"$ref": "#n"}}, "$defs": {"b": {"$anchor": "n", "type": "null"}}}, False),
+        ({**OBJECT, "properties": {"a": {"$id": "https://example.com/x", "type": "null"}}}, False),
+        (_doubling(4), True),
+        (_doubling(30), False),
+    ],
+)
+def test_a_schema_that_may_take_long_is_known(config: dict[str, Any], quick: bool) -> None:
+    assert schemas.is_quick(config) is quick

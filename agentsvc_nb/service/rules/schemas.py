@@ -22,6 +22,8 @@ _SCHEMA: Final = (
 )
 _SCHEMAS_BY_NAME: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SCHEMA_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
+_QUICK_SCHEMAS: Final = 1000
+_QUICK_REFERENCE_CHARS: Final = 200
 
 
 def fault(config: object) -> str | None:
@@ -56,8 +58,25 @@ def misfit(text: str, config: Schema) -> str | None:
 
 
 def is_quick(config: Schema) -> bool:
-    """Whether trying an answer takes no longer than reading it: no regular expressions, no references that fan out."""
-    return not any(schema.keys() & {"pattern", "patternProperties", "$ref"} for schema in _subschemas(config))
+    """Whether trying an answer takes no longer than reading it: no regular expressions, no references that fan out.
+
+    References to a few schemas, as in each model of models, are no harm: they count as if written out.
+    """
+    pending, seen = [config], 0
+    while pending:
+        schema, seen = pending.pop(), seen + 1
+        moved = "$id" in schema and schema is not config  # references within are resolved from there
+        if seen > _QUICK_SCHEMAS or moved or schema.keys() & {"pattern", "patternProperties"}:
+            return False
+        pending.extend(_children(schema))
+        if "$ref" in schema:
+            reference = str(schema["$ref"])
+            # An anchor is searched for, and a long path walked, each time: that is not quick.
+            near = reference.startswith("#/") and len(reference) <= _QUICK_REFERENCE_CHARS
+            if not near or (target := _resolve(config, reference)) is None:
+                return False
+            pending.append(target)
+    return True
 
 
 def as_object(text: str | None) -> Schema | None:
