@@ -212,11 +212,11 @@ def test_settings_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_model_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
-    """A model of a provider that nobody has is refused at start, not at the first run, as what was typed."""
-    done = serve(tmp_path, "--port", 0, "--model", "nobody:model")
+    """What is no name of a model is refused at start, not at the first run, as what was typed."""
+    done = serve(tmp_path, "--port", 0, "--model", "nobody")
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
-    assert "argument --model: 'nobody:model' is no model: give offline or scripted" in last
+    assert "argument --model: 'nobody' is no model: give offline, scripted, gguf:FILE or PROVIDER:MODEL" in last
     assert "AGENTSVC_MODEL" not in last
 
 
