@@ -54,14 +54,11 @@ def call(
     Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what `working.work` raises.
     """
     client, address = session.client(), session.address()
-    known = session.known_chat(address)
     try:
         came = client.tools.invoke(
             tool,
             dict(given),
-            chat=known,
-            session=None if known else address.session,
-            project=address.project,
+            **session.target(address),
         )
     except ToolResultError as error:
         return _failed(session, tool, error, bar, raise_error)

@@ -12,7 +12,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.journal import Journal, default_path
@@ -43,6 +43,14 @@ class Address:
     def __str__(self) -> str:
         place = self.chat or (f"session {self.session}" if self.session else "new chat")
         return f"{place} in {self.project}" if self.project else place
+
+
+class Target(TypedDict):
+    """Where the service puts the work of a call, as `tools.invoke` and `jobs.submit` take it."""
+
+    chat: str | None
+    session: str | None
+    project: str | None
 
 
 class Session:
@@ -191,6 +199,11 @@ class Session:
         if known or not address.session or not self.notebook:
             return known
         return self.journal.chat_of(self.notebook, self.base_url, str(address))
+
+    def target(self, address: Address) -> Target:
+        """What a call of a tool names: the chat when it is known, else what leads to it."""
+        known = self.known_chat(address)
+        return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def learn(self, address: Address, chat: str | None) -> None:
         """The service told which chat is at an address."""

@@ -78,14 +78,11 @@ def work(
 def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted:
     """Submit a job in this notebook's chat and write it down. Raises `AskError` when the service refuses it."""
     client, address = session.client(), session.address()
-    known = session.known_chat(address)
     try:
         accepted = client.jobs.submit(
             tool,
             dict(given),
-            chat=known,
-            session=None if known else address.session,
-            project=address.project,
+            **session.target(address),
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
