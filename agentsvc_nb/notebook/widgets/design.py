@@ -1,0 +1,65 @@
+"""The look of the widgets: JupyterLab's own variables with fallbacks, in one style sheet, and the few parts all share.
+
+`ipywidgets.HTML` runs what it is given: text of the agent, the service or the user goes through `text` or `rendered`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import ipywidgets
+
+from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.safe.text import escape
+
+STYLE: Final = """<style>
+.asvc { max-width: 100%; color: var(--jp-ui-font-color1, inherit); font-size: var(--jp-ui-font-size1, 13px); }
+.asvc .asvc-muted { color: var(--jp-ui-font-color2, #767676); }
+.asvc .asvc-wrong { color: var(--jp-error-color1, #c62828); }
+.asvc-card { border: 1px solid var(--jp-border-color2, #8884); border-radius: 6px; padding: 8px 12px; margin: 4px 0; }
+.asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
+.asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
+    outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
+@media (prefers-reduced-motion: reduce) { .asvc * { animation: none !important; transition: none !important; } }
+</style>"""
+
+
+def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywidgets.VBox:
+    """The outermost box of a widget, with the style sheet. Its parts stand below each other."""
+    box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
+    box.add_class("asvc")
+    if card:
+        box.add_class("asvc-card")
+    return box
+
+
+def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
+    """Parts beside each other, below each other where it is narrow."""
+    box = ipywidgets.HBox(list(children))
+    box.add_class("asvc-row")
+    return box
+
+
+def text(said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> ipywidgets.HTML:
+    """Words as they are, no markup. `role="status"` has a screen reader say what changes."""
+    part = ipywidgets.HTML()
+    put(part, said, look, role=role)
+    return part
+
+
+def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> None:
+    """Change what `text` made."""
+    kind = f' class="asvc-{look}"' if look else ""
+    heard = f' role="{role}"' if role else ""
+    part.value = f"<div{kind}{heard}>{escape(said)}</div>"
+
+
+def rendered(markdown: str) -> ipywidgets.HTML:
+    """Markdown of the agent, made safe."""
+    return ipywidgets.HTML(to_html(markdown))
+
+
+def button(name: str, tooltip: str, *, look: Literal["", "primary", "danger"] = "") -> ipywidgets.Button:
+    """A button as wide as its name."""
+    return ipywidgets.Button(description=name, tooltip=tooltip, button_style=look, layout={"width": "auto"})
