@@ -12,7 +12,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import joblog
 from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
-from agentsvc_nb.notebook.follow import CANCEL_SECONDS
+from agentsvc_nb.notebook.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
@@ -104,7 +104,7 @@ def follow(
     """Follow an accepted job to its end. Arguments and errors as of `work`."""
     client = session.client()
     with telling(session):
-        job, stopped = _Watch(client, accepted, bar, sleep).follow(timeout)
+        job, stopped = _Watch(client, accepted, bar, sleep, session.closing).follow(timeout)
         job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
     joblog.seen(session, job)
     result = leave(session, client, job, bar)
@@ -125,8 +125,15 @@ def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskErro
 
 
 class _Watch:
-    def __init__(self, client: AgentService, accepted: JobAccepted, bar: Bar, sleep: Callable[[float], None]) -> None:
-        self.client, self.accepted, self.bar, self.sleep = client, accepted, bar, sleep
+    def __init__(
+        self,
+        client: AgentService,
+        accepted: JobAccepted,
+        bar: Bar,
+        sleep: Callable[[float], None],
+        closing: Callable[[], bool],
+    ) -> None:
+        self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
         self.began = time.monotonic()
         self.job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
@@ -136,10 +143,20 @@ class _Watch:
             self._until(timeout)
             return self.job, False
         except KeyboardInterrupt:
-            with contextlib.suppress(KeyboardInterrupt):  # a second one leaves the job
-                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
-                self._until(CANCEL_SECONDS)
+            self._stop()
             return self.job, True
+
+    def _stop(self) -> None:
+        """Cancel, but not when the kernel is being restarted or closed (docs/decisions/0017)."""
+        patience = CANCEL_SECONDS
+        try:
+            self.sleep(SHUTDOWN_SECONDS)
+        except KeyboardInterrupt:  # a second one: the cell ends at once
+            patience = 0.0
+        if not self.closing():
+            with contextlib.suppress(KeyboardInterrupt):
+                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
+                self._until(patience)
 
     def _until(self, seconds: float | None) -> None:
         end = None if seconds is None else time.monotonic() + seconds
