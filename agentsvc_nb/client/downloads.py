@@ -68,9 +68,7 @@ async def download(
     return target
 
 
-async def head(
-    core: Core, path: str | WorkspaceFile, size: int, *, chat: str, **options: Unpack[Options]
-) -> bytes:
+async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, **options: Unpack[Options]) -> bytes:
     """The first `size` bytes of a file, or all of a shorter one; no more than that is fetched, however long it is.
 
     Args:
