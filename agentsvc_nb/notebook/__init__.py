@@ -7,7 +7,8 @@ background  a run as a future                          busy, variants    whose t
 watching    a run to its one output                    card, notifying   where it is seen, and that it is done
 connecting  which service, chat, project               keys        where a service's key comes from
 history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
-storing     files: list, put, get                      previewing  a file's beginning, pictures; searching: passages
+storing     files: list, put, get                      previewing  a file, the pictures; searching: passages
+previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
