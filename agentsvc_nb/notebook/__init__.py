@@ -8,7 +8,8 @@ watching    a run to its one output                    card, notifying   where i
 connecting  which service, chat, project               keys        where a service's key comes from
 approving   what waits for a yes or no; approval: as it is shown
 history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
-storing     files: list, put, get                      previewing  a file's beginning, pictures; searching: passages
+storing     files: list, put, get                      previewing  a file, the pictures; searching: passages
+previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
