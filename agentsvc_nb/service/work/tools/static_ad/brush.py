@@ -81,11 +81,9 @@ def gradient(frame: Frame, start: Color, end: Color, angle: float) -> Image.Imag
     mask = turned.resize(
         (frame.width, frame.height), Image.Resampling.BILINEAR, (edge, edge, turned.width - edge, turned.height - edge)
     )
-    bands = [
-        mask.point([round(low + (high - low) * part / 255) for part in range(256)])
-        for low, high in zip(start, end, strict=True)
-    ]
-    return Image.merge("RGB", bands)
+    ends = list(zip(start, end, strict=True))
+    mask.putpalette([round(low + (high - low) * part / 255) for part in range(256) for low, high in ends])
+    return mask.convert("RGB")
 
 
 def pill(width: int, height: int, radius: float | None = None) -> Image.Image:
