@@ -21,9 +21,15 @@ from agentsvc_nb.safe.markdown import SafeRenderer, anchor, linkable, parser_wit
 
 _PLACE = re.compile(r", (line|row|page) (\d+)")
 _CELL: Final = "text-align:left;padding:2px 10px"
+_LINK: Final = "text-decoration:underline"
 
 
 class _Renderer(SafeRenderer):
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        # JupyterLab tells links from the text around by their colour alone.
+        opening = super().link_open(tokens, idx, options, env)
+        return opening.replace("<a href=", f'<a style="{_LINK}" href=', 1)
+
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence inline.
         return f'<th style="{_CELL}">'

@@ -26,7 +26,7 @@ Bundle = dict[str, str]
 
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 _SMALL: Final = f"{MUTED};font-size:90%"
-_WARN: Final = "color:var(--jp-warn-color0,#a86500)"
+_WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
 LINE_CHARS: Final = 400
 _MICROCENTS: Final = 1_000_000
@@ -133,14 +133,14 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
         _status_html(pieces),
         *(_line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
-        timeline_html(view, _SMALL, _WARN),
+        timeline_html(view, _SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
     text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
-        "text/html": f'<div role="region" aria-label="Answer">{"".join(body)}</div>',
+        "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',
     }
 
 

@@ -67,7 +67,7 @@ class _Bar:
         self._meter, self._end = ipywidgets.HTML(bar_html(job)), ipywidgets.HTML(layout={"display": "none"})
         button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
         design.once(button, "Cancelling", lambda: cancel(job.job_id))
-        self._moving = design.row([self._meter, self._state, self._amounts, button])
+        self._moving = design.row([button, self._meter, self._state, self._amounts])
         self.parts = (self._moving, self._end)
 
     def draw(self, job: Job, elapsed: float) -> None:

@@ -27,7 +27,7 @@ class CardScreen:
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
         self._cancel = design.button("Cancel", "Stop this run on the service")
-        head = design.row([self._state, self._amounts, self._cancel])
+        head = design.row([self._cancel, self._state, self._amounts])
         self._stage = Stage(output, _line(""), [head, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ from agentsvc_nb.safe.text import escape, plain
 STYLE: Final = """<style>
 .asvc { max-width: 100%; color: var(--jp-ui-font-color1, inherit); font-size: var(--jp-ui-font-size1, 13px); }
 .asvc .asvc-muted { color: var(--jp-ui-font-color2, #767676); }
-.asvc .asvc-wrong { color: var(--jp-error-color1, #c62828); }
+.asvc .asvc-wrong { color: var(--jp-error-color1, #dd3333); }
 .asvc-card { border: 1px solid var(--jp-border-color2, #8884); border-radius: 6px; padding: 8px 12px; margin: 4px 0; }
 .asvc .widget-html-content { line-height: 1.4; }
 .asvc .asvc-lines { margin: 4px 0 0; padding: 0 0 0 8px; border-left: 2px solid var(--jp-border-color2, #8884);
@@ -27,7 +27,11 @@ STYLE: Final = """<style>
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
-@media (prefers-reduced-motion: reduce) { .asvc * { animation: none !important; transition: none !important; } }
+@media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
+@media (prefers-reduced-motion: reduce) {
+    .asvc * { animation: none !important; transition: none !important; }
+    .asvc progress:not([value]) { appearance: none; height: 6px; border: 1px solid; border-radius: 3px;
+        background: repeating-linear-gradient(90deg, currentColor 0 6px, transparent 6px 12px); } }
 </style>"""
 
 
