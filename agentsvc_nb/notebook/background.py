@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.notebook.answer import Answer
+from agentsvc_nb.notebook.approval import calls_bundle, watched_bundle
 from agentsvc_nb.notebook.pending import Pending
-from agentsvc_nb.notebook.render import Bundle, error_bundle, status_bundle
+from agentsvc_nb.notebook.render import Bundle, error_bundle
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
@@ -33,6 +34,13 @@ class Background(Pending[Answer]):
 
     def make(self) -> Answer:
         return self._go()
+
+    def tell(self, told: set[str]) -> None:
+        """Who waits here without an output that moves must know what for."""
+        waiting = [call for call in [*self._turn.view.asked.values()] if call.call_id not in told]
+        if waiting:
+            told.update(call.call_id for call in waiting)
+            print(f"{calls_bundle(waiting)['text/plain']}Stop ends this waiting, not the run.")
 
     def cancel(self) -> None:
         """Stop the run on the service; one that still waits for its turn is never started. Safe to repeat."""
@@ -87,7 +95,7 @@ class Background(Pending[Answer]):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
         known = self.outcome()
-        return known._repr_mimebundle_() if isinstance(known, Answer) else status_bundle(self._turn.view)
+        return known._repr_mimebundle_() if isinstance(known, Answer) else watched_bundle(self._turn.view)
 
     def left_alone(self, error: BaseException) -> None:
         self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))

@@ -46,8 +46,10 @@ class Pending(Shown, Generic[K]):
             RunStopped: the waiting was interrupted; the work goes on.
         """
         left = float("inf") if timeout is None else timeout
+        told: set[str] = set()
         try:
             while True:
+                self.tell(told)
                 try:
                     return self._future.result(min(_LOOK_SECONDS, max(0.0, left)))
                 except WaitedLongEnough:
@@ -85,6 +87,9 @@ class Pending(Shown, Generic[K]):
     def make(self) -> K:
         """Make it, in the thread."""
         raise NotImplementedError
+
+    def tell(self, told: set[str]) -> None:
+        """Called again and again while somebody waits: say what keeps it, once; `told` is what was said."""
 
     def left_alone(self, error: BaseException) -> None:
         """It failed, and nothing tells why in the output."""

@@ -91,6 +91,8 @@ def amounts(view: Transcript) -> list[str]:
 
 
 def _doing(view: Transcript) -> list[str]:
+    if view.asked:
+        return ["waits for your approval"]
     if call := view.active_call:
         return [f"calling {label(call.tool, 60)}"]
     if view.progress is None:
@@ -116,7 +118,8 @@ def _status_html(pieces: list[str]) -> str:
     return f'<div role="status" style="{_SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
 
 
-def _line_html(line: str) -> str:
+def line_html(line: str) -> str:
+    """A line of our own, small."""
     return f'<div style="{_SMALL}">{escape(line, LINE_CHARS)}</div>'
 
 
@@ -131,7 +134,7 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     tables = [extras.files] if extras.files else []
     body = [
         _status_html(pieces),
-        *(_line_html(line) for line in lines),
+        *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
         timeline_html(view, _SMALL, _WRONG),
         *(table["text/html"] for table in tables),
@@ -146,13 +149,13 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
 
 def note_bundle(line: str) -> Bundle:
     """A line of our own."""
-    return {"text/plain": label(line, LINE_CHARS), "text/html": _line_html(line)}
+    return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
     """Why there is no answer, where no cell is left to fail."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
-    return {"text/plain": "\n".join(lines), "text/html": "".join(map(_line_html, lines))}
+    return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
 
 def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
@@ -204,13 +207,6 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
     return [*[amount] * bool(amount), f"{elapsed if seconds is None else seconds:.1f} s"]
 
 
-def submitted_bundle(job: Job, notes: Sequence[str] = ()) -> Bundle:
-    """A job that was submitted and is not followed here. No bar: it would stand still."""
-    bundle = job_bundle(job, 0.0, Extras((*notes, "`%jobs watch` follows it, `%jobs cancel` stops it.")))
-    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
-    return bundle
-
-
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
     """Several below each other."""
     return {
@@ -230,7 +226,7 @@ def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
     html_parts = [
         bar_html(job),
         _status_html(pieces),
-        *(_line_html(note) for note in notes),
+        *(line_html(note) for note in notes),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
     ]

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle, bar_html, job_amounts, job_doing, submitted_bundle
+from agentsvc_nb.notebook.render import Bundle, Extras, bar_html, job_amounts, job_bundle, job_doing
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.stage import Stage
@@ -88,7 +88,7 @@ class StaticBars:
 
     def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
         for job in jobs[:BARS]:
-            self._output.show(submitted_bundle(job))
+            self._output.show(_submitted(job))
 
     def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
         pass
@@ -98,6 +98,13 @@ class StaticBars:
 
     def finish(self, bundle: Bundle) -> None:
         pass
+
+
+def _submitted(job: Job) -> Bundle:
+    """A job that was submitted and is not followed here. No bar: it would stand still."""
+    bundle = job_bundle(job, 0.0, Extras(("`%jobs watch` follows it, `%jobs cancel` stops it.",)))
+    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
+    return bundle
 
 
 def _state(job: Job) -> str:

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import ipywidgets
+
+from agentsvc_nb.notebook.approval import calls_bundle
 from agentsvc_nb.notebook.render import Bundle, amounts, doing
 from agentsvc_nb.notebook.stream import STATUS_SECONDS, Output
 from agentsvc_nb.notebook.transcript import Transcript
@@ -26,9 +29,10 @@ class CardScreen:
         self._state = design.text(" · ".join(doing(Transcript())), role="status")
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
+        self._asked = ipywidgets.HTML()
         self._cancel = design.button("Cancel", "Stop this run on the service")
         head = design.row([self._cancel, self._state, self._amounts])
-        self._stage = Stage(output, _line(""), [head, self._preview])
+        self._stage = Stage(output, _line(""), [head, self._asked, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         """What the button does; it must be quick, whichever thread it is called in."""
@@ -42,6 +46,7 @@ class CardScreen:
         self._looked = now
         design.put(self._state, " · ".join(doing(view)), role="status")
         design.put_lines(self._preview, last_lines(view))
+        self._asked.value = calls_bundle([*view.asked.values()])["text/html"]
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             design.put(self._amounts, " · ".join(amounts(view)), "muted")
