@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
 
 __version__ = "0.1.0"
@@ -54,6 +55,7 @@ __all__ = [
     "AsyncAgentService",
     "AuthenticationError",
     "ChatBusyError",
+    "Files",
     "JobFailedError",
     "JobTimeoutError",
     "MapProgress",
@@ -74,6 +76,7 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "RetryNotice": "client.options",
