@@ -1,0 +1,116 @@
+"""axe-core over what we show in an opened notebook: in the themes of JupyterLab, with forced colours, and narrow.
+
+Only our part of the page is judged, what stands in the outputs, never JupyterLab's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.lab import Notebook
+from tests.waiting import until
+
+OURS: Final = ".jp-NotebookPanel .jp-OutputArea-output > *"
+THEMES: Final = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+FORCED: Final = "forced colours"
+NARROW: Final = 400  # pixels
+_OPTIONS: Final = {
+    "resultTypes": ["violations"],
+    "iframes": False,  # a sandboxed page runs no script, axe-core's neither
+    "rules": {"heading-order": {"enabled": False}},  # the agent's headings are the agent's
+}
+
+
+def check(notebook: Notebook, selector: str = OURS) -> None:
+    """Fail with a readable list where what `selector` finds violates a rule, in any look; the first theme stays.
+
+    Raises:
+        AssertionError: there are violations.
+        playwright.sync_api.Error: nothing in the page is found by `selector`.
+    """
+    found: dict[str, list[str]] = {}
+    for look in looks(notebook):
+        for line in violations(notebook.page, selector):
+            found.setdefault(line, []).append(look)
+    assert not found, "\n".join(f"[{', '.join(seen)}] {line}" for line, seen in found.items())
+
+
+def looks(notebook: Notebook) -> Iterator[str]:
+    """Put the page into each look, one after the other: the themes, forced colours, 400 pixels."""
+    for name in THEMES:
+        theme(notebook.page, name)
+        yield name
+    theme(notebook.page, THEMES[0])
+    with _emulated(notebook.page, "active"):
+        yield FORCED
+    with narrow(notebook.page):
+        yield f"{NARROW} pixels"
+
+
+def theme(page: Page, name: str) -> None:
+    """Change JupyterLab's theme, as its menu does."""
+    page.evaluate("theme => { window.jupyterapp.commands.execute('apputils:change-theme', { theme }) }", name)
+    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
+    _drawn(page)
+
+
+def _drawn(page: Page) -> None:
+    """JupyterLab hides itself for some frames when its theme changes."""
+    for _ in range(3):
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    page.locator(".jp-NotebookPanel-notebook").wait_for(state="visible")
+
+
+@contextmanager
+def narrow(page: Page) -> Iterator[None]:
+    """A window of 400 pixels, with JupyterLab's side bar folded away."""
+    size = page.viewport_size
+    assert size is not None
+    page.evaluate("() => { const shell = window.jupyterapp.shell; shell.collapseLeft && shell.collapseLeft() }")
+    page.set_viewport_size({"width": NARROW, "height": size["height"]})
+    _drawn(page)
+    try:
+        yield
+    finally:
+        page.set_viewport_size(size)
+
+
+def violations(page: Page, selector: str = OURS) -> list[str]:
+    """A few lines for each element that violates a rule: the rule, the element, what to mend."""
+    # JupyterLab's body is 0 pixels high and hides what overflows it: axe-core takes all of the page for invisible.
+    page.evaluate("() => { document.body.style.minHeight = '100vh' }")
+    told = until(lambda: _judged(page, selector), lambda told: not _moving(told))
+    judged = {rule["id"] for kind in ("passes", "violations", "incomplete") for rule in told[kind]}
+    assert "color-contrast" in judged, f"axe-core sees no text in {selector}"
+    return [_told(rule, node) for rule in told["violations"] for node in rule["nodes"]]
+
+
+def _judged(page: Page, selector: str) -> dict[str, Any]:
+    found: dict[str, Any] = Axe().run(page, selector, _OPTIONS).response
+    return found
+
+
+def _moving(told: dict[str, Any]) -> bool:
+    """The page was laid out anew meanwhile: text was taken for covered, or was missed."""
+    nodes = [node for rule in told["incomplete"] if rule["id"] == "color-contrast" for node in rule["nodes"]]
+    return any((check["data"] or {}).get("messageKey") == "bgOverlap" for node in nodes for check in node["any"])
+
+
+def _told(rule: dict[str, Any], node: dict[str, Any]) -> str:
+    why = str(node["failureSummary"]).replace("\n", "\n    ")
+    return f"{rule['id']} ({rule['impact']}): {rule['help']}\n    {node['html'][:300]}\n    {why}"
+
+
+@contextmanager
+def _emulated(page: Page, forced: Literal["active", "none"]) -> Iterator[None]:
+    page.emulate_media(forced_colors=forced)
+    _drawn(page)
+    try:
+        yield
+    finally:
+        page.emulate_media(forced_colors="none")
