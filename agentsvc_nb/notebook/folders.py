@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
@@ -18,11 +19,21 @@ Order = Literal["name", "newest", "largest"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a folder: a file, or a folder, whose `path` ends with a slash."""
+    """A line of a folder: a file, or a folder, whose `path` ends with a slash. `name` is the path within the folder,
+    `count` the number of files below."""
 
     path: str
-    said: str
+    name: str
     file: WorkspaceFile | None = None
+    count: int = 1
+
+    @property
+    def said(self) -> str:
+        """The line, as harmless text."""
+        if self.file is None:
+            return f"{label(self.name[:-1])}/  ({self.count:,} file{'s' * (self.count != 1)})"
+        named = f", {label(self.file.name, 80)}" if self.file.name else ""
+        return f"{label(self.name)}  ({size(self.file.size_bytes)}{named})"
 
 
 class Folders:
@@ -53,14 +64,25 @@ class Folders:
         """
         start = bisect_left(self._paths, folder)
         end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)  # "0" follows the slash
-        below = self._files[start:end]
         if wanted := _folded(words).split():
-            fitting = [file for file in below if _fits(file.path[len(folder) :], wanted)]
-            return [_entry(file, folder) for file in _sorted(fitting, order)]
-        inside = Counter(_first(file.path, folder) for file in below)
-        folders = [_folder(folder + name, name, count) for name, count in inside.items() if name]
-        here = [file for file in below if not _first(file.path, folder)]
-        return [*folders, *(_entry(file, folder) for file in _sorted(here, order))]
+            found = self._fitting(start, end, wanted, len(_folded(folder)))
+            return [Entry(file.path, file.path[len(folder) :], file) for file in _sorted(found, order)]
+        inside, here = Counter[str](), []
+        for path, file in zip(self._paths[start:end], self._files[start:end], strict=True):
+            if (slash := path.find("/", len(folder))) < 0:
+                here.append(file)
+            else:
+                inside[path[len(folder) : slash + 1]] += 1
+        folders = [Entry(folder + name, name, None, count) for name, count in inside.items()]
+        return folders + [Entry(file.path, file.path[len(folder) :], file) for file in _sorted(here, order)]
+
+    def _fitting(self, start: int, end: int, wanted: list[str], cut: int) -> list[WorkspaceFile]:
+        among = zip(self._files[start:end], self._names[start:end], strict=True)
+        return [file for file, name in among if all(name.find(word, cut) >= 0 for word in wanted)]
+
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        return [_folded(path) for path in self._paths]
 
 
 def above(folder: str) -> str:
@@ -68,29 +90,10 @@ def above(folder: str) -> str:
     return folder[: folder[:-1].rfind("/") + 1]
 
 
-def _first(path: str, folder: str) -> str:
-    """The folder within `folder` that the path leads through, with its slash; empty when it leads through none."""
-    return path[len(folder) : path.find("/", len(folder)) + 1]
-
-
-def _folder(path: str, name: str, count: int) -> Entry:
-    return Entry(path, f"{label(name[:-1])}/  ({count:,} file{'s' * (count != 1)})")
-
-
-def _entry(file: WorkspaceFile, folder: str) -> Entry:
-    named = f", {label(file.name, 80)}" if file.name else ""
-    return Entry(file.path, f"{label(file.path[len(folder) :])}  ({size(file.size_bytes)}{named})", file)
-
-
 def _sorted(files: list[WorkspaceFile], order: Order) -> list[WorkspaceFile]:
     if order == "newest":
         return sorted(files, key=lambda file: file.updated_at or "", reverse=True)
     return sorted(files, key=lambda file: file.size_bytes, reverse=True) if order == "largest" else files
-
-
-def _fits(path: str, wanted: list[str]) -> bool:
-    folded = _folded(path)
-    return all(word in folded for word in wanted)
 
 
 def _folded(text: str) -> str:

@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.widgets.browser_parts import ROWS, Parts
 from agentsvc_nb.notebook.widgets.design import put
 from agentsvc_nb.notebook.widgets.uploading import uploaded
 from agentsvc_nb.notebook.widgets.worker import Worker
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.safe.text import escape, label, plain
 from agentsvc_nb.wire.files import FileSearch, SearchResult, WorkspaceFile
 
 NO_CHAT = "This notebook has no chat yet, so no files. Ask something, then press Refresh."
@@ -53,6 +53,8 @@ class Browser:
         pressed: Mapping[Any, Callable[[], None]] = {
             parts.open: self._open,
             parts.up: lambda: self._go(above(self._folder)),
+            parts.earlier: lambda: self._move(-1),
+            parts.later: lambda: self._move(1),
             parts.before: lambda: self._turn(-ROWS),
             parts.after: lambda: self._turn(ROWS),
             parts.search: self._search,
@@ -86,6 +88,15 @@ class Browser:
             self._show()
         else:
             self._say("These are the last lines." if lines > 0 else "These are the first lines.")
+
+    def _move(self, by: int) -> None:
+        """Choose the line above or below: JupyterLab keeps the arrow keys of a list for its own cells."""
+        chosen, count = self.parts.list.index, len(self.parts.list.options)
+        at = (0 if by > 0 else count - 1) if chosen is None else chosen + by
+        if 0 <= at < count:
+            self.parts.list.index = at
+        else:
+            self._say("There is no line there.")
 
     def _open(self) -> None:
         entry = self._entry()
@@ -121,7 +132,7 @@ class Browser:
     def _attach(self) -> None:
         if file := self._file():
             if self._own:
-                self._copy(file.path, "It is in this notebook's chat: name it in your question.")
+                self._copy(plain(file.path), "It is in this notebook's chat: name it in your question.")
             else:
                 self._worker.do(f"get {file.path}", lambda: self._attached(file))
 
@@ -180,16 +191,17 @@ class Browser:
         parts, words = self.parts, self.parts.filter.value
         if self._found is None:
             self._entries = self._folders.entries(self._folder, words, parts.order.value)
-            put(parts.place, f"In {self._folder or 'all folders'}")
+            where = f"below {label(self._folder)}" if self._folder else "in this chat"
         else:
             self._entries = [_found_entry(result) for result in self._found.results]
-            put(parts.place, "Found by contents; empty the field to see all files again")
+            where = "found by their contents"
         shown = self._entries[self._from : self._from + ROWS]
         with parts.list.hold_sync():
+            parts.list.description = f"Files {where}"
             parts.list.index = None
             parts.list.options = [(entry.said, number) for number, entry in enumerate(shown)]
-        parts.turning.layout.display = "" if len(self._entries) > ROWS else "none"
-        self._pane("", "")
+        parts.paging.layout.display = "" if len(self._entries) > ROWS else "none"
+        self._pane("Preview", "<p>Choose a line to see what it is.</p>")
         self._say(self._count(len(shown)))
 
     def _count(self, shown: int) -> str:
@@ -219,7 +231,7 @@ class Browser:
     def _pane(self, name: str, html: str) -> None:
         """`html` is a bundle of ours, in which nothing is markup of others."""
         inside = f'<div class="asvc-pane" role="region" tabindex="0" aria-label="{escape(name)}">{html}</div>'
-        self.parts.pane.value = inside if html else ""
+        self.parts.pane.value = inside
 
     def _copy(self, said: str, why: str) -> None:
         self.parts.copied.value = said
@@ -235,4 +247,4 @@ class Browser:
 
 def _found_entry(result: SearchResult) -> Entry:
     file = WorkspaceFile.model_validate(result.model_dump(exclude={"object", "match", "snippets"}))
-    return Entry(file.path, f"{label(file.path)}  ({size(file.size_bytes)})", file)
+    return Entry(file.path, file.path, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Final
 
 import ipywidgets
 
@@ -10,9 +11,9 @@ from agentsvc_nb.notebook.pictures import PER_OUTPUT
 from agentsvc_nb.notebook.widgets.design import button, frame, row, text
 from agentsvc_nb.safe.text import escape
 
-STYLE = """<style>
-.asvc-thumb { width: 160px !important; height: 160px !important; padding: 0 4px !important;
-    line-height: 24px !important; display: flex !important; align-items: flex-end; justify-content: center; overflow: hidden;
+STYLE: Final = """<style>
+.asvc-thumb { width: 160px !important; height: 160px !important; padding: 132px 6px 0 !important;
+    line-height: 24px !important; text-overflow: ellipsis;
     background: var(--jp-layout-color2, #8882) center 8px / 144px 120px no-repeat; }
 .asvc-thumb:hover { background-color: var(--jp-layout-color3, #8884); }
 .asvc-figure { margin: 0; }
@@ -25,8 +26,12 @@ STYLE = """<style>
 .asvc-pair img { grid-area: 1 / 1; width: 100%; height: 100%; max-height: 90vh; object-fit: contain;
     background: var(--jp-layout-color0, Canvas); }
 .asvc-full:not(:popover-open) img { max-height: 600px; }
-.asvc-pair img.asvc-after { clip-path: inset(0 0 0 var(--asvc-wipe, 50%)); }
+.asvc-pair img.asvc-after { clip-path: inset(0 0 0 var(--asvc-wipe, 50%)); transition: clip-path 0.3s; }
 </style>"""
+
+_LABELLED: Final = {"description_width": "initial"}
+# The browser's own: no script opens it, Escape closes it, and the focus comes back.
+_ENLARGE: Final = '<button class="jupyter-button asvc-enlarge" popovertarget="{}-full">Enlarge</button>'
 
 
 class Thumb:
@@ -58,14 +63,20 @@ class Stage:
         self.figure = ipywidgets.HTML()
         self.previous = button("Previous", "The picture before")
         self.next = button("Next", "The next picture")
+        self._enlarge = ipywidgets.HTML()
         self.close = button("Close", "Back to the thumbnails")
-        self.wipe = ipywidgets.IntSlider(
-            50, 0, 100, description="Before", readout=False, layout={"width": "auto", "max_width": "600px"}
+        # No slider: a screen reader finds no name on ipywidgets' one, and JupyterLab keeps its arrow keys for itself.
+        self.wipe = ipywidgets.BoundedIntText(
+            50, 0, 100, 10, description="Of the picture before, %", style=_LABELLED, layout={"width": "230px"}
         )
+        self.old, self.new = button("Before", "Only the picture before"), button("After", "Only the picture after")
+        self.old.on_click(lambda _: self.wipe.set_trait("value", 100))
+        self.new.on_click(lambda _: self.wipe.set_trait("value", 0))
+        self._comparing = row([self.wipe, self.old, self.new])
         self.wipe.observe(lambda change: self._wiped(change["new"]), "value")
         self._wiping = ipywidgets.HTML(layout={"display": "none"})
         self.box = ipywidgets.VBox(
-            [row([self.previous, self.next, self.close]), self.figure, self.wipe, self._wiping],
+            [row([self.previous, self.next, self._enlarge, self.close]), self.figure, self._comparing, self._wiping],
             layout={"display": "none"},
         )
         self.box.add_class(self._name)
@@ -73,7 +84,8 @@ class Stage:
 
     def show(self, now: tuple[str, str] | None, before: tuple[str, str] | None, caption: str) -> None:
         """A picture and the one before it, as data URI and alternative text."""
-        self.wipe.layout.display = "" if now and before else "none"
+        self._comparing.layout.display = "" if now and before else "none"
+        self._enlarge.value = _ENLARGE.format(self._name) if now else ""
         if now is None:
             self.figure.value = f"<p>This can't be shown as a picture.</p><p>{escape(caption, 400)}</p>"
             return
@@ -83,11 +95,11 @@ class Stage:
             f'<figure class="asvc-figure"><div id="{self._name}-full" class="asvc-full" popover>'
             f'<div class="asvc-pair">{"".join(images)}</div></div>'
             f"<figcaption>{escape(caption, 400)}</figcaption></figure>"
-            f'<button class="jupyter-button" popovertarget="{self._name}-full">Enlarge (Escape goes back)</button>'
         )
 
     def clear(self, said: str) -> None:
-        self.wipe.layout.display = "none"
+        self._comparing.layout.display = "none"
+        self._enlarge.value = ""
         self.figure.value = f"<p>{escape(said, 400)}</p>"
 
     def _wiped(self, percent: int) -> None:

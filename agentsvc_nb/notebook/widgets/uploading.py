@@ -13,8 +13,8 @@ from agentsvc_nb.notebook.storing import files_put
 from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.safe.text import label
 
-UPLOAD_BYTES: Final = 7_000_000
-"""Of all files of one choice, which come in one message: Jupyter's server cuts the connection at 10 MB."""
+UPLOAD_BYTES: Final = 10_000_000
+"""Of all files of one choice, which come in one message: a server drops a much larger one, and nobody hears of it."""
 TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
 
 
@@ -30,6 +30,7 @@ def _written(folder: Path, file: Mapping[str, Any]) -> Path:
     path = folder / Path(str(file["name"]).replace("\\", "/")).name
     try:
         path.write_bytes(file["content"])
-    except (OSError, ValueError) as error:
-        raise AskError(f"{label(file['name'])} can't be sent under this name: {error}.", "Rename it.") from None
+    except (OSError, ValueError) as error:  # too long, empty, a folder's
+        why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
+        raise AskError(f"{label(file['name'], 80)} can't be sent under this name: {why}.", "Rename it.") from None
     return path
