@@ -17,6 +17,7 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.widgets.browser import Browser
 from agentsvc_nb.notebook.widgets.browser_parts import ROWS
 from agentsvc_nb.notebook.widgets.opened import Opened
+from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.test_folders import file
 from tests.notebook.test_hostile import HOSTILE
@@ -25,6 +26,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.usefixtures("connected")
 
 SCRIPT = "write out/plan.md # Autumn\nwrite reports/q3.md The return on ad spend rose\nwrite a.csv x,y"
+Browse = Callable[[list[WorkspaceFile]], Browser]
 OURS = {"<div class>", "<div tabindex>"}
 """Attributes of our own making, which static outputs do without."""
 
@@ -40,8 +42,22 @@ def session(client: AgentService) -> Iterator[Session]:
 
 
 @pytest.fixture
-def browser(session: Session) -> Browser:
-    return Browser(session, list(session.client().files.list(session.address().chat or "")))
+def browse(session: Session) -> Iterator[Browse]:
+    """Opens browsers, whose threads end before the session does."""
+    made: list[Browser] = []
+
+    def opened(files: list[WorkspaceFile]) -> Browser:
+        made.append(Browser(session, files))
+        return made[-1]
+
+    yield opened
+    for browser in made:
+        browser._worker._pool.shutdown()
+
+
+@pytest.fixture
+def browser(browse: Browse, session: Session) -> Browser:
+    return browse(list(session.client().files.list(session.address().chat or "")))
 
 
 def lines(browser: Browser) -> list[str]:
@@ -126,8 +142,8 @@ def test_uploads_come_into_the_chat_and_refresh_lists_them(browser: Browser, ses
     until(lambda: "new.md" in lines(browser))
 
 
-def test_a_file_that_is_gone_is_said_and_the_rest_stays(session: Session) -> None:
-    browser = Browser(session, [file("gone.txt"), file("other.txt")])
+def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:
+    browser = browse([file("gone.txt"), file("other.txt")])
     choose(browser, "gone.txt")
     assert "asvc-wrong" in says(browser, "file_not_found")
     assert lines(browser) == ["gone.txt", "other.txt"]
@@ -142,8 +158,8 @@ def test_without_a_connection_a_sentence_and_nothing_is_lost() -> None:
     assert lines(browser) == ["a.txt"]
 
 
-def test_10_000_files_are_200_lines_at_a_time(session: Session) -> None:
-    browser = Browser(session, [file(f"{number:05}.txt") for number in range(10_000)])
+def test_10_000_files_are_200_lines_at_a_time(browse: Browse) -> None:
+    browser = browse([file(f"{number:05}.txt") for number in range(10_000)])
     parts = browser.parts
     before = len(ipywidgets.widgets.widget._instances)
     assert len(lines(browser)) == ROWS == 200
@@ -158,8 +174,8 @@ def test_10_000_files_are_200_lines_at_a_time(session: Session) -> None:
     assert len(ipywidgets.widgets.widget._instances) == before, "no widgets come with files"
 
 
-def test_hostile_names_are_text_wherever_they_stand(session: Session) -> None:
-    browser = Browser(session, [file(text.replace("/", "∕")) for text in HOSTILE])
+def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
+    browser = browse([file(text.replace("/", "∕")) for text in HOSTILE])
     for index in range(len(HOSTILE)):
         browser.parts.list.index = index
         browser.parts.attach.click()
