@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +17,6 @@ from agentsvc_nb.notebook.history import runs
 from agentsvc_nb.notebook.journal import Entry, Journal, now
 from agentsvc_nb.notebook.looking import Comparison
 from agentsvc_nb.notebook.overseeing import bars_bundle
-from agentsvc_nb.notebook.previewing import preview_bundle
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.searching import search_bundle
@@ -66,16 +63,6 @@ def _picture(text: str) -> WorkspaceFile:
 
 def _inscribed(text: str) -> bytes:
     return png(words={"headline": text, "brand": [text]}, edited_from={"path": text, "sha256": text})
-
-
-def _preview(suffix: str) -> Callable[[str], Bundle]:
-    return lambda text: preview_bundle(_file(text, suffix), text.encode("utf-8", "replace"))
-
-
-def _csv(text: str) -> Bundle:
-    written = io.StringIO()
-    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
-    return preview_bundle(_file(text, ".csv"), written.getvalue().encode("utf-8", "replace"))
 
 
 def _bars(text: str) -> Bundle:
@@ -126,12 +113,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,
-    "text file": _preview(".txt"),
-    "Markdown file": _preview(".md"),
-    "JSON file": _preview(".json"),
-    "HTML file": _preview(".html"),
-    "CSV cells": _csv,
-    "CSV as it stands": _preview(".csv"),
     "gallery": lambda text: gallery_bundle(Pictures([_picture(text)], lambda file: _inscribed(text))),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
