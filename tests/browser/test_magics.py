@@ -39,12 +39,13 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
             until(lambda: notebook.output(WATCH).count("running") == 2)
         notebook.wait_idle()
     assert "1 run, 0.42 cents in all" in notebook.output(2)
-    assert notebook.page.locator(".jp-CodeCell").nth(4).locator("figure img").count() == 2
+    assert notebook.page.locator(".jp-CodeCell").nth(4).locator("details figure img").count() == 2
     assert notebook.output(WATCH).count("✓ succeeded") == 2
     assert "onerror=alert(1)" in notebook.output(8), "shown as text"
     assert "'nothing' is no run id" in notebook.output(ERROR)
     outputs = [cell["outputs"] for cell in notebook.save()["cells"]]
-    assert [len(found) for found in outputs] == [0, *[1] * (len(CELLS) - 1)]
+    gallery = outputs.pop(4)  # a static line, then a widget: test_files
+    assert [len(found) for found in (*outputs, gallery)] == [0, *[1] * (len(CELLS) - 2), 2]
     assert "widget" not in json.dumps(outputs)
     assert notebook.errors == []
     here = f"127.0.0.1:{place.lab.port}"

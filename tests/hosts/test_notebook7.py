@@ -39,7 +39,7 @@ class Notebook7(Lab):
 
 def test_an_answer_grows_stop_cancels_and_one_output_stays(environ: dict[str, str], tmp_path: Path) -> None:
     (root := tmp_path / "root").mkdir()
-    cells = [LOAD, "%%ask\nsay # First\nwait 1.5\nsay second part", "%%ask\nsay begun\nwait 60"]
+    cells = [LOAD, "%%ask\nsay # First\nwait 1.5\nsay second part", "%%ask\nsay begun\nwait 60", "%files browse"]
     with Notebook7(root, environ) as host:
         notebook = host.open("plan.ipynb", cells)
         notebook.run(0)
@@ -55,6 +55,10 @@ def test_an_answer_grows_stop_cancels_and_one_output_stays(environ: dict[str, st
         until(lambda: "RunStopped" in notebook.output(2))
         notebook.wait_idle()
         saved = notebook.save()
-        assert [len(cell["outputs"]) for cell in saved["cells"]] == [0, 1, 2]
+        assert [len(cell["outputs"]) for cell in saved["cells"]] == [0, 1, 2, 0]
+        notebook.run(3)
+        files = notebook.page.locator(".asvc")
+        files.get_by_role("button", name="Line down").click()
+        until(lambda: "no line there" in notebook.output(3))
         assert notebook.errors == of_its_own
         notebook.shot(tmp_path / "notebook7.png")
