@@ -8,7 +8,9 @@ watching    a run to its one output                    card, notifying   where i
 connecting  which service, chat, project               keys        where a service's key comes from
 approving   what waits for a yes or no; approval: as it is shown
 history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
-storing     files: list, put, get                      previewing  a file's beginning, pictures; searching: passages
+storing     files: list, put, get                      previewing  a file's beginning; searching: passages
+browsing    files and pictures to look through         folders     files as folders; here: the session for functions
+gallery     pictures, before and after                 inscriptions    what a picture says about itself
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
