@@ -11,6 +11,7 @@ history     runs: list, wait, cancel                   looking     a run again, 
 storing     files: list, put, get                      previewing  a file's beginning; searching: passages
 browsing    files and pictures to look through         folders     files as folders; here: the session for functions
 gallery     pictures, before and after                 inscriptions    what a picture says about itself
+previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer

@@ -32,6 +32,15 @@ HOSTILE_PAGE = """<!doctype html><title>x</title>
 """
 
 
+SOUND = """# Uploads may be no sound, but what a run writes may.
+from pathlib import Path
+from IPython.display import display
+from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.wire.files import WorkspaceFile
+data = Path("jingle.wav").read_bytes()
+display(preview_bundle(WorkspaceFile(id="", path="jingle.wav", size_bytes=len(data)), data), raw=True)"""
+
+
 class Listener:
     """A port on which nobody should knock."""
 
@@ -58,15 +67,13 @@ def test_previews_show_and_neither_execute_nor_fetch(place: Place) -> None:
     listener = Listener()
     folder = place.lab.root / "samples"
     folder.mkdir()
-    # What is called a sound is refused as an upload, though runs and tools write them.
-    made = {name.replace(".wav", ".dat"): make for name, make in samples.HONEST.items()}
-    for name, make in made.items():
-        (folder / name).write_bytes(make())
+    for name, make in samples.HONEST.items():
+        (place.lab.root / name if name == "jingle.wav" else folder / name).write_bytes(make())
     hostile = HOSTILE_PAGE.format(port=listener.port) + "\n".join(HOSTILE[:40]).encode("utf-8", "replace").decode()
     for name in ("hostile.html", "hostile.svg", "hostile.png", "hostile.md", "hostile.csv"):
         (folder / name).write_text(hostile)
-    names = [*made, "hostile.html", "hostile.svg", "hostile.png", "hostile.md", "hostile.csv"]
-    first = ["%load_ext agentsvc_nb", "%%ask\nsay hello", "%files put samples/*"]
+    names = [file.name for file in sorted(folder.iterdir())]
+    first = ["%load_ext agentsvc_nb", "%%ask\nsay hello", "%files put samples/*", SOUND]
     notebook = place.lab.open("previews.ipynb", [*first, *(f"%files preview uploads/{name}" for name in names)])
     notebook.page.evaluate("() => { window.executed = []; window.alert = text => window.executed.push(text) }")
     notebook.requests.clear()
@@ -83,10 +90,10 @@ def test_previews_show_and_neither_execute_nor_fetch(place: Place) -> None:
     assert min(notebook.page.locator(".jp-OutputArea figure img").evaluate_all(natural)) > 100
     sounds = notebook.page.locator(".jp-OutputArea audio")
     until(lambda: sounds.evaluate_all("all => all.map(one => one.duration)") == [0.5])
-    notebook.page.wait_for_load_state("networkidle")
     assert notebook.page.evaluate("window.executed") == []
     here = f"http://127.0.0.1:{place.lab.port}/"
-    allowed = (here, "data:", "blob:", "about:srcdoc")
+    # Chromium names a request before the policy stops it: the listener tells whether one went out.
+    allowed = (here, "data:", "blob:", "about:srcdoc", f"http://127.0.0.1:{listener.port}/")
     assert [url for url in notebook.requests if not url.startswith(allowed)] == []
     document = notebook.save()
     notebook.page.close()
@@ -95,6 +102,8 @@ def test_previews_show_and_neither_execute_nor_fetch(place: Place) -> None:
     exported, _ = nbconvert.HTMLExporter().from_notebook_node(nbformat.from_dict(document))
     assert exported.count('<iframe sandbox="" srcdoc="') == 5
     assert listener.knocks == 0
+    socket.create_connection(("127.0.0.1", listener.port)).close()
+    until(lambda: listener.knocks == 1)
     listener.close()
 
 
@@ -103,7 +112,7 @@ def _look_untrusted(place: Place, document: dict[str, object]) -> None:
     document["metadata"]["copied"] = True  # type: ignore[index]
     (place.lab.root / "copied.ipynb").write_text(json.dumps(document).replace("uploads/", "elsewhere/"))
     notebook = place.lab.open("copied.ipynb")
-    assert "1,200 × 800 pixels" in notebook.output(3)
+    assert "1,200 × 800 pixels" in notebook.output(4)
     assert notebook.page.locator(".jp-OutputArea iframe").count() == 0
     alternatives = notebook.page.locator(".jp-OutputArea figure img").evaluate_all("all => all.map(one => one.alt)")
     assert alternatives[0] == "elsewhere/chart.png: PNG picture, 1,200 × 800 pixels"

@@ -1,4 +1,4 @@
-"""HTML and SVG as pages in a sandbox (docs/decisions/0021): no script, nothing fetched; and their source, which is what
+"""HTML and SVG as pages in a sandbox (docs/decisions/0022): no script, nothing fetched; and their source, which is what
 is left where outputs may hold no page, as on GitHub."""
 
 from __future__ import annotations

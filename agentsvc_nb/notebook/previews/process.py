@@ -1,4 +1,4 @@
-"""A decoder of a format that may be hostile, in a process that lives for one file (docs/decisions/0021)."""
+"""A decoder of a format that may be hostile, in a process that lives for one file (docs/decisions/0022)."""
 
 from __future__ import annotations
 
