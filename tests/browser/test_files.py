@@ -31,6 +31,7 @@ TABBED = [
     *("Names", "Sort", "Contents", "Search", "Files", "Open", "Up", "Line-up", "Line-down"),
     *("Preview", "Get", "Attach", "Upload", "Refresh"),
 ]
+OURS = ".jp-NotebookPanel .jp-OutputArea-output .asvc"
 CLIP = """() => getComputedStyle(document.querySelector('.asvc-after')).clipPath"""
 NAME = """() => { const it = document.activeElement
     return it.getAttribute('aria-label') || it.labels?.[0]?.innerText || it.innerText }"""
@@ -83,7 +84,6 @@ def test_files_are_looked_through(notebook: Notebook, place: Place, tmp_path: Pa
     widget.button("Open").press("Enter")
     widget.says("Files below out/")
     until(lambda: page.evaluate("document.activeElement.tagName") == "SELECT")
-    widget.box.get_by_role("option").first.click()
     widget.box.locator("select").last.select_option(index=0)
     widget.box.get_by_role("heading", name="Autumn").wait_for()
     widget.button("Get").click()
@@ -108,8 +108,9 @@ def test_a_hostile_file_is_uploaded_and_stays_text(notebook: Notebook, tmp_path:
         widget.box.get_by_role("button", name="Upload").click()
     chooser.value.set_files(evil)
     widget.says("1 sent")
+    widget.button("Up").click()
     widget.box.get_by_label("Names").fill("onerror")
-    widget.says(EVIL)
+    widget.says("onerror")
     widget.button("Line down").click()
     widget.says("window.bad = 2")
     assert page.evaluate("window.bad") is None
@@ -130,7 +131,7 @@ def test_a_picture_is_opened_enlarged_left_and_compared(notebook: Notebook) -> N
     widget, page = Widget(notebook, GALLERY), notebook.page
     thumb = widget.box.locator("button.asvc-thumb").first
     thumb.press("Enter")
-    widget.box.get_by_alt_text("Travel far", exact=True).wait_for()
+    widget.box.locator("img.asvc-after[alt^='Travel far']").wait_for()
     assert widget.box.get_by_alt_text("Before: Pack light").is_visible()
     until(lambda: focused(page) == "Next")
     widget.button("Enlarge").press("Enter")
@@ -143,12 +144,12 @@ def test_a_picture_is_opened_enlarged_left_and_compared(notebook: Notebook) -> N
     widget.box.get_by_label("Of the picture before, %").press("ArrowUp")
     page.keyboard.press("Tab")
     until(lambda: page.evaluate(CLIP) == "inset(0px 0px 0px 10%)")
-    axe.check(notebook)
+    axe.check(notebook, OURS)
     widget.button("Next").click()
     widget.says("Picture 2 of 2")
     widget.button("Close").click()
     until(lambda: focused(page).startswith("2 "))
-    axe.check(notebook)
+    axe.check(notebook, OURS)
 
 
 def test_a_saved_notebook_says_what_was_there(notebook: Notebook, place: Place) -> None:
