@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
@@ -56,6 +57,7 @@ __all__ = [
     "AsyncAgentService",
     "AuthenticationError",
     "ChatBusyError",
+    "Files",
     "Job",
     "JobFailedError",
     "JobTimeoutError",
@@ -78,6 +80,7 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "Job": "wire.tools",

@@ -8,7 +8,9 @@ watching    a run to its one output                    notifying   that it is do
 connecting  which service, chat, project               keys        where a service's key comes from
 approving   what waits for a yes or no; approval: as it is shown
 history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
-storing     files: list, put, get                      previewing  a file, the pictures; searching: passages
+storing     files: list, put, get                      previewing  a file's beginning; searching: passages
+browsing    files and pictures to look through         folders     files as folders; here: the session for functions
+gallery     pictures, before and after                 inscriptions    what a picture says about itself
 previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 widgets/    cards and bars of what goes on             tending     jobs in the background

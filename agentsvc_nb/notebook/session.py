@@ -216,6 +216,12 @@ class Session:
         """Make another chat this notebook's, until the kernel ends."""
         self._chat = chat
 
+    def beside(self, chat: str) -> Session:
+        """A session over the same connection whose chat is another. This one's connection and chat stay its own."""
+        other = Session(self.notebook, environ=self.environ, journal=self.journal)
+        other.keys, other._url, other._chat = self.keys, self._url, chat
+        return other
+
     def turn_to(self, *, label: str | None, project: str | None) -> None:
         """From now on ask in the chat of this label (None: the notebook's own) in this project (None: in none)."""
         self._chat, self.workstream, self.project = None, label, project

@@ -18,6 +18,7 @@ CELLS = [
     "%runs",
     '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 2}',
     "%files gallery",
+    "%files browse",
     "%files preview out/plan.md",
     "%search autumn",
     "%tools",
@@ -35,8 +36,16 @@ CELLS = [
     "%agentsvc",
     "%runs show nothing",
 ]
-SILENT = ("%load_ext", "import")
+SILENT, CLICKABLE = ("%load_ext", "import"), ("%files gallery", "%files browse")
 WATCH, ERROR = CELLS.index("%jobs watch"), len(CELLS) - 1
+TOOL, BROWSE = (
+    CELLS.index(next(cell for cell in CELLS if cell.startswith(name))) for name in ("%%tool", "%files browse")
+)
+
+
+def _outputs(cell: str) -> int:
+    """A widget has a static line before it."""
+    return 0 if cell.startswith(SILENT) else 1 + cell.startswith(CLICKABLE)
 
 
 @pytest.fixture(scope="module", params=APPS)
@@ -52,15 +61,19 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
         if cell == WATCH:
             until(lambda: notebook.output(WATCH).count("running") == 2)
         notebook.wait_idle()
+    cells = notebook.page.locator(".jp-CodeCell")
     assert "1 run, 0.42 cents in all" in notebook.output(2)
-    assert notebook.page.locator(".jp-CodeCell").nth(4).locator("figure img").count() == 2
+    assert cells.nth(4).locator("details figure img").count() == 2
+    cells.nth(BROWSE).get_by_role("button", name="Line down").click()
+    cells.nth(BROWSE).get_by_role("region", name="Folder images").wait_for()
     assert notebook.output(WATCH).count("✓ succeeded") == 2
-    assert "onerror=alert(1)" in notebook.output(8), "shown as text"
+    assert "onerror=alert(1)" in notebook.output(TOOL), "shown as text"
     assert "'nothing' is no run id" in notebook.output(ERROR)
     until(lambda: all("✓ succeeded" in notebook.output(cell) for cell in (WATCH - 2, WATCH - 1)))
     found = [cell["outputs"] for cell in notebook.save()["cells"]]
     outputs = [[output for output in cell if output.get("data") != {}] for cell in found]
-    assert [len(found) for found in outputs] == [int(not cell.startswith(SILENT)) for cell in CELLS]
+    assert [len(found) for found in outputs] == [_outputs(cell) for cell in CELLS]
+    outputs = [found for cell, found in zip(CELLS, outputs, strict=True) if not cell.startswith(CLICKABLE)]
     assert "widget" not in json.dumps(outputs)
     assert notebook.errors == at_load
     here = f"127.0.0.1:{place.lab.port}"

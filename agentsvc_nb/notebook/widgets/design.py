@@ -14,6 +14,7 @@ import ipywidgets
 from agentsvc_nb.notebook.markdown import to_html
 from agentsvc_nb.safe.text import escape, plain
 
+SAID_CHARS: Final = 1_000
 STYLE: Final = """<style>
 .asvc { max-width: 100%; color: var(--jp-ui-font-color1, inherit); font-size: var(--jp-ui-font-size1, 13px); }
 .asvc .asvc-muted { color: var(--jp-ui-font-color2, #767676); }
@@ -62,7 +63,7 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
     """Change what `text` made."""
     kind = f' class="asvc-{look}"' if look else ""
     heard = f' role="{role}"' if role else ""
-    part.value = f"<div{kind}{heard}>{escape(said)}</div>"
+    part.value = f"<div{kind}{heard}>{escape(said, SAID_CHARS)}</div>"
 
 
 def lines(said: str) -> ipywidgets.HTML:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
 from PIL import Image
@@ -45,22 +45,29 @@ class _Kept(BaseModel):
 
 async def change(edit: ImageEdit, model: ImageModel, task: Task) -> Outcome:
     """Draw what is asked for."""
-    picture = await _opened(task, edit.path)
+    picture, before = await _opened(task, edit.path)
     kept = None if edit.instruction else _kept(picture)
     if edit.instruction:
         picture = await model.change(picture, edit.instruction)
-    start = _again(kept, edit) if kept else _over(picture, edit)
+    start = replace(_again(kept, edit) if kept else _over(picture, edit), edited_from=before)
     mark = hashlib.sha256(picture.tobytes() + edit.model_dump_json().encode()).hexdigest()
     designs = [replace(start, path=path, frame=size) for path, size in _targets(edit, _framed(picture, kept), mark[:6])]
     return await make(task, designs, f"image_set_{mark[:16]}")
 
 
-async def _opened(task: Task, path: str) -> Image.Image:
+async def _opened(task: Task, path: str) -> tuple[Image.Image, dict[str, str]]:
+    """The picture, and by what it is known again."""
     try:
         file = await task.workspace.open(path)
     except FileNotFoundError:
         raise AgentFailure("invalid_tool_input", f"request.path: the chat has no file {path[:200]!r}.") from None
-    return await asyncio.to_thread(read_picture, file, f"request.path: {path[:200]!r}")
+    picture = await asyncio.to_thread(read_picture, file, f"request.path: {path[:200]!r}")
+    return picture, {"path": path, "sha256": await asyncio.to_thread(_sha256, file)}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _kept(picture: Image.Image) -> _Kept | None:

@@ -34,6 +34,8 @@ class Design:
     palette: Palette
     words: Wording
     seed: int
+    edited_from: dict[str, str] | None = None
+    """`path` and `sha256` of the picture before."""
 
     def kept(self) -> dict[str, Any]:
         """What a picture carries in its file, to be drawn again."""
@@ -69,7 +71,7 @@ def produce(design: Design) -> Made:
         contrast=round(min(picture.contrasts, default=21.0), 2),
     )
     kept = None if design.scene.name == "photo" else design.kept()
-    return Made(png.encode(picture.image, kept), record, words.missing)
+    return Made(png.encode(picture.image, kept, design.edited_from), record, words.missing)
 
 
 async def make(task: Task, designs: list[Design], set_id: str) -> Outcome:
