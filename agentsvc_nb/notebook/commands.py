@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.each import ask_each
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
-from agentsvc_nb.notebook.overseeing import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_watch, start
+from agentsvc_nb.notebook.overseeing import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch, start
 from agentsvc_nb.notebook.previewing import files_gallery, files_preview
 from agentsvc_nb.notebook.reporting import feedback, feedback_send, feedback_show, last_error
 from agentsvc_nb.notebook.searching import search
@@ -53,6 +53,7 @@ __all__ = [
     "jobs_artifacts",
     "jobs_cancel",
     "jobs_show",
+    "jobs_tend",
     "jobs_watch",
     "last_error",
     "project",

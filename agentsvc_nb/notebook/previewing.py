@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import fnmatch
-import html
-import io
-import json
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.notebook import pictures
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.grid import grid
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
 from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.notebook.telling import telling
-from agentsvc_nb.safe.text import escape, excerpt, label
+from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.files import WorkspaceFile
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService
 
-PREVIEW_BYTES: Final = pictures.SOURCE_BYTES
-PREVIEW_CHARS: Final = 4_000
-CSV_ROWS: Final = 20
-_CSV_FIELDS: Final = 20
-_PRE: Final = '<pre style="white-space:pre-wrap">'
 _FIGURE: Final = "display:inline-block;vertical-align:top;width:256px;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 
 
@@ -63,16 +53,21 @@ def listed(session: Session) -> list[WorkspaceFile]:
 
 
 def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
-    """The beginning of a file: a table of CSV, formatted Markdown, a picture, or text; HTML as its source.
+    """The beginning of a file, by what its bytes say that it is (`previews`).
 
-    Raises `AskError`: there is no such file, it is over 20 MB, or it is neither text nor a picture.
+    Args:
+        path: a path of the notebook's chat, or an entry of its listing, which is not listed again.
+
+    Raises:
+        AskError: there is no such file, or it can't be had.
     """
     file = path if isinstance(path, WorkspaceFile) else next((f for f in listed(session) if f.path == path), None)
     if file is None:
         raise AskError(f"There is no file {label(path)} in this chat.", "`%files` lists them.")
-    if file.size_bytes > PREVIEW_BYTES:
-        raise AskError(f"{label(path)} has {size(file.size_bytes)}: too much to look at.", f"%files get {label(path)}")
-    return Preview(preview_bundle(file, _bytes(session, session.client(), file)))
+    client, chat = session.client(), chat_of(session)
+    with telling(session):
+        head = client.files.head(file, HEAD_BYTES, chat=chat)
+        return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
 
 
 def files_gallery(session: Session, pattern: str = "*") -> Preview:
@@ -123,57 +118,3 @@ def _figure(file: WorkspaceFile, uri: str) -> str:
     name = escape(file.name or file.file_name or file.path)
     caption = f'<figcaption style="{MUTED}">{escape(file.path)}, {size(file.size_bytes)}</figcaption>'
     return f'<figure style="{_FIGURE}"><img src="{uri}" alt="{name}">{caption}</figure>'
-
-
-def preview_bundle(file: WorkspaceFile, data: bytes) -> Bundle:
-    """The beginning of a file by what it is: its media type is only a claim, and HTML is shown as its source."""
-    head = f"{label(file.path)} · {size(file.size_bytes)} · {label(file.media_type, 80)}"
-    body = _picture(file, data) or _text(file, data)
-    return {
-        "text/plain": f"{head}\n{body['text/plain']}",
-        "text/html": f'<div style="{MUTED}">{escape(head, 400)}</div>{body["text/html"]}',
-    }
-
-
-def _picture(file: WorkspaceFile, data: bytes) -> Bundle | None:
-    if (uri := pictures.thumbnail(data)) is None:
-        return None
-    return {"text/plain": "(a picture)", "text/html": f'<img src="{uri}" alt="{escape(file.path)}">'}
-
-
-def _text(file: WorkspaceFile, data: bytes) -> Bundle:
-    kind = PurePosixPath(file.path).suffix.lower()
-    if b"\0" in data[:8192]:
-        return {"text/plain": "(no text)", "text/html": f'<div style="{MUTED}">This is no text and no picture.</div>'}
-    text = data[: 8 * PREVIEW_CHARS].decode("utf-8", "replace")
-    if kind in (".csv", ".tsv"):
-        return _rows(text, "\t" if kind == ".tsv" else ",", cut=len(data) > 8 * PREVIEW_CHARS)
-    if kind == ".json":
-        text = _indented(data, text)
-    shown = _source(text)
-    return shown | {"text/html": to_html(shown["text/plain"])} if kind in (".md", ".markdown") else shown
-
-
-def _source(text: str) -> Bundle:
-    shown = excerpt(text, PREVIEW_CHARS)
-    return {"text/plain": shown, "text/html": f"{_PRE}{html.escape(shown)}</pre>"}
-
-
-def _rows(text: str, separator: str, *, cut: bool) -> Bundle:
-    read = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=separator)
-    try:
-        rows = [row[:_CSV_FIELDS] for row, _ in zip(read, range(CSV_ROWS + 1), strict=False) if row]
-        more = cut or next(read, None) is not None
-    except csv.Error:
-        return _source(text)
-    width = max((len(row) for row in rows), default=0)
-    even = [[*row, *[""] * (width - len(row))] for row in rows]
-    notes = [f"the first {len(even) - 1} rows"] if more else []
-    return grid("", even[0], even[1:], notes) if even else {"text/plain": "(empty)", "text/html": "<p>(empty)</p>"}
-
-
-def _indented(data: bytes, text: str) -> str:
-    try:
-        return json.dumps(json.loads(data), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text

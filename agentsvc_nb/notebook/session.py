@@ -87,6 +87,8 @@ class Session:
         self.known = Known()
         self.lines: dict[str, Ahead] = {}
         """By address, the last question of this kernel that runs in the background, or waits for its turn."""
+        self.apart: set[str] = set()
+        """Jobs that went to the background, and that no cell has watched since."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None

@@ -105,10 +105,9 @@ def follow(
     client = session.client()
     with telling(session):
         job, stopped = _Watch(client, accepted, bar, sleep, session.closing).follow(timeout)
-        job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
     joblog.seen(session, job)
-    result = leave(session, client, job, bar)
-    _judge(job, result, stopped, raise_error)
+    result = leave(session, job, bar)
+    judge(result.job, result, stopped, raise_error)
     return result
 
 
@@ -169,15 +168,26 @@ class _Watch:
             self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
 
 
-def leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobResult:
+def leave(session: Session, job: Job, bar: Bar) -> JobResult:
     """The one output that remains of a job, and the job as the cell's value."""
-    files = files_bundle(job.files, fetcher(client, job.chat), "Files of this job") if job.files else None
-    bundle = job_bundle(job, 0.0, Extras(session.take_notes(), files))
-    bar.finish(bundle)
-    return JobResult(job, bundle)
+    result = made(session, job, session.take_notes())
+    bar.finish(result.shown)
+    return result
 
 
-def _judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: bool = True) -> JobResult:
+    """What a job made, with small pictures of it. Raises `AskError` when the service is lost."""
+    client = session.client()
+    if job.ended:
+        with telling(session):
+            job = client.jobs.result(job.job_id, chat=job.chat)
+    fetch = fetcher(client, job.chat) if pictured else None
+    files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
+    return JobResult(job, job_bundle(job, 0.0, Extras(notes, files)))
+
+
+def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+    """Raise `RunStopped` for what was stopped here, and `RunFailed` for what has not succeeded."""
     name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
     if stopped:
         halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")

@@ -27,7 +27,9 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def outputs(saved: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    return [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
+    """What is seen of each cell: the place of a card that has ended is empty."""
+    cells = [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
+    return [[output for output in found if output.get("data") != {}] for found in cells]
 
 
 def text(answer: dict[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +16,7 @@ from agentsvc_nb.notebook.history import runs
 from agentsvc_nb.notebook.journal import Entry, Journal, now
 from agentsvc_nb.notebook.looking import Comparison
 from agentsvc_nb.notebook.overseeing import bars_bundle
-from agentsvc_nb.notebook.previewing import gallery_bundle, preview_bundle
+from agentsvc_nb.notebook.previewing import gallery_bundle
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.searching import search_bundle
@@ -56,16 +54,6 @@ def _search(text: str) -> Bundle:
 
 def _file(text: str, suffix: str = "") -> WorkspaceFile:
     return WorkspaceFile(id=text, path=text + suffix, file_name=text, name=text, media_type=text, size_bytes=3)
-
-
-def _preview(suffix: str) -> Callable[[str], Bundle]:
-    return lambda text: preview_bundle(_file(text, suffix), text.encode("utf-8", "replace"))
-
-
-def _csv(text: str) -> Bundle:
-    written = io.StringIO()
-    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
-    return preview_bundle(_file(text, ".csv"), written.getvalue().encode("utf-8", "replace"))
 
 
 def _bars(text: str) -> Bundle:
@@ -116,12 +104,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,
-    "text file": _preview(".txt"),
-    "Markdown file": _preview(".md"),
-    "JSON file": _preview(".json"),
-    "HTML file": _preview(".html"),
-    "CSV cells": _csv,
-    "CSV as it stands": _preview(".csv"),
     "gallery": lambda text: gallery_bundle([_file(text)], {text: None}),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),

@@ -55,10 +55,10 @@ def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) 
 
 
 def _kept(group: Group, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.answer import Kept
+    from agentsvc_nb.notebook.answer import Shown
     from agentsvc_nb.notebook.table import Said, Table
 
-    if isinstance(value, Kept):
+    if isinstance(value, Shown):
         return group.keep(value, name)
     if name:
         group.shell.user_ns[name] = value.df if isinstance(value, Table) else value

@@ -22,8 +22,13 @@ def encode(image: Image.Image, design: dict[str, Any] | None = None) -> bytes:
     """The file's bytes. `image` is RGB."""
     above = Image.new("RGB", image.size)
     above.paste(image, (0, 1))
-    raw, step = ImageChops.subtract_modulo(image, above).tobytes(), image.width * 3
-    lines = b"".join([_UP + raw[at : at + step] for at in range(0, len(raw), step)])
+    raw = memoryview(ImageChops.subtract_modulo(image, above).tobytes())
+    step = image.width * 3
+    lines = bytearray(image.height * (1 + step))
+    lines[:: 1 + step] = _UP * image.height
+    for row in range(image.height):
+        at = row * (1 + step) + 1
+        lines[at : at + step] = raw[row * step : (row + 1) * step]
     chunks = [_chunk(b"IHDR", struct.pack(">IIBBBBB", image.width, image.height, 8, 2, 0, 0, 0))]
     if design is not None:
         chunks.append(_chunk(b"iTXt", DESIGN.encode() + bytes(5) + json.dumps(design, ensure_ascii=False).encode()))
