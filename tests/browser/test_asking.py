@@ -17,7 +17,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 LOAD = "%load_ext agentsvc_nb"
-LINES, PAUSE = 290, 0.05
+LINES, PAUSE = 290, 0.08  # some 900 characters a second, 225 tokens
 LONG = "\n".join(f"say Line {number} of a *long* answer: {'x' * 50}\nsay\nwait {PAUSE}" for number in range(LINES))
 
 
