@@ -11,12 +11,12 @@ from agentsvc_nb.client.results import Run
 from agentsvc_nb.notebook.calling import result_bundle
 from agentsvc_nb.notebook.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.connecting import status
+from agentsvc_nb.notebook.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.grid import Cell, code, grid
 from agentsvc_nb.notebook.history import runs
 from agentsvc_nb.notebook.journal import Entry, Journal, now
 from agentsvc_nb.notebook.looking import Comparison
 from agentsvc_nb.notebook.overseeing import bars_bundle
-from agentsvc_nb.notebook.previewing import gallery_bundle
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.searching import search_bundle
@@ -25,6 +25,7 @@ from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.images import png
 from tests.notebook.test_hostile import HOSTILE
 
 
@@ -54,6 +55,14 @@ def _search(text: str) -> Bundle:
 
 def _file(text: str, suffix: str = "") -> WorkspaceFile:
     return WorkspaceFile(id=text, path=text + suffix, file_name=text, name=text, media_type=text, size_bytes=3)
+
+
+def _picture(text: str) -> WorkspaceFile:
+    return _file(text).model_copy(update={"media_type": "image/png"})
+
+
+def _inscribed(text: str) -> bytes:
+    return png(words={"headline": text, "brand": [text]}, edited_from={"path": text, "sha256": text})
 
 
 def _bars(text: str) -> Bundle:
@@ -104,7 +113,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,
-    "gallery": lambda text: gallery_bundle([_file(text)], {text: None}),
+    "gallery": lambda text: gallery_bundle(Pictures([_picture(text)], lambda file: _inscribed(text))),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
     "a reply": lambda text: report_bundle(_report(text)),
