@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -62,6 +63,7 @@ __all__ = [
     "RequestTooLargeError",
     "RetryNotice",
     "StefanBrainError",
+    "ToolForm",
     "ToolResultError",
     "WaitNotice",
     "__version__",
@@ -77,6 +79,7 @@ _HOMES = {
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "RetryNotice": "client.options",
+    "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",

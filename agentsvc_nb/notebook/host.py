@@ -61,6 +61,13 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     return "live" if live else "static"
 
 
+def shows_widgets(shell: Any, live: bool | None = None) -> bool:
+    """Whether widgets are seen and answer: where outputs are live, and in voila, which sends no cell's id."""
+    if not hasattr(shell, "kernel"):
+        return False
+    return mode(shell, live) == "live" or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+
 def screen(shell: Any, how: Mode) -> Screen:
     if how == "terminal":
         return TerminalScreen(sys.stdout)

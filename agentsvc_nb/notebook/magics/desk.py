@@ -56,6 +56,13 @@ class Desk:
 
         return host.mode(self.shell, self.options.live)
 
+    @property
+    def widgets(self) -> bool:
+        """Whether the running cell's widgets are seen and answer."""
+        from agentsvc_nb.notebook import host
+
+        return host.shows_widgets(self.shell, self.options.live)
+
     def screen(self) -> Screen:
         """Where the running cell's run is shown."""
         from agentsvc_nb.notebook import host
