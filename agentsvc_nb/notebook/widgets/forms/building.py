@@ -35,7 +35,7 @@ class Builder:
         self._made = 0 if not self._depth else self._made + 1
         self._depth += 1
         try:
-            if self._depth > DEEPEST or self._made > FIELDS_MAX or not self._can_show(of, start):
+            if self._depth > DEEPEST or self._is_too_much(of) or not self._can_show(of, start):
                 return Json(of, start, self.changed)
             return self._optional(of, start) or self._plain(of, start)
         finally:
@@ -43,29 +43,30 @@ class Builder:
 
     def root(self, of: Field, start: Any) -> Node:
         """The whole form: an object without a frame, or JSON."""
-        if of.kind != "object" or not self._can_show(of, start):
+        self._made = 0
+        if of.kind != "object" or self._is_too_much(of) or not self._can_show(of, start):
             return Json(of, start, self.changed)
-        self._made, self._depth = 0, 1
+        self._depth = 1
         try:
             return Object(of, start, self, titled=False)
         finally:
             self._depth = 0
 
     def variant_of(self, variants: Sequence[Field], value: Any) -> int:
-        """The first that the value is right by, -1 when there is none."""
-        fitting = (
-            number
-            for number, one in enumerate(variants)
-            if self.checker.fits(one.schema, value) and self._can_show(one, value)
-        )
-        return next(fitting, -1)
+        """The first that the value is right by, else the first that can hold it, -1 when there is none."""
+        holding = [number for number, one in enumerate(variants) if self._can_show(one, value)]
+        fitting = [number for number in holding if self.checker.fits(variants[number].schema, value)]
+        return next(iter(fitting or holding), -1)
+
+    def _is_too_much(self, of: Field) -> bool:
+        return self._made + len(of.schema.get("properties") or ()) > FIELDS_MAX
 
     def _optional(self, of: Field, start: Any) -> Node | None:
         depth = self._depth
 
         def made(inner: Field, value: Any) -> Callable[[], Node]:
             def make() -> Node:
-                before, self._depth = self._depth, depth
+                before, self._depth = self._depth, depth - 1  # in its place
                 try:
                     return self.within(inner, value)
                 finally:

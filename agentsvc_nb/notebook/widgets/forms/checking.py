@@ -8,7 +8,8 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agentsvc_nb.notebook.widgets.forms.schemas import Schema
 from agentsvc_nb.safe.text import label
@@ -22,6 +23,15 @@ MESSAGE_CHARS: Final = 300
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An alternative that was chosen: its place among them, its schema, and what was given."""
+
+    number: int
+    schema: Schema
+    value: Any
+
+
 class Checker:
     """Judges values by a schema. `fault` says why it can't, when it can't: then the service alone judges.
 
@@ -33,20 +43,22 @@ class Checker:
         from referencing import Registry
 
         self.fault = ""
+        self._usable = True
         try:
             jsonschema.Draft202012Validator.check_schema(schema)
         except Exception as error:  # a schema is foreign: too deep, not a schema, a pattern that is none, ...
+            self._usable = False
             self.fault = f"This tool's schema is not valid ({_reason(error)}): only the service can check the input."
         registry: Any = Registry()  # without it, addresses in a schema would be asked
         self._validator = jsonschema.Draft202012Validator(schema, registry=registry, format_checker=_formats())
 
-    def messages(self, value: Any, chosen: Mapping[Path, int]) -> dict[Path, str]:
+    def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
         """What is wrong, by the path of the field; the first of each.
 
-        `chosen` says which alternative was chosen where: only what is wrong with that one is said.
+        `chosen` says which alternative was chosen where: that one alone is judged, though another may fit.
         """
         found: dict[Path, str] = {}
-        if self.fault:
+        if not self._usable:
             return found
         try:
             for error in self._validator.iter_errors(value):
@@ -54,6 +66,10 @@ class Checker:
                     found.setdefault(path, said)
                 if len(found) >= MESSAGES_MAX:
                     break
+            for path, one in chosen.items():
+                for error in self._validator.evolve(schema=one.schema).iter_errors(one.value):
+                    for inner, said in _told(error, {}):
+                        found.setdefault((*path, *inner), said)
         except Exception as error:  # as above: references that lead nowhere, patterns of another language, ...
             self.fault = f"The input can't be checked here ({_reason(error)}): only the service can."
         return found
@@ -66,17 +82,17 @@ class Checker:
             return False
 
 
-def _told(error: jsonschema.ValidationError, chosen: Mapping[Path, int]) -> Iterator[tuple[Path, str]]:
+def _told(error: jsonschema.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
     path = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and path in chosen:
-        within = [one for one in error.context or () if one.relative_schema_path[0] == chosen[path]]
+        within = [one for one in error.context or () if one.relative_schema_path[0] == chosen[path].number]
         for one in within:
             yield from _told(one, chosen)
         if within:
             return
     if error.validator == "required":
-        required: Any = error.validator_value
-        missing = [name for name in required if name not in error.instance]
+        required, given = cast(list[str], error.validator_value), cast(dict[str, Any], error.instance)
+        missing = [name for name in required if name not in given]
         yield from (((*path, name), "This is required.") for name in missing)
     else:
         yield path, _worded(error)

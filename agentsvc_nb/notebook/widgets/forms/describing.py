@@ -33,9 +33,7 @@ def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
             yield from lines(one, f"{at}.", depth + 1)
         else:
             said = one.schema.get("description")
-            about = [label(said, 300)] if isinstance(said, str) and said else []
-            default = [] if one.default is MISSING else [f"Default: {shown(one.default)}."]
-            yield at, label(kind(one), 120), one.required, " ".join([*about, *default])
+            yield at, label(kind(one), 120), one.required, label(said, 300) if isinstance(said, str) else ""
 
 
 def kind(of: Field, depth: int = 0) -> str:

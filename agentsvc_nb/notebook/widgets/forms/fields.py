@@ -64,7 +64,7 @@ class Field:
 
     @property
     def about(self) -> str:
-        """The description, and the bounds in words."""
+        """The description (Markdown), and the bounds in words."""
         said = self.schema.get("description")
         return " ".join([*([label(said, 600)] if isinstance(said, str) and said else []), *_bounds(self.schema)])
 

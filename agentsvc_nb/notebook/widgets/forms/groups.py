@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.forms.checking import Path
+from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
 from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets.forms.leaves import Below, Messages, Node, Read, one_message
 
@@ -137,7 +137,13 @@ class Optional(Group):
         self._box.focus()
 
     def read(self, noted: Read, path: Path) -> Any:
-        return self._off if self._ticked is None else self._ticked.read(noted, path)
+        if self._ticked is None:
+            return self._off
+        value = self._ticked.read(noted, path)
+        if value is not MISSING and (some := self.field.nullable) is not None:
+            at = [one.kind != "nothing" for one in self.field.variants()].index(True)
+            noted.chosen[path] = Chosen(at, some.schema, value)
+        return value
 
     @property
     def _ticked(self) -> Node | None:
@@ -177,8 +183,11 @@ class Variants(Titled):
         self._kind.focus()
 
     def read(self, noted: Read, path: Path) -> Any:
-        noted.chosen.setdefault(path, self._kind.value)
-        return self._made[self._kind.value].read(noted, path)
+        at = self._kind.value
+        value = self._made[at].read(noted, path)
+        if value is not MISSING:
+            noted.chosen[path] = Chosen(at, self._fields[at].schema, value)  # the outer one, where one is in another
+        return value
 
     def _on_kind(self, _: object) -> None:
         self._show(MISSING)

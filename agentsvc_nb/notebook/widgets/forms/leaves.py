@@ -11,9 +11,10 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
-from agentsvc_nb.notebook.widgets.forms.checking import Path
+from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
 from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same, shown
-from agentsvc_nb.safe.text import escape, label, plain
+from agentsvc_nb.safe.text import escape, excerpt, label, plain
 
 Messages = Mapping[Path, str]
 """What is wrong, by the path from here."""
@@ -26,7 +27,7 @@ class Read:
     """What is noted while a form is read: what can't be read, and which alternatives were chosen."""
 
     wrong: dict[Path, str] = field(default_factory=dict)
-    chosen: dict[Path, int] = field(default_factory=dict)
+    chosen: dict[Path, Chosen] = field(default_factory=dict)
 
 
 class Node(Protocol):
@@ -52,7 +53,7 @@ class Below:
     def __init__(self, about: str) -> None:
         self.view = ipywidgets.HTML()
         self._hidden = False
-        self._about = f'<div class="asvc-muted">{escape(about, ABOUT_CHARS)}</div>' if about else ""
+        self._about = f'<div class="asvc-muted">{to_html(excerpt(about, ABOUT_CHARS))}</div>' if about else ""
         self.say("")
 
     def say(self, message: str, *, loud: bool = True) -> None:

@@ -20,6 +20,9 @@ STYLE: Final = """<style>
 .asvc-form .jupyter-widgets { width: auto; max-width: 100%; min-width: 0; }
 .asvc-form .asvc-field > .widget-inline-hbox, .asvc-form .widget-inline-hbox.asvc-field {
     flex-flow: column; align-items: stretch; height: auto; max-width: 560px; overflow: visible; }
+.asvc-form .widget-inline-hbox > select:not([multiple]), .asvc-form .widget-inline-hbox > input[type="text"] {
+    flex: none; width: 100%; height: var(--jp-widgets-inline-height, 28px); }
+.asvc-form .asvc-muted p { margin: 0; }
 .asvc-form .asvc-field > .widget-checkbox { flex-flow: row; }
 .asvc-form .widget-inline-hbox .widget-label, .asvc-form .widget-checkbox .widget-label-basic {
     width: auto; max-width: 100%; text-align: left; white-space: normal; overflow-wrap: anywhere; line-height: 1.5;
@@ -145,9 +148,8 @@ class FormView:
         self._everything = True
         value, wrong = self._judge()
         self._sum_up(wrong)
-        if wrong:
-            self.tell("")
-        elif not self.run_button.disabled:
+        self.tell(self.checker.fault)
+        if not wrong and not self.run_button.disabled:
             self.sending(True)
             self._run(value)
 
