@@ -12,6 +12,7 @@ catalog     the tools; calling: a call of one          overseeing  jobs: list, w
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
 reuse       ask, or show a known run again             session     connection, chat, journal, trail
+widgets/    what can be clicked; forms: tools' inputs   here        the session, for calls without a magic
 feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
 transcript  events to the state of a view              stream      live, static and terminal screens
 render      that state to a safe bundle                markdown, blocks, tables, pictures, frames, timeline

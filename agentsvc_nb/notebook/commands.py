@@ -24,9 +24,11 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files, files_get, files_put
 from agentsvc_nb.notebook.stream import Screen
 from agentsvc_nb.notebook.watching import Turn
+from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.working import work
 
 __all__ = [
+    "ToolForm",
     "ask",
     "ask_each",
     "ask_in_background",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,7 +25,15 @@ ABOUT = st.fixed_dictionaries({}, optional={"title": TEXTS, "description": TEXTS
 @st.composite
 def pairs(draw: st.DrawFn, depth: int = 3) -> Pair:
     """A schema and a value that is right by it."""
-    kinds = [_text, _integer, _number, _flag, _choice, _const, _anything]
+    kinds: list[Callable[[int], st.SearchStrategy[Pair]]] = [
+        _text,
+        _integer,
+        _number,
+        _flag,
+        _choice,
+        _const,
+        _anything,
+    ]
     kinds += [_object, _array, _choices, _nullable, _either, _named] if depth else []
     schema, value = draw(draw(st.sampled_from(kinds))(depth - 1))
     if draw(st.integers(0, 3)) == 0 and "$ref" not in schema:
@@ -44,7 +53,9 @@ def _with_definitions(schema: Schema) -> Schema:
 
 
 def _text(_: int) -> st.SearchStrategy[Pair]:
-    rules = st.sampled_from([{}, {"maxLength": 4000}, {"minLength": 0}, {"format": "workspace-path"}])
+    rules: st.SearchStrategy[Schema] = st.sampled_from(
+        [{}, {"maxLength": 4000}, {"minLength": 0}, {"format": "workspace-path"}]
+    )
     return st.tuples(rules.map(lambda rule: {"type": "string", **rule}), TEXTS)
 
 

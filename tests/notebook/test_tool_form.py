@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import agentsvc_nb
+from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.catalog import tool_bundle
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.wire.tools import ToolDescription
@@ -47,6 +48,7 @@ def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:
     )
     form = agentsvc_nb.ToolForm("echo_job", {"files": {"out/x.txt": "x"}})
     _pressed(form)
+    assert isinstance(form.answer, JobResult)
     assert (form.answer.status, form.answer.files[0].path) == ("succeeded", "out/x.txt")
     other = kernel.cell("import agentsvc_nb\nagentsvc_nb.ToolForm('ask_stefanbrain')", cell_id="c1")
     named(other.view, "Message").value = "fail agent_error It broke"

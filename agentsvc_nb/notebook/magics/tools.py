@@ -34,9 +34,7 @@ class Tools(Group):
             case []:
                 return commands.tools(self.session)
             case ["form", name]:
-                from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
-
-                return ToolForm(name, session=self.session)
+                return commands.ToolForm(name, session=self.session)
             case [name]:
                 return commands.tools_describe(self.session, name)
         raise AskError("One tool at a time.", "For example: %tools form create_images; `%tools` lists them.")
