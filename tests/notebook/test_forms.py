@@ -222,6 +222,13 @@ def test_what_a_schema_holds_of_itself_is_made_when_it_is_opened() -> None:
         assert sum(isinstance(one, ipywidgets.Textarea) for one in inside(view.box)) == 1, "the rest is JSON"
 
 
+def test_alternatives_that_are_themselves_end() -> None:
+    round_about = {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "array", "items": {"$ref": "#/$defs/A"}}], "default": [[]]}
+    schema = {"$defs": {"A": round_about}, "type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}
+    with form(schema) as (view, _):
+        assert view.value == {"a": [[]]}
+
+
 def test_the_chosen_alternative_alone_is_judged() -> None:
     mail = {
         "type": "object",

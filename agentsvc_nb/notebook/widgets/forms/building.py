@@ -54,7 +54,8 @@ class Builder:
 
     def variant_of(self, variants: Sequence[Field], value: Any) -> int:
         """The first that the value is right by, else the first that can hold it, -1 when there is none."""
-        holding = [number for number, one in enumerate(variants) if self._can_show(one, value)]
+        # Alternatives within alternatives are looked into when they are made: they may go round.
+        holding = [at for at, one in enumerate(variants) if one.kind == "variants" or self._can_show(one, value)]
         fitting = [number for number in holding if self.checker.fits(variants[number].schema, value)]
         return next(iter(fitting or holding), -1)
 
