@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.catalog import tool_bundle
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.test_forms import named
+from tests.notebook.driven_forms import named
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
 
