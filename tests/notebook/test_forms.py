@@ -66,6 +66,16 @@ def test_items_are_added_moved_and_removed_and_their_messages_go_along() -> None
         assert view.value == {"to": [1, 2]}
 
 
+def test_items_with_fields_of_their_own_are_numbered() -> None:
+    ad = {"type": "object", "properties": {"headline": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"ads": {"type": "array", "title": "Ads", "items": ad}}}
+    with form(schema, {"ads": [{"headline": "one"}, {}]}) as (view, _):
+        said = "".join(one.value for one in inside(view.box) if isinstance(one, ipywidgets.HTML))
+        assert "Ads 1" in said
+        assert "Ads 2" in said
+        assert view.value == {"ads": [{"headline": "one"}, {}]}
+
+
 def test_what_a_schema_holds_of_itself_is_made_when_it_is_opened() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "name": {"type": "string"}}}
     schema = {"$defs": {"Node": node}, "type": "object", "properties": {"first": {"$ref": "#/$defs/Node"}}}

@@ -88,3 +88,10 @@ def test_hostile_tools_are_described_as_text(text: str) -> None:
     bundle = tool_bundle(ToolDescription(name=text, description=text, input_schema=schema), {text: text})
     assert offences(bundle["text/html"]) == []
     assert FORBIDDEN.findall(bundle["text/plain"]) == []
+
+
+def test_where_outputs_are_not_updated_it_is_one_static_output(kernel: Any) -> None:
+    kernel.cell("%tools form web_search")  # as nbclient, papermill and nbconvert run it
+    (shown,) = kernel.shown.outputs
+    assert set(shown) == {"text/plain", "text/html"}
+    assert "%%tool web_search" in shown["text/plain"]

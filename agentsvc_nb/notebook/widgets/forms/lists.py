@@ -91,11 +91,15 @@ class _Row:
         self.up.on_click(lambda _: array.move(self, -1))
         self.down.on_click(lambda _: array.move(self, 1))
         self.remove.on_click(lambda _: array.remove(self))
-        self.view = ipywidgets.VBox([node.view, design.row([self.up, self.down, self.remove])])
+        self._head = [design.text("")] if isinstance(node, Object) else []  # whose fields have names, it has none
+        self.view = ipywidgets.VBox([*self._head, node.view, design.row([self.up, self.down, self.remove])])
         self.view.add_class("asvc-item")
 
     def called(self, title: str, movable: bool) -> None:
         self.node.call(title)
+        for head in self._head:
+            design.put(head, title)
+            head.add_class("asvc-title")
         for button in (self.up, self.down, self.remove):
             button.tooltip = f"{button.description} {title}"
         self.up.layout.display = self.down.layout.display = None if movable else "none"
