@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.wire.runs import Run
+    from agentsvc_nb.wire.tools import Job
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 
 __version__ = "0.1.0"
@@ -55,6 +58,8 @@ __all__ = [
     "AsyncAgentService",
     "AuthenticationError",
     "ChatBusyError",
+    "Files",
+    "Job",
     "JobFailedError",
     "JobTimeoutError",
     "MapProgress",
@@ -62,6 +67,7 @@ __all__ = [
     "RateLimitError",
     "RequestTooLargeError",
     "RetryNotice",
+    "Run",
     "StefanBrainError",
     "ToolForm",
     "ToolResultError",
@@ -76,9 +82,12 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
+    "Job": "wire.tools",
     "RetryNotice": "client.options",
+    "Run": "wire.runs",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.options",
     "allow_nested_loops": "notebook.nested",

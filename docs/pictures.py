@@ -1,4 +1,4 @@
-"""Take the pictures of these pages: the quickstart and a form in JupyterLab, light and dark (needs chromium).
+"""Take the pictures of these pages in JupyterLab: quickstart, what moves below a cell, a form (needs chromium).
 
 python -m docs.pictures
 """
@@ -10,14 +10,50 @@ import tempfile
 from pathlib import Path
 
 from docs.notebooks import NOTEBOOKS, fresh_service
+from tests.browser import axe
 from tests.browser.lab import Lab
+from tests.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
 HEIGHT = 2050  # pixels: down to the pictures of the job
 
 
+CARDS = [
+    "%load_ext agentsvc_nb",
+    "%%ask --bg\nstep 1\nsay The autumn plan in short:\nsay\nsay 1. Earlier, and to those who came back.\n"
+    "say 2. One picture less, one price more.\nstep 2\nprogress 2 5 reading plan.pdf\nwait 600",
+    "%%job echo_job --bg\nsteps: 12\nseconds: 90",
+    "%%job echo_job --bg\nsteps: 30\nseconds: 90",
+    "%jobs watch --bg",
+]
+WATCH = len(CARDS) - 1
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
+    quickstart()
+    cards()
+    for name in ("light", "dark"):
+        form(name)
+
+
+def cards() -> None:
+    """A run and two jobs in the background, in each look that `tests/browser/axe.py` judges."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        (root := Path(folder) / "notebooks").mkdir()
+        with Lab(root, env | {"AGENTSVC_MODEL": "scripted"}) as lab:
+            notebook = lab.open("cards.ipynb", CARDS, width=1000)
+            for cell in range(len(CARDS)):
+                notebook.run(cell)
+                notebook.wait_idle()
+            until(lambda: notebook.output(WATCH).count("%") > 2 and "reading plan.pdf" in notebook.output(1))
+            for look in axe.looks(notebook):
+                name = f"cards-{look.removeprefix('JupyterLab ').replace(' ', '-').lower()}.png"
+                notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=str(IMAGES / name))
+                print(f"took {name}")
+
+
+def quickstart() -> None:
     for name in ("light", "dark"):
         with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
             root = Path(shutil.copytree(NOTEBOOKS, f"{folder}/notebooks"))
@@ -30,7 +66,6 @@ def main() -> None:
                 picture = str(IMAGES / f"quickstart-{name}.png")
                 notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=picture)
         print(f"took quickstart-{name}.png")
-        form(name)
 
 
 def form(name: str) -> None:

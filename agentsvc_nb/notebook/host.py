@@ -7,12 +7,15 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agentsvc_nb.notebook.card import CardScreen, QuietScreen
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.trail import Place
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.bars import Bars
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 Mode = Literal["live", "static", "terminal"]
 
@@ -76,7 +79,16 @@ def screen(shell: Any, how: Mode) -> Screen:
 
 def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
     """Where a run in the background is watched."""
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how))
+
+
+def bars(shell: Any, how: Mode) -> Bars:
+    """Where jobs in the background are watched."""
+    from agentsvc_nb.notebook.widgets.bars import BarsScreen, StaticBars
+
+    return BarsScreen(output(shell, how)) if how == "live" else StaticBars(output(shell, how))
 
 
 def output(shell: Any, how: Mode) -> Output:

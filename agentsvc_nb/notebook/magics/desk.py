@@ -12,12 +12,13 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.answer import Shown
-    from agentsvc_nb.notebook.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.each import RowsBar
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
     from agentsvc_nb.notebook.variants import Board
+    from agentsvc_nb.notebook.widgets.bars import Bars
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.working import Bar
 
 K = TypeVar("K", bound="Shown")
@@ -93,6 +94,12 @@ class Desk:
         from agentsvc_nb.notebook import host, working
 
         return working.Bar(host.output(self.shell, self.mode), live=self.mode == "live")
+
+    def bars(self) -> Bars:
+        """Where jobs in the background of the running cell are shown."""
+        from agentsvc_nb.notebook import host
+
+        return host.bars(self.shell, self.mode)
 
     def close(self) -> None:
         if self._session is not None:
