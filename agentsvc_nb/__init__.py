@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
-    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
