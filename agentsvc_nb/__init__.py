@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
 
@@ -68,6 +69,7 @@ __all__ = [
     "RetryNotice",
     "Run",
     "StefanBrainError",
+    "ToolForm",
     "ToolResultError",
     "WaitNotice",
     "__version__",
@@ -86,6 +88,7 @@ _HOMES = {
     "Job": "wire.tools",
     "RetryNotice": "client.options",
     "Run": "wire.runs",
+    "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",

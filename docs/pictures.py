@@ -1,4 +1,4 @@
-"""Take the pictures of these pages in JupyterLab: the quickstart, and what moves below a cell (needs chromium).
+"""Take the pictures of these pages in JupyterLab: quickstart, what moves below a cell, a form (needs chromium).
 
 python -m docs.pictures
 """
@@ -33,6 +33,8 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     quickstart()
     cards()
+    for name in ("light", "dark"):
+        form(name)
 
 
 def cards() -> None:
@@ -64,6 +66,25 @@ def quickstart() -> None:
                 picture = str(IMAGES / f"quickstart-{name}.png")
                 notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=picture)
         print(f"took quickstart-{name}.png")
+
+
+def form(name: str) -> None:
+    """A form that was filled in wrong."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        root = Path(folder, "notebooks")
+        root.mkdir()
+        with Lab(root, env, theme=f"JupyterLab {name.title()}") as lab:
+            notebook = lab.open("form.ipynb", ["%load_ext agentsvc_nb", "%tools form send_email"], width=1000)
+            notebook.page.set_viewport_size({"width": 1000, "height": 1200})
+            notebook.run_all()
+            notebook.wait_idle()
+            shown = notebook.page.locator(".asvc-form")
+            shown.get_by_label("To 1").fill("ana@example.com")
+            shown.get_by_label("Text").fill("The autumn plan is done.")
+            shown.get_by_role("button", name="Run", exact=True).click()
+            shown.get_by_role("alert").first.wait_for()
+            shown.screenshot(path=str(IMAGES / f"form-{name}.png"))
+    print(f"took form-{name}.png")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,16 @@ def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywid
     return box
 
 
+def discard(part: ipywidgets.Widget) -> None:
+    """Close a widget and all in it. `close` alone leaves children, layout and style behind, here and in the page."""
+    for child in getattr(part, "children", ()):
+        discard(child)
+    for own in ("layout", "style"):
+        if isinstance(found := getattr(part, own, None), ipywidgets.Widget):
+            found.close()
+    part.close()
+
+
 def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
     """Parts beside each other, below each other where it is narrow."""
     box = ipywidgets.HBox(list(children))
