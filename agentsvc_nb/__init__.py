@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.widgets.chat import Chat
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -53,6 +54,7 @@ __all__ = [
     "AgentServiceError",
     "AsyncAgentService",
     "AuthenticationError",
+    "Chat",
     "ChatBusyError",
     "JobFailedError",
     "JobTimeoutError",
@@ -74,6 +76,7 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "Chat": "notebook.widgets.chat",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "RetryNotice": "client.options",

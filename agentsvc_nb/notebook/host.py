@@ -61,6 +61,11 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     return "live" if live else "static"
 
 
+def clickable(how: Mode) -> bool:
+    """Whether somebody can press what such a cell shows: in voila, too, which sends no cell's id."""
+    return how == "live" or (how == "static" and any(name.startswith("VOILA_") for name in os.environ))
+
+
 def screen(shell: Any, how: Mode) -> Screen:
     if how == "terminal":
         return TerminalScreen(sys.stdout)

@@ -21,6 +21,10 @@ STYLE: Final = """<style>
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
+.asvc .widget-html-content { line-height: 1.5; }
+.asvc .asvc-log { flex-direction: column-reverse; max-height: 36em; overflow-y: auto; }
+.asvc .asvc-log > * { flex-shrink: 0; }
+.asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { .asvc * { animation: none !important; transition: none !important; } }
 </style>"""
 
@@ -32,6 +36,16 @@ def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywid
     if card:
         box.add_class("asvc-card")
     return box
+
+
+def discard(part: ipywidgets.Widget) -> None:
+    """Close a widget and all in it. `close` alone leaves children, layout and style behind, here and in the page."""
+    for child in getattr(part, "children", ()):
+        discard(child)
+    for own in ("layout", "style"):
+        if isinstance(found := getattr(part, own, None), ipywidgets.Widget):
+            found.close()
+    part.close()
 
 
 def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
