@@ -134,7 +134,8 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
-        "text/html": f'<div role="region" aria-label="Answer">{"".join(body)}</div>',
+        # Landmarks are told apart by their names.
+        "text/html": f'<div role="region" aria-label="Answer of run {escape(view.run_id, 9)}">{"".join(body)}</div>',
     }
 
 

@@ -17,7 +17,7 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 UPLOAD_BYTES: Final = 20 * MB
 """All that is attached at once: it is held in the kernel until it is sent."""
 OFFERED: Final = 200
-_CHOOSE: Final = "Attach a file of this chat…"
+_CHOOSE: Final = "a file of this chat"
 
 
 class Attaching:
@@ -27,7 +27,9 @@ class Attaching:
         self.upload = ipywidgets.FileUpload(multiple=True, description="Upload", tooltip="Attach files of your machine")
         self.upload.layout.width = "auto"
         self.upload.observe(self._uploaded, "value")
-        self.choose = ipywidgets.Dropdown(options=[(_CHOOSE, "")], tooltip=_CHOOSE)
+        self.choose = ipywidgets.Dropdown(
+            options=[(_CHOOSE, "")], description="Attach", style={"description_width": "auto"}
+        )
         self.choose.layout.width, self.choose.layout.display = "auto", "none"
         self.choose.observe(self._chosen, "value")
         self.note = design.text("", "wrong", role="status")
@@ -93,6 +95,6 @@ class Attaching:
                 among.remove(what)
             self._show()
 
-        chip = design.button(f"✕ {label(name, 60)}", f"Remove {label(name, 60)}")
+        chip = design.button(f"✕ {name}", f"Remove {name}")
         chip.on_click(remove)
         return chip

@@ -23,6 +23,7 @@ class Page:
     def __init__(self) -> None:
         self._first = ipywidgets.HTML()
         self.box = ipywidgets.VBox([self._first])
+        self.box.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables and code
         self._parts: list[dict[str, str]] = []  # by widget, what stands in it by display id
         self._clearing = False
 

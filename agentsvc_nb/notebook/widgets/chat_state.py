@@ -112,7 +112,7 @@ def transcript(conversation: Conversation) -> Bundle:
     body = "".join(part["text/html"] for part in shown)
     return {
         "text/plain": "\n\n".join(part["text/plain"] for part in shown),
-        "text/html": f'<div role="region" aria-label="Chat">{body}</div>',
+        "text/html": f'<div role="region" aria-label="Chat {escape(conversation.chat or "", 64)}">{body}</div>',
     }
 
 

@@ -75,7 +75,8 @@ class Talk:
     def send(self) -> None:
         """Ask what stands in the input."""
         with self._lock:
-            view, message = self._view, self._view.input.value
+            view = self._view
+            message = view.input.value.encode("utf-8", "replace").decode()  # half a character can't be sent
             if self._going or self.conversation.closed:
                 return
             if message.strip():

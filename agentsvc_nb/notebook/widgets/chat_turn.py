@@ -72,11 +72,9 @@ class TurnBox:
 
     def _show_cell(self) -> None:
         """The text, to be copied: no kernel can put it into the clipboard, and from a button none can make a cell."""
-        if len(self._below.children) > 1:
+        if any(isinstance(part, ipywidgets.Textarea) for part in self._below.children):
             return
         text = self._cell()
-        rows = min(CELL_ROWS, text.count("\n") + 2)
-        area = ipywidgets.Textarea(text, rows=rows, tooltip=f"Turn {self.turn.number} as a cell, to copy")
-        area.layout.width = "100%"
+        area = design.area(f"Turn {self.turn.number}, to copy", text, rows=min(CELL_ROWS, text.count("\n") + 1))
         self._below.children = (*self._below.children, area)
         area.focus()

@@ -21,10 +21,7 @@ class ChatView:
         self.heard.add_class("asvc-heard")
         self.attaching = Attaching()
         # The whole text comes when the focus leaves it: not with each key, and before the click that left it.
-        self.input = ipywidgets.Textarea(
-            placeholder="Ask the agent", tooltip="Message to the agent", rows=3, continuous_update=False
-        )
-        self.input.layout.width = "100%"
+        self.input = design.area("Message", rows=3)
         self.send = design.button("Send", "Send the message", look="primary")
         self.stop = design.button("Stop", "Stop the run on the service", look="danger")
         self.close = design.button("Close", "Leave the conversation as a static output")
