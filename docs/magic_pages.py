@@ -94,6 +94,7 @@ def _columns() -> list[str]:
         "`%search`": columns(SearchResult) | {"passage": "string"},
         "`%tools`": columns(ToolDescription),
         "`%jobs`": frames.JOBS,
+        "`%approve`": frames.APPROVALS,
         "`%feedback`": columns(FeedbackReport),
     }
     rows = [

@@ -13,7 +13,7 @@ from agentsvc_nb.client.origin import KEY_VARIABLE
 from agentsvc_nb.client.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
-from agentsvc_nb.safe.text import plain
+from agentsvc_nb.safe.text import exact, label, plain
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.settings import data_folder
 from agentsvc_nb.wire.events import Event
@@ -86,7 +86,8 @@ def _follow(stream: EventStream) -> int:
         sys.stdout.write(shown(spoken.take(event)))
         sys.stdout.flush()
         if event.type == "approval.requested":
-            _say(f"\n{plain(str(event.payload.get('tool')))} waits: agentsvc runs approve {stream.run_id}")
+            asked = f"{label(event.payload.get('tool'))} {exact(event.payload.get('input'))}"
+            _say(f"\n{asked}\nwaits for approval: agentsvc runs approve {stream.run_id}")
     run = stream.final_status()
     sys.stdout.write(shown(spoken.end(run)))
     sys.stdout.flush()

@@ -6,6 +6,7 @@ question    what a cell asks                           attaching, last_error, sh
 background  a run as a future                          busy, variants    whose turn it is; several at once
 watching    a run to its one output                    card, notifying   where it is seen, and that it is done
 connecting  which service, chat, project               keys        where a service's key comes from
+approving   what waits for a yes or no; approval: as it is shown
 history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
 storing     files: list, put, get                      previewing  a file's beginning, pictures; searching: passages
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.answer import Answer, Shown
+from agentsvc_nb.notebook.approval import calls_bundle, watched_bundle
 from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.render import Bundle, error_bundle, status_bundle
+from agentsvc_nb.notebook.render import Bundle, error_bundle
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
@@ -57,8 +58,10 @@ class Background(Shown):
             RunStopped: the waiting was interrupted; the run goes on.
         """
         left = float("inf") if timeout is None else timeout
+        told: set[str] = set()
         try:
             while True:
+                self._tell(told)
                 try:
                     return self._future.result(min(_LOOK_SECONDS, max(0.0, left)))
                 except WaitedLongEnough:
@@ -69,6 +72,13 @@ class Background(Shown):
             raise RunStopped(
                 f"The waiting was stopped; {self.name} goes on.", "`.cancel()` of its result stops it."
             ) from None
+
+    def _tell(self, told: set[str]) -> None:
+        """Who waits here without an output that moves must know what for."""
+        waiting = [call for call in [*self._turn.view.asked.values()] if call.call_id not in told]
+        if waiting:
+            told.update(call.call_id for call in waiting)
+            print(f"{calls_bundle(waiting)['text/plain']}Stop ends this waiting, not the run.")
 
     def __await__(self) -> Generator[Any, None, Answer]:
         # Shielded: who stops waiting does not stop the run.
@@ -137,7 +147,7 @@ class Background(Shown):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
         known = self.outcome()
-        return status_bundle(self._turn.view) if known is None else known._repr_mimebundle_()
+        return watched_bundle(self._turn.view) if known is None else known._repr_mimebundle_()
 
     def _run(self) -> None:
         try:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentsvc_nb.notebook.approval import calls_bundle
 from agentsvc_nb.notebook.render import Bundle, status_bundle
 from agentsvc_nb.notebook.stream import STATUS_SECONDS, Output
 from agentsvc_nb.notebook.transcript import Transcript
@@ -29,7 +30,8 @@ class CardScreen:
         self._line = ipywidgets.HTML(first["text/html"])
         self._button = ipywidgets.Button(description="Cancel", tooltip="Stop this run on the service")
         self._button.layout.width = "auto"
-        self._box = ipywidgets.HBox([self._button, self._line])
+        self._asked = ipywidgets.HTML()
+        self._box = ipywidgets.VBox([ipywidgets.HBox([self._button, self._line]), self._asked])
         self._output.show({**first, **self._box._repr_mimebundle_()}, display_id=self._id)
 
     def cancels(self, cancel: Callable[[], object]) -> None:
@@ -46,10 +48,13 @@ class CardScreen:
         if now - self._told[1] >= STATUS_SECONDS and bundle["text/html"] != self._told[0]:
             self._told = (bundle["text/html"], now)
             self._line.value = bundle["text/html"]
+        asked = calls_bundle([*view.asked.values()])["text/html"]
+        if asked != self._asked.value:
+            self._asked.value = asked
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         # A page that was reloaded meanwhile takes no update of outputs any more, but still of the widget.
-        self._button.layout.display = "none"
+        self._button.layout.display, self._asked.value = "none", ""
         self._line.value = bundle["text/html"]
         self._output.update(bundle, self._id, metadata=metadata)
 

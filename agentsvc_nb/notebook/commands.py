@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 from agentsvc_nb.notebook.answer import Answer
+from agentsvc_nb.notebook.approving import approvals, approve
 from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.calling import call
 from agentsvc_nb.notebook.catalog import tools, tools_describe
@@ -27,6 +28,8 @@ from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.notebook.working import work
 
 __all__ = [
+    "approvals",
+    "approve",
     "ask",
     "ask_each",
     "ask_in_background",

@@ -8,12 +8,12 @@ from agentsvc_nb.notebook.render import why_failed
 from agentsvc_nb.wire.runs import Run
 
 
-def note(end: End, run_id: str, timeout: float | None) -> str:
-    """What the output says of an end that is not the run's own; empty for that."""
+def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
+    """What the output says of an end that is not the run's own; empty for that. `why` is what a late run waits for."""
     if end == "left":
         return f"Left: the run may still be running; `%runs attach {run_id}` follows it."
     if end == "late":
-        return f"Not ended within {timeout:g} s; the run goes on."
+        return f"Not ended within {timeout:g} s; the run goes on.{why}"
     return ""
 
 
@@ -28,7 +28,7 @@ def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFa
     return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
 
 
-def failure(end: End, run: Run, timeout: float | None) -> RunFailed | RunStopped | None:
+def failure(end: End, run: Run, timeout: float | None, why: str = "") -> RunFailed | RunStopped | None:
     """Why the cell fails; None when the run completed while it was watched."""
     follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
     if end == "left":
@@ -36,7 +36,7 @@ def failure(end: End, run: Run, timeout: float | None) -> RunFailed | RunStopped
     if end == "stopped":
         return RunStopped(f"The cell was stopped; run {run.run_id} {_outcome(run)}.")
     if end == "late":
-        return RunFailed(f"Run {run.run_id} has not ended within {timeout:g} s; it goes on.", follows)
+        return RunFailed(f"Run {run.run_id} has not ended within {timeout:g} s; it goes on.{why}", follows)
     if run.status == "completed":
         return None
     return RunFailed(f"Run {run.run_id} {_outcome(run)}.", "--no-raise-error keeps the cell going.")

@@ -32,6 +32,13 @@ RUNS: Final[Mapping[str, Any]] = {
     "notebook": "string",
     "base_url": "string",
 }
+APPROVALS: Final[Mapping[str, Any]] = {
+    "call_id": "string",
+    "tool": "string",
+    "input": "object",
+    "since": _TIME,
+    "run_id": "string",
+}
 JOBS: Final[Mapping[str, Any]] = {
     "job_id": "string",
     "tool": "string",

@@ -45,6 +45,12 @@ def runs(session: Session, *, everywhere: bool = False) -> Table:
     return _table(session, rows)
 
 
+def active(session: Session, *, everywhere: bool = False) -> list[str]:
+    """Of this notebook, or `everywhere` on this machine, the runs that were last seen going on."""
+    rows = session.journal.runs(None if everywhere else _name(session))
+    return [row["run_id"] for row in rows if _stale(session, row)]
+
+
 def _stale(session: Session, row: Mapping[str, Any]) -> bool:
     return row["run_id"] is not None and row["status"] not in TERMINAL and row["base_url"] == session.base_url
 

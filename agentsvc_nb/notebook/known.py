@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from agentsvc_nb.client.approvals import WaitingCall
+
 
 @dataclass
 class Known:
@@ -16,6 +18,10 @@ class Known:
     projects: dict[str, str] = field(default_factory=dict)
     """Ids by name."""
     feedback: list[str] = field(default_factory=list)
+    asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
+    """By run that is or was watched, its calls that wait for approval, as they come and go."""
+    calls: list[str] = field(default_factory=list)
+    """Those that `%approve` has listed."""
 
     def wrote(self, paths: Iterable[str]) -> None:
         """A run or job wrote these files."""

@@ -85,6 +85,8 @@ def facts(view: Transcript) -> list[str]:
 
 
 def _doing(view: Transcript) -> list[str]:
+    if view.asked:
+        return ["waits for your approval"]
     if call := view.active_call:
         return [f"calling {label(call.tool, 60)}"]
     if view.progress is None:
@@ -110,7 +112,8 @@ def _status_html(pieces: list[str]) -> str:
     return f'<div role="status" style="{_SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
 
 
-def _line_html(line: str) -> str:
+def line_html(line: str) -> str:
+    """A line of our own, small."""
     return f'<div style="{_SMALL}">{escape(line, LINE_CHARS)}</div>'
 
 
@@ -125,7 +128,7 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
     tables = [extras.files] if extras.files else []
     body = [
         _status_html(pieces),
-        *(_line_html(line) for line in lines),
+        *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
         timeline_html(view, _SMALL, _WARN),
         *(table["text/html"] for table in tables),
@@ -142,7 +145,7 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
 def error_bundle(message: str, hint: str) -> Bundle:
     """Why there is no answer, where no cell is left to fail."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
-    return {"text/plain": "\n".join(lines), "text/html": "".join(map(_line_html, lines))}
+    return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
 
 def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
@@ -195,7 +198,7 @@ def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
     html_parts = [
         _bar_html(job),
         _status_html(pieces),
-        *(_line_html(note) for note in notes),
+        *(line_html(note) for note in notes),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
     ]

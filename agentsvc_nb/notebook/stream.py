@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TextIO
 
+from agentsvc_nb.notebook.approval import asked_bundle
 from agentsvc_nb.notebook.blocks import settled
 from agentsvc_nb.notebook.render import Bundle, facts, status_bundle, text_bundle
 from agentsvc_nb.notebook.transcript import Transcript
@@ -79,6 +80,7 @@ class LiveScreen:
             self._arrived = (text, now)
         if text != self._shown and self._affordable(text, now):
             self._draw_text(text)
+        self._draw_asked(view)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self._output.clear()
@@ -89,9 +91,16 @@ class LiveScreen:
             self._output.clear()
 
     def _restart(self) -> None:
-        self._status, self._tail = "", ""  # display ids
+        self._status, self._tail, self._panel = "", "", ""  # display ids
+        self._asked = list[str]()
         self._frozen, self._shown = "", ""  # the text of settled blocks, and all text on the screen
         self._arrived, self._told = ("", 0.0), ("", -STATUS_SECONDS)
+
+    def _draw_asked(self, view: Transcript) -> None:
+        """In an output of its own, which does not tick: what stands there is to be copied."""
+        if self._asked != [*view.asked]:
+            self._asked = [*view.asked]
+            self._panel = self._put(asked_bundle(view), self._panel)
 
     def _draw_status(self, view: Transcript, now: float) -> None:
         pieces = facts(view)
@@ -139,15 +148,21 @@ class StaticScreen:
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._asked: list[str] = []
 
     def draw(self, view: Transcript) -> None:
-        pass
+        """Nothing, but that it waits for somebody: else nobody would know."""
+        if new := [call for call in view.asked if call not in self._asked]:
+            self._asked += new
+            self._output.show(asked_bundle(view))
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self.clear()
         self._output.show(bundle, metadata=metadata)
 
     def clear(self) -> None:
-        pass
+        if self._asked:
+            self._output.clear()
 
 
 class TerminalScreen:
@@ -155,6 +170,7 @@ class TerminalScreen:
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._printed = out, ""
+        self._asked: list[str] = []
 
     def draw(self, view: Transcript) -> None:
         text = plain(_complete(view.said))
@@ -162,6 +178,9 @@ class TerminalScreen:
             self._out.write("\n[the run was resumed; this replaces the text above]\n")
             self._printed = ""
         self._out.write(text[len(self._printed) :])
+        if self._asked != [*view.asked]:
+            self._asked = [*view.asked]
+            self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
         self._out.flush()
         self._printed = text
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from agentsvc_nb.client.approvals import WaitingCall, note
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import TERMINAL, Run
 
@@ -54,6 +55,12 @@ class Transcript:
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
+    asked: dict[str, WaitingCall] = field(default_factory=dict)
+    """The calls that wait for approval, by id."""
+    verdict: str = ""
+    """What was answered last."""
+    page: str = ""
+    """The address of the chat's page."""
     last: int = 0
     stopping: bool = False
     waiting: str = ""
@@ -66,6 +73,7 @@ class Transcript:
     def opened(self, run: Run) -> None:
         """The start was answered with this record."""
         self.run_id, self.chat, self.waiting = run.run_id, run.chat or self.chat, ""
+        self.page = run.app_url or ""
         if not self.ended:
             self.status = str(run.status)
 
@@ -75,6 +83,7 @@ class Transcript:
         self.last = event.id
         if handler := _HANDLERS.get(event.type):
             handler(self, event)
+        note(self.asked, self.run_id, event)
 
     def settle(self, run: Run) -> None:
         """The final record: its output is the answer, whatever was streamed."""
@@ -146,6 +155,16 @@ class Transcript:
     def _warn(self, event: Event) -> None:
         self.warnings.append(str(event.payload.get("message") or event.payload.get("code") or ""))
 
+    def _waits(self, event: Event) -> None:
+        self._mark(event, f"{event.payload.get('tool')} waits for approval")
+
+    def _decided(self, event: Event) -> None:
+        given = event.payload
+        call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
+        said = "approved" if given.get("approved") else "refused"
+        self.verdict = f"{call.tool if call else 'a call'} was {said}{f': {reason}' if reason else ''}"
+        self._mark(event, self.verdict)
+
     def _resumed(self, event: Event) -> None:
         keep = int(event.payload.get("discard_after") or 0)
         self._said = [piece for piece in self._said if piece[0] <= keep]
@@ -168,6 +187,8 @@ _HANDLERS: dict[str, Callable[[Transcript, Event], None]] = {
     "step.started": Transcript._step,
     "tool.call": Transcript._call,
     "tool.result": Transcript._result,
+    "approval.requested": Transcript._waits,
+    "approval.decided": Transcript._decided,
     "file.written": Transcript._file,
     "progress": Transcript._progress,
     "warning": Transcript._warn,

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.notebook.answer import Answer, Shown
+from agentsvc_nb.notebook.approval import watched_bundle
 from agentsvc_nb.notebook.background import Background
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.follow import CANCEL_SECONDS
-from agentsvc_nb.notebook.render import Bundle, columns_bundle, status_bundle
+from agentsvc_nb.notebook.render import Bundle, columns_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import STATUS_SECONDS, TICK_SECONDS, Output
 from agentsvc_nb.notebook.transcript import Transcript
@@ -71,7 +72,7 @@ class Column:
 
     @property
     def shown(self) -> Bundle:
-        return self.bundle or status_bundle(self.view)
+        return self.bundle or watched_bundle(self.view)
 
 
 class Board:
@@ -84,7 +85,7 @@ class Board:
         now = time.monotonic()
         if not self._live or now - self._told < STATUS_SECONDS:
             return
-        self._told, bundle = now, columns_bundle([status_bundle(column.view) for column in columns])
+        self._told, bundle = now, columns_bundle([watched_bundle(column.view) for column in columns])
         if self._id:
             self._output.update(bundle, self._id)
         else:

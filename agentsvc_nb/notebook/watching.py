@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import ending
 from agentsvc_nb.notebook.answer import Answer
+from agentsvc_nb.notebook.approval import why_late
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.follow import follow
@@ -53,13 +54,18 @@ class Turn:
             RunStopped: the cell was interrupted.
         """
         view = self.view
+
+        def opened(run: Run) -> None:
+            self.session.known.asked[run.run_id] = view.asked
+            on_open(run)
+
         try:
             end = follow(
                 self.feed,
                 view,
                 self.screen,
                 timeout=self.timeout,
-                on_open=on_open,
+                on_open=opened,
                 closing=self.session.closing,
             )
             if end == "ended" and not view.ended:
@@ -72,8 +78,9 @@ class Turn:
         if not view.run_id:
             self.screen.clear()
             raise ending.unstarted(end, view.waiting, self.timeout)
-        answer = self._leave(ending.note(end, view.run_id, self.timeout))
-        if failed := ending.failure(end, answer.run, self.timeout):
+        why = why_late(view)
+        answer = self._leave(ending.note(end, view.run_id, self.timeout, why))
+        if failed := ending.failure(end, answer.run, self.timeout, why):
             self._fail(failed, answer)
         return answer
 

@@ -7,8 +7,9 @@ files that the agent read, so it is treated as an attacker's.
 from __future__ import annotations
 
 import html
+import json
 import re
-from typing import Final
+from typing import Any, Final
 
 _ANSI = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -53,3 +54,13 @@ def excerpt(text: str, limit: int) -> str:
     """Harmless text of at most `limit` characters, with a word on what was left out."""
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
+
+
+def exact(value: Any, indent: int | None = None) -> str:
+    r"""JSON for a reader who must see all of it: what is no visible character stands as its escape.
+
+    >>> exact({"to": "ada@example.com\u202e\n"})
+    '{"to": "ada@example.com\\u202e\\n"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

@@ -26,7 +26,7 @@ LONG = "\n".join(f"say Line {number} of a *long* answer: {'x' * 50}\nsay\nwait {
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("notebooks")
     data, homes = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("homes")
-    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted"}
+    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", "AGENTSVC_APPROVE_EFFECTS": "yes"}
     env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
     try:
         with Lab(root, env, app=request.param) as lab:
@@ -155,16 +155,37 @@ def test_a_second_stop_leaves_the_run_and_says_how_to_go_on(place: Place) -> Non
     notebook.page.close()
 
 
-def test_two_notebooks_on_one_service_have_a_chat_each(place: Place) -> None:
-    cells = [LOAD, "%%ask -o answer\nsay {{name}}\nwait 2", "print('chat', answer.chat)"]
-    two = [place.lab.open(f"{name}.ipynb", [*cells[:1], f"name = '{name}'", *cells[1:]]) for name in ("ada", "bob")]
+def test_two_notebooks_have_a_chat_each_and_one_approves_what_the_other_waits_for(place: Place) -> None:
+    call = 'call echo_job {"steps": 0, "seconds": 0}'
+    cells = ["%%ask -o answer\nsay {{name}}\nwait 2", "print('chat', answer.chat)"]
+    cells += [f"%%ask\nsay before\n{call}\nsay after", "%approve --all -o calls"]
+    cells += ["get_ipython().run_line_magic('approve', calls.call_id[0])"]
+    two = [place.lab.open(f"{name}.ipynb", [LOAD, f"name = '{name}'", *cells]) for name in ("ada", "bob")]
     for notebook in two:
-        notebook.run_all()
-    chats = {until(lambda notebook=notebook: _chat(notebook)) for notebook in two}  # type: ignore[misc]
-    assert len(chats) == 2
+        for cell in range(4):
+            notebook.run(cell)
+    assert len({until(lambda notebook=notebook: _chat(notebook)) for notebook in two}) == 2  # type: ignore[misc]
     assert ["ada" in two[0].output(2), "bob" in two[1].output(2)] == [True, True]
+    _approved(*two)
     for notebook in two:
         notebook.page.close()
+
+
+def _approved(waiting: Notebook, answering: Notebook) -> None:
+    waiting.run(4)
+    shown = until(lambda: waiting.output(4), lambda text: "waits for your approval" in text and "before" in text)
+    assert '"seconds": 0' in shown
+    panel = waiting.page.get_by_text("This cell waits.").element_handle()
+    until(lambda: waiting.output(4) != shown)
+    assert panel is not None
+    assert panel.evaluate("node => node.isConnected"), "what is to be copied stands still while the line ticks"
+    for cell in (5, 6):
+        answering.run(cell)
+        answering.wait_idle()
+    assert '"seconds": 0' in answering.output(5)
+    assert "Approved: echo_job" in answering.output(6)
+    until(lambda: "completed" in waiting.output(4) and "after" in waiting.output(4))
+    assert "waits for your approval" not in waiting.output(4)
 
 
 def _chat(notebook: Notebook) -> str:

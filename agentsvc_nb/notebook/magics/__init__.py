@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agentsvc_nb.notebook.magics.approve import Approve
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
 from agentsvc_nb.notebook.magics.connection import Connection
@@ -17,7 +18,7 @@ from agentsvc_nb.notebook.magics.jobs import Jobs
 from agentsvc_nb.notebook.magics.runs import Runs
 from agentsvc_nb.notebook.magics.tools import Tools
 
-GROUPS: Final[tuple[type[Group], ...]] = (Ask, Connection, Runs, Files, Tools, Jobs, Feedback)
+GROUPS: Final[tuple[type[Group], ...]] = (Ask, Approve, Connection, Runs, Files, Tools, Jobs, Feedback)
 
 
 def load_ipython_extension(shell: Any) -> None:

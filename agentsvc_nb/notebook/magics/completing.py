@@ -76,6 +76,11 @@ class Names:
     def jobs_tools(self) -> list[str]:
         return [name for name, asynchronous in self._desk.session.known.tools.items() if asynchronous]
 
+    def calls(self) -> list[str]:
+        known = self._desk.session.known
+        watched = [call for asked in [*known.asked.values()] for call in [*asked]]
+        return list(dict.fromkeys([*watched, *known.calls]))
+
     def reports(self) -> list[str]:
         return self._desk.session.known.feedback
 
@@ -87,6 +92,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]]
     ("feedback", "show"): Names.reports,
     ("agentsvc", "chat"): Names.chats,
     ("agentsvc", "project"): Names.projects,
+    ("approve", None): Names.calls,
     ("tools", None): Names.tools,
     ("tool", None): Names.tools,
     ("job", None): Names.jobs_tools,

@@ -1,0 +1,49 @@
+"""The tool calls of a run that wait for somebody's yes or no (docs/decisions/0020-effects-wait.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.wire.events import Event
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+_PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """A call as the agent asked for it; `since` is a time."""
+
+    run_id: str
+    call_id: str
+    tool: str
+    input: Any
+    since: str
+
+
+def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
+    """Bring `waiting`, by call id, up to this event of the run. After a crash the service asks anew."""
+    if event.type == "approval.requested":
+        given = event.payload
+        call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
+        waiting[call_id] = WaitingCall(run_id, call_id, tool, given.get("input"), event.created_at)
+    elif event.type == "approval.decided":
+        waiting.pop(str(event.payload.get("call_id", "")), None)
+    elif event.type in ("run.resumed", "run.ended"):
+        waiting.clear()
+
+
+def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
+    """The calls of the run that wait now, in order, by call id. Raises as `client.runs.events`."""
+    found: dict[str, WaitingCall] = {}
+    after = 0
+    while True:
+        page = client.runs.events(run_id, after=after, limit=_PAGE)
+        for event in page.data:
+            note(found, run_id, event)
+        if not page.has_more:
+            return found
+        after = page.next_after
