@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.clicking import button, buttons, markup, one, press, text
 from tests.notebook.shells import KernelShell, loaded
@@ -231,3 +235,52 @@ def test_where_nothing_can_be_pressed_it_says_what_to_use(
 def test_in_a_terminal_it_says_what_to_use(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     terminal.cell("import agentsvc_nb\nagentsvc_nb.Chat()")
     assert "`%%ask` asks in the same chat" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def asking() -> Iterator[RunningService]:
+    with running_service(approve_effects="yes") as service:
+        yield service
+
+
+@pytest.fixture
+def careful(kernel: Any, asking: RunningService, monkeypatch: pytest.MonkeyPatch) -> Used:
+    """A chat with a service whose effects wait."""
+    monkeypatch.setenv("SERVICE_API_KEY", asking.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", asking.base_url)
+    return Used(kernel)
+
+
+CALL = 'call echo_job {"steps": 0, "text": "<b>7</b>"}'
+
+
+def test_an_effect_waits_for_a_yes_or_a_no(careful: Used, asking: RunningService) -> None:
+    careful.ask(f"{CALL}\nsay done")
+    until(lambda: "echo_job waits for your approval" in text(careful.box))
+    assert '"text": "<b>7</b>"' in text(careful.box)
+    assert offences(re.sub(r' class="asvc-[a-z]+"', "", markup(careful.box))) == []
+    press(careful.box, "Approve")
+    careful.answered("done")
+    assert "Approve" not in buttons(careful.box)
+    careful.ask(f"{CALL}\nsay afterwards")
+    until(lambda: "Refuse" in buttons(careful.box))
+    one(careful.box, "Text").value = "Not before Monday."
+    press(careful.box, "Refuse")
+    careful.answered("afterwards")
+    with AgentService(asking.api_key, asking.base_url) as client:
+        run = careful.chat._conversation.turns[1].run_id
+        decided = [event.payload for event in client.runs.events(run).data if event.type == "approval.decided"]
+    assert [(one["approved"], one["reason"]) for one in decided] == [(False, "Not before Monday.")]
+
+
+def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningService) -> None:
+    careful.ask(f"{CALL}\nsay done")
+    until(lambda: "Approve" in buttons(careful.box))
+    box = careful.chat._talk._boxes[1]
+    (call,) = box._waiting._cards
+    with AgentService(asking.api_key, asking.base_url) as client:
+        client.runs.refuse(box.turn.run_id, call)
+    careful.answered("done")
+    assert "Approve" not in buttons(careful.box)
+    late = careful.chat._talk._answer(WaitingCall(box.turn.run_id, call, "echo_job", {}, ""), True, "")
+    assert "call_not_waiting" in late

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.asking import put_beside
 from agentsvc_nb.notebook.background import Background
@@ -120,7 +121,7 @@ class Talk:
             own = self._session.known_chat(self._session.address())
             return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
 
-        self._boxes[turn.number] = box = TurnBox(turn, cell)
+        self._boxes[turn.number] = box = TurnBox(turn, cell, self._answer)
         return box
 
     def _question(self, turn: Exchange, files: tuple[Attachment, ...]) -> Question:
@@ -208,6 +209,18 @@ class Talk:
             (f"Follow run {name}", "Show the run that holds the chat", follow),
             (f"Stop run {name}", "Stop the run that holds the chat", lambda: self._thread(lambda: self._stop(holder))),
         )
+
+    def _answer(self, call: WaitingCall, approved: bool, reason: str) -> str:
+        """Approve or refuse; what went wrong, in words."""
+        try:
+            runs = self._session.client().runs
+            if approved:
+                runs.approve(call.run_id, call.call_id)
+            else:
+                runs.refuse(call.run_id, call.call_id, reason=reason)
+        except (StefanBrainError, AskError) as error:
+            return _words(error, self._session)
+        return ""
 
     def _stop(self, run_id: str) -> None:
         try:

@@ -11,28 +11,37 @@ from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.chat_approve import Answer, Waiting
 from agentsvc_nb.notebook.widgets.chat_page import Page
 from agentsvc_nb.notebook.widgets.chat_state import Exchange, asked_html
 
 CELL_ROWS = 12
 
 
+class _Screen(LiveScreen):
+    """What waits for approval has buttons here (`Waiting`), not a line on how to answer it elsewhere."""
+
+    def _draw_asked(self, view: Transcript) -> None:
+        pass
+
+
 class TurnBox:
     """Watches the run of a turn (`stream.Screen`). Drawn from one thread; the rest under the lock of the chat.
 
-    `cell` gives the turn as a cell.
+    `cell` gives the turn as a cell; `answer` answers a call that waits for approval.
     """
 
-    def __init__(self, turn: Exchange, cell: Callable[[], str]) -> None:
+    def __init__(self, turn: Exchange, cell: Callable[[], str], answer: Answer) -> None:
         self.turn, self._cell = turn, cell
         self.chat: str | None = None
         self.wrote: tuple[str, ...] = ()
         self._page = Page()
-        self._screen = LiveScreen(self._page)
+        self._screen = _Screen(self._page)
+        self._waiting = Waiting(answer)
         self._below = design.row([])
         self._closed = False
         asked = ipywidgets.HTML(asked_html(turn))
-        self.box = ipywidgets.VBox([asked, self._page.box, self._below])
+        self.box = ipywidgets.VBox([asked, self._page.box, self._waiting.box, self._below])
 
     # -- what a screen does ------------------------------------------------------------------------------------------
 
@@ -40,12 +49,14 @@ class TurnBox:
         self.turn.run_id, self.chat, self.wrote = view.run_id, view.chat, tuple(view.files)
         if not self._closed:
             self._screen.draw(view)
+            self._waiting.show(view.asked)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self.turn.bundle = bundle
         if self._closed:
             return
         self._screen.finish(bundle)
+        self._waiting.show({})
         if self.turn.typed:
             self.offer(("As a cell", f"Turn {self.turn.number} as an %%ask cell, to copy", self._show_cell))
 
