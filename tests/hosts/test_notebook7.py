@@ -58,3 +58,19 @@ def test_an_answer_grows_stop_cancels_and_one_output_stays(environ: dict[str, st
         assert [len(cell["outputs"]) for cell in saved["cells"]] == [0, 1, 2]
         assert notebook.errors == of_its_own
         notebook.shot(tmp_path / "notebook7.png")
+
+
+def test_a_chat_is_talked_with_and_closed(environ: dict[str, str], tmp_path: Path) -> None:
+    (root := tmp_path / "root").mkdir()
+    with Notebook7(root, environ) as host:
+        notebook = host.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
+        notebook.run(0)
+        talk = notebook.page.locator(".asvc")
+        for turn in (1, 2):
+            talk.get_by_label("Message").fill(f"say **answer** {turn}")
+            talk.get_by_role("button", name="Send").click()
+            until(lambda turn=turn: notebook.output(0).count("✓ completed") == turn)  # type: ignore[misc]
+        talk.get_by_role("button", name="Close").click()
+        until(lambda: "closed" in notebook.output(0))
+        assert "answer 2" in notebook.output(0)
+        assert talk.get_by_role("button").count() == 0

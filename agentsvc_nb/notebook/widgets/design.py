@@ -26,6 +26,8 @@ STYLE: Final = """<style>
 .asvc .asvc-area > label { width: auto; text-align: left; }
 .asvc .asvc-log { flex-direction: column-reverse; max-height: 36em; overflow-y: auto; }
 .asvc .asvc-log > * { flex-shrink: 0; }
+.asvc .asvc-log .widget-box { overflow: visible; }
+.asvc .asvc-log td { overflow-wrap: anywhere; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (forced-colors: active) { .asvc button { border: 1px solid; } }
 @media (prefers-reduced-motion: reduce) { .asvc * { animation: none !important; transition: none !important; } }
