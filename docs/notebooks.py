@@ -37,9 +37,8 @@ def fresh_service() -> Iterator[dict[str, str]]:
 def run(path: Path, env: dict[str, str]) -> nbformat.NotebookNode:
     """The notebook with the outputs of a run from top to bottom. Raises when a cell fails."""
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}, record_timing=False
-    )
+    client = NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True)
+    client.resources = {"metadata": {"path": str(path.parent)}}
     client.execute(env=env)
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}

@@ -37,6 +37,7 @@ class Files(Group):
     list = sync_pages(files.list_)
     search = sync(files.search)
     download = sync(downloads.download)
+    head = sync(downloads.head)
     rename = sync(files.rename)
 
 
@@ -119,6 +120,7 @@ class AsyncFiles(Group):
     list = aio_pages(files.list_)
     search = aio(files.search)
     download = aio(downloads.download)
+    head = aio(downloads.head)
     rename = aio(files.rename)
 
 

@@ -62,12 +62,12 @@ def listed(session: Session) -> list[WorkspaceFile]:
     return found
 
 
-def files_preview(session: Session, path: str) -> Preview:
+def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
     """The beginning of a file: a table of CSV, formatted Markdown, a picture, or text; HTML as its source.
 
     Raises `AskError`: there is no such file, it is over 20 MB, or it is neither text nor a picture.
     """
-    file = next((file for file in listed(session) if file.path == path), None)
+    file = path if isinstance(path, WorkspaceFile) else next((f for f in listed(session) if f.path == path), None)
     if file is None:
         raise AskError(f"There is no file {label(path)} in this chat.", "`%files` lists them.")
     if file.size_bytes > PREVIEW_BYTES:

@@ -64,7 +64,7 @@ FAILURES: dict[str, Failure] = {
         Failure("not_approved", "Somebody refused the tool call.", "See the reason; ask for something else."),
         Failure(
             "outcome_unknown",
-            "The service was cut off while the tool had an effect; whether it is out is not known.",
+            "The tool was cut off while it had an effect; whether it is out is not known.",
             "Look whether it is done before you ask again: it was not repeated.",
         ),
         Failure("agent_error", "The agent failed unexpectedly.", "See the service's log."),

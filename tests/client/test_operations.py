@@ -260,6 +260,15 @@ def test_download(network: Networks) -> None:
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
 
 
+def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
+    """The service of this test knows no ranges, and breaks off where nobody should read any more."""
+    net = network(broken(b"he"), broken(b"he", b"llo"))
+    assert step(downloads.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
+    assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
+    with pytest.raises(ValueError, match="at least 1"):
+        step(downloads.head(net.core, "a.txt", 0, chat="chat_1"))
+
+
 @pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
 def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))

@@ -93,6 +93,7 @@ def files(client: AgentService, table: pd.DataFrame) -> None:
     assert_type([file.path for file in walk], list[str])
     assert_type(client.files.search("x", chat="chat_1"), FileSearch)
     assert_type(client.files.download("a.csv", chat="chat_1", to="downloads/"), bytes | Path)
+    assert_type(client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(client.files.rename("a.csv", "Prices", chat="chat_1"), WorkspaceFile)
 
 

@@ -175,6 +175,14 @@ async def download(client: Any, stage: Stage) -> None:
     assert hashlib.sha256(content).hexdigest() == listed(stage, chat)["a.txt"]["id"]
 
 
+@case("files.head")
+async def head(client: Any, stage: Stage) -> None:
+    chat = stage.wire.finish("write a.txt words\nwrite empty.txt")["chat"]
+    assert await got(client.files.head("a.txt", 3, chat=chat)) == b"wor"
+    assert await got(client.files.head("a.txt", 99, chat=chat)) == b"words"
+    assert await got(client.files.head("empty.txt", 3, chat=chat)) == b""
+
+
 @case("files.rename")
 async def rename(client: Any, stage: Stage) -> None:
     chat = stage.wire.finish("write a.txt words")["chat"]

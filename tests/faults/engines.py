@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import files, jobs, replays, runs, tool_calls
+from agentsvc_nb.service.records import files, jobs, landing_pages, media, replays, runs, tool_calls
 from agentsvc_nb.service.work.storage import SystemClock
 
 T = TypeVar("T")
@@ -56,8 +56,9 @@ NOWHERE = Point("never", "", 0)
 
 def names() -> dict[str, str]:
     """The named statements by their text, as they are when the service starts."""
-    modules = {"files": files, "jobs": jobs, "replays": replays, "runs": runs, "tool_calls": tool_calls}
-    return {sql: f"{file}.{name}" for file, module in modules.items() for name, sql in module._sql.items()}
+    modules = (files, jobs, landing_pages, media, replays, runs, tool_calls)
+    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules}
+    return {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
 
 
 class WatchedTx:

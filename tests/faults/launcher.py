@@ -1,6 +1,7 @@
 """Serve with faults: what `agentsvc serve` does, on engines that fail at a named point, or with a mutant of the code.
 
     python -m tests.faults.launcher --data DIR --port 0 [--point "in runs.claim 1"] [--group N] [--haunted] [--mutant M]
+        [--set smtp_url=smtp://127.0.0.1:2525]
 
 The product has no switch for any of this: the engines go in by the arguments of `create_app`, as an agent does.
 """
@@ -32,7 +33,7 @@ def main() -> None:
     offer()
     if given.mutant:
         MUTANTS[given.mutant].apply()
-    settings = Settings.from_env({}, data=given.data, model="scripted")
+    settings = Settings.from_env({}, data=given.data, model="scripted", **dict(one.split("=", 1) for one in given.set))
     folder = DataFolder(settings.data)
     folder.make()
     with folder.hold(), bind("127.0.0.1", given.port) as listening:
@@ -67,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--group", type=int, default=0)
     parser.add_argument("--haunted", action="store_true")
     parser.add_argument("--mutant", choices=MUTANTS)
+    parser.add_argument("--set", action="append", default=[])
     return parser.parse_args()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
-import os
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -45,9 +44,9 @@ def sockets(pid: int | Literal["self"] = "self") -> int:
     return sum(_links_to(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
-def descriptors() -> int:
-    """How many file descriptors of any kind this process has open."""
-    return len(os.listdir("/proc/self/fd"))
+def descriptors() -> dict[str, str]:
+    """What this process has open, by descriptor."""
+    return {link.name: _links_to(link) for link in Path("/proc/self/fd").iterdir()}
 
 
 @contextlib.contextmanager
@@ -56,7 +55,7 @@ def nothing_left_open(service: RunningService) -> Iterator[None]:
     mine, theirs = descriptors(), sockets(service.pid)
     yield
     gc.collect()  # what nobody refers to any more is no leak
-    until(descriptors, lambda now: now <= mine, patience=10)
+    until(lambda: dict(descriptors().items() - mine.items()), lambda new: len(descriptors()) <= len(mine), patience=10)
     until(lambda: sockets(service.pid), lambda now: now <= theirs, patience=10)
 
 

@@ -2,65 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import email
 import email.policy
-import threading
 from collections.abc import Iterator
 from email.message import EmailMessage
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports import Outcome
 from agentsvc_nb.wire.toolset.mail import SendEmailInput
 from tests.service.agents_harness import MemoryTask
+from tests.service.mailbox import Box, mail_server
 from tests.service.tooling import call, made, task
 
 MAIL = {"to": ["ana@example.com"], "subject": "Prüfung", "text": "Hello\n.\nAna"}
 
 
-class Box:
-    """What a mail server took. It refuses who is called `nobody`, and everybody when it is told to."""
-
-    def __init__(self) -> None:
-        self.taken: list[Envelope] = []
-        self.full = False
-
-    async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, _: Any) -> str:
-        if address.startswith("nobody"):
-            return "550 no such person"
-        envelope.rcpt_tos.append(address)
-        return "250 OK"
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        if self.full:
-            return "452 the box is full"
-        self.taken.append(envelope)
-        return "250 OK"
-
-
-def passes(server: SMTP, session: Session, envelope: Envelope, mechanism: str, given: Any) -> AuthResult:
-    return AuthResult(success=isinstance(given, LoginPassword) and given.password == b"s3:cret")
-
-
 @pytest.fixture
 def box() -> Iterator[tuple[Box, str]]:
-    held, loop = Box(), asyncio.new_event_loop()
-    make = partial(SMTP, held, authenticator=passes, auth_require_tls=False, loop=loop)
-    server = loop.run_until_complete(loop.create_server(make, "127.0.0.1", 0))
-    port = server.sockets[0].getsockname()[1]
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield held, f"smtp://ads:s3%3Acret@127.0.0.1:{port}"
-    loop.call_soon_threadsafe(server.close)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with mail_server() as (held, address):
+        yield held, address.replace("//", "//ads:s3%3Acret@")
 
 
 def send(folder: Path, at: MemoryTask | None = None, server: str = "", **given: Any) -> Outcome:
@@ -106,8 +70,9 @@ def test_it_is_sent_once_to_those_who_are_allowed(box: tuple[Box, str], tmp_path
     assert read(at, outcome)["Message-ID"] == outcome.data["message_id"]
 
 
-def test_the_same_message_has_the_same_id_and_another_one_another(box: tuple[Box, str], tmp_path: Path) -> None:
-    outcomes = [send(tmp_path, None, box[1], **more) for more in ({}, {"dry_run": False}, {"text": "Bye"})]
+def test_the_id_is_the_calls(box: tuple[Box, str], tmp_path: Path) -> None:
+    calls = [task(tmp_path), task(tmp_path)]
+    outcomes = [send(tmp_path, at, box[1], dry_run=False) for at in (calls[0], calls[0], calls[1])]
     first, again, other = [outcome.data["message_id"] for outcome in outcomes if outcome.data]
     assert first == again != other
 
@@ -147,6 +112,22 @@ def test_what_goes_wrong_is_said_without_the_password(box: tuple[Box, str], tmp_
     assert "452 the box is full" in said[2]
     assert "can't be reached" in said[3]
     assert not any("wrong" in one or "hidden" in one for one in said)
+
+
+def test_a_mail_that_may_be_out_is_not_called_unsent(box: tuple[Box, str], tmp_path: Path) -> None:
+    held, server = box
+    held.vanishes = True
+    outcome = send(tmp_path, None, server, dry_run=False)
+    assert outcome.error is not None
+    assert (outcome.error[0], len(held.taken)) == ("outcome_unknown", 1)
+
+
+def test_a_mail_that_was_taken_is_sent_however_the_server_parts(box: tuple[Box, str], tmp_path: Path) -> None:
+    box[0].parting = "421 going down"
+    outcome = send(tmp_path, None, box[1], dry_run=False)
+    assert outcome.error is None
+    assert outcome.data is not None
+    assert outcome.data["sent"] is True
 
 
 def _error(outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ import ipaddress
 import smtplib
 import ssl
 from email.message import EmailMessage
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from agentsvc_nb.service.ports import AgentFailure
@@ -15,15 +15,23 @@ SECONDS: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
+LOST: Final = (
+    "The connection to the mail server was lost while the message was handed over. Whether it was taken is not known; "
+    "it was not sent again."
+)
+
+
 def deliver(server: str, message: EmailMessage, sender: str, recipients: list[str]) -> list[str]:
     """Send through `smtp://` (encrypted when the server can) or `smtps://`; the recipients that were refused.
 
-    Blocks; belongs in a thread. Raises `AgentFailure("upstream_failed")` when nobody gets the message. A name and
-    password are never sent in the clear, but to this machine.
+    Blocks; belongs in a thread. Raises `AgentFailure`: `upstream_failed` when nobody gets the message, and
+    `outcome_unknown` when the server may have taken it. A name and password are never sent in the clear, but to this
+    machine.
     """
+    smtp: Plain | None = None
     try:
-        with _opened(server) as smtp:
-            return sorted(smtp.send_message(message, sender, recipients))
+        smtp = _opened(server)
+        return sorted(smtp.send_message(message, sender, recipients))
     except smtplib.SMTPRecipientsRefused as error:
         raise AgentFailure(
             "upstream_failed", f"The mail server takes none of: {', '.join(error.recipients)}."
@@ -32,18 +40,45 @@ def deliver(server: str, message: EmailMessage, sender: str, recipients: list[st
         said = f" {bytes(error.smtp_error).decode(errors='replace')}" if isinstance(error.smtp_error, bytes) else ""
         raise AgentFailure("upstream_failed", f"The mail server answered {error.smtp_code}{said[:200]}.") from None
     except (OSError, smtplib.SMTPException) as error:
+        if smtp is not None and smtp.handing_over:
+            raise AgentFailure("outcome_unknown", LOST) from None
         raise AgentFailure(
             "upstream_failed", f"The mail server can't be reached, or hung up ({type(error).__name__})."
         ) from None
+    finally:
+        if smtp is not None:
+            _leave(smtp)
 
 
-def _opened(server: str) -> smtplib.SMTP:
+class Plain(smtplib.SMTP):
+    """Knows whether the message is on its way: from then on the server may take it without our hearing of it."""
+
+    handing_over = False
+
+    def data(self, msg: Any) -> tuple[int, bytes]:
+        self.handing_over = True
+        return super().data(msg)
+
+
+class Encrypted(Plain, smtplib.SMTP_SSL):
+    """The same, encrypted from the start."""
+
+
+def _leave(smtp: smtplib.SMTP) -> None:
+    """What the server says to our parting changes nothing about the message."""
+    try:
+        smtp.quit()
+    except (OSError, smtplib.SMTPException):
+        smtp.close()
+
+
+def _opened(server: str) -> Plain:
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     if parts.scheme == "smtps":
-        smtp: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=SECONDS, context=ssl.create_default_context())
+        smtp: Plain = Encrypted(host, port, timeout=SECONDS, context=ssl.create_default_context())
     else:
-        smtp = smtplib.SMTP(host, port, timeout=SECONDS)
+        smtp = Plain(host, port, timeout=SECONDS)
     try:
         _introduced(smtp, parts.scheme, host, parts.username, parts.password)
     except BaseException:

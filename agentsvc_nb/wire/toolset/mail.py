@@ -34,7 +34,7 @@ class SendEmailInput(ToolInput):
 
 class SentEmail(ToolOutput):
     sent: bool = Field(description="Whether a mail server took it.")
-    message_id: str = Field(description="The same for the same message of one day: receivers know a repetition by it.")
+    message_id: str = Field(description="Made from the call: receivers would know a repetition of it.")
     path: str = Field(description="The message as a file in the workspace.")
     recipients: list[str]
     refused: list[str] = Field(description="Recipients that the mail server did not take.")

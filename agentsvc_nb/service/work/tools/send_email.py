@@ -52,7 +52,7 @@ class SendEmail:
         files = [await _attachment(task, path) for path in given.attachments]
         if sum(len(data) for _, _, data in files) > ATTACHED_BYTES:
             raise AgentFailure("invalid_tool_input", f"attachments: they have more than {ATTACHED_BYTES:,} bytes.")
-        message = _message(given, recipients, self._sender or NOBODY, files)
+        message = _message(given, recipients, self._sender or NOBODY, files, task.key)
         path = f"mail/{message['Message-ID'][1:17]}.eml"
         await task.write(path, message.as_bytes())
         refused: list[str] = []
@@ -93,13 +93,12 @@ async def _attachment(task: Task, path: str) -> tuple[str, str, bytes]:
 
 
 def _message(
-    given: SendEmailInput, recipients: list[str], sender: str, files: list[tuple[str, str, bytes]]
+    given: SendEmailInput, recipients: list[str], sender: str, files: list[tuple[str, str, bytes]], key: str
 ) -> EmailMessage:
-    now = datetime.now(UTC)
     message = EmailMessage(policy=SMTP)
     message["From"], message["To"], message["Subject"] = sender, ", ".join(recipients), given.subject
-    message["Date"] = format_datetime(now)
-    message["Message-ID"] = _message_id(given, sender, files, now)
+    message["Date"] = format_datetime(datetime.now(UTC))
+    message["Message-ID"] = _message_id(key, sender)
     message.set_content(given.text)
     if given.html:
         message.add_alternative(given.html, subtype="html")
@@ -109,12 +108,9 @@ def _message(
     return message
 
 
-def _message_id(given: SendEmailInput, sender: str, files: list[tuple[str, str, bytes]], now: datetime) -> str:
-    """The same for the same message on the same day."""
-    mark = hashlib.sha256(f"{sender} {now:%Y-%m-%d} {given.model_dump_json(exclude={'dry_run'})}".encode())
-    for _, _, data in files:
-        mark.update(hashlib.sha256(data).digest())
-    return f"<{mark.hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
+def _message_id(key: str, sender: str) -> str:
+    """Of the call: the same if ever it is sent again, and of no other message."""
+    return f"<{hashlib.sha256(key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
 
 
 def _told(found: SentEmail) -> str:
