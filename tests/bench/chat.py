@@ -61,7 +61,8 @@ def _measure(notebook: Notebook, turns: int) -> None:
     before, sent, began = _worked(inspector), notebook.kernel_bytes, time.monotonic()
     _ask(notebook, f"{LONG}\nsay the last.", "the last.\n")
     share = (_worked(inspector) - before) / (time.monotonic() - began)
-    print(f"20,000 characters then: {share:.0%} of the page's thread, {(notebook.kernel_bytes - sent) / 21_000:.0f} B/char")
+    cost = (notebook.kernel_bytes - sent) / 21_000
+    print(f"20,000 characters then: {share:.0%} of the page's thread, {cost:.0f} B/char")
 
 
 def _ask(notebook: Notebook, script: str, last: str) -> None:

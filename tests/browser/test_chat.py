@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import FilePayload, Locator
 
 from agentsvc_nb import embedded
 from tests.browser import axe
@@ -70,7 +70,7 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     assert seen.input.input_value() == "say typed while it ran", "the focus stayed, and Escape takes nothing"
     with page.expect_file_chooser() as chooser:
         seen.button("Upload").click()
-    chooser.value.set_files([{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"my notes"}])
+    chooser.value.set_files(FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"my notes"))
     seen.button("✕ notes.txt").wait_for()
     seen.button("Send").click()
     seen.reads("✓ completed", 2)

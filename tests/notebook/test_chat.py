@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.widgets import chat_state
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.clicking import button, buttons, markup, one, press, text
@@ -284,3 +286,29 @@ def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningServi
     assert "Approve" not in buttons(careful.box)
     late = careful.chat._talk._answer(WaitingCall(box.turn.run_id, call, "echo_job", {}, ""), True, "")
     assert "call_not_waiting" in late
+
+
+def test_a_service_that_is_killed_in_the_middle_loses_nothing(careful: Used, asking: RunningService) -> None:
+    careful.ask("say alpha\nstep 1\nwait 1\nsay omega")
+    until(lambda: "alpha" in text(careful.box).split("say omega")[-1])
+    asking.kill()
+    asking.start()
+    read = careful.answered("omega").split("say omega")[-1]
+    assert (read.count("alpha"), read.count("omega")) == (1, 1)
+
+
+def test_a_long_chat_stays_as_large_as_it_was(used: Used, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_state, "SHOWN", 3)
+    sizes = []
+    for number in range(1, 7):
+        used.ask(f"say answer {number}.")
+        used.answered(f" answer {number}.")
+        until(lambda: not button(used.box, "Send").disabled)
+        sizes.append(len(_instances))
+    assert sizes[3] == sizes[4] == sizes[5]
+    assert "answer 3." not in text(used.box)
+    press(used.box, "Show earlier (3)")
+    read = until(lambda: text(used.box), lambda read: read.count("✓ completed") == 6)
+    assert [read.index(f"say answer {number}.") for number in range(1, 7)] == sorted(
+        read.index(f"say answer {number}.") for number in range(1, 7)
+    )
