@@ -13,6 +13,7 @@ from ipywidgets.widgets.widget import _instances
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.widgets import chat_calls as calls
 from agentsvc_nb.notebook.widgets import chat_state
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
@@ -103,7 +104,9 @@ def test_what_is_uploaded_and_chosen_goes_along(used: Used, client: AgentService
     assert "with a.txt" in used.answered("got it")
     chat = str(used.chat._conversation.chat)
     assert {file.path for file in client.files.list(chat)} == {"uploads/a.txt", "out/made.txt"}
-    choose = until(lambda: one(used.box, "Dropdown"), lambda found: len(found.options) == 3)
+    choose = used.chat._talk._view.attaching.choose
+    until(lambda: len(choose.options) == 3)
+    assert one(used.box, "Dropdown") is choose
     choose.value = "out/made.txt"
     assert "✕ out/made.txt" in buttons(used.box)
     used.ask("say again")
@@ -284,7 +287,7 @@ def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningServi
         client.runs.refuse(box.turn.run_id, call)
     careful.answered("done")
     assert "Approve" not in buttons(careful.box)
-    late = careful.chat._talk._answer(WaitingCall(box.turn.run_id, call, "echo_job", {}, ""), True, "")
+    late = calls.answer(careful.chat._session, WaitingCall(box.turn.run_id, call, "echo_job", {}, ""), True, "")
     assert "call_not_waiting" in late
 
 

@@ -172,3 +172,15 @@ def test_what_can_be_chosen_is_bounded() -> None:
     assert len(attaching.choose.options) == 201
     attaching.offer([])
     assert attaching.choose.layout.display == "none"
+
+
+def test_a_turn_that_is_asked_again_begins_anew() -> None:
+    box = TurnBox(Conversation().ask("x"), lambda: "", lambda *_: "")
+    script = Script()
+    for word in ("first", "second"):
+        box.begin()
+        script.say(word)
+        box.draw(script.view)
+        assert word in markup(box.box)
+        box.finish(error_bundle(f"{word} refused", ""))
+    assert "first refused" not in markup(box.box)

@@ -7,4 +7,5 @@ design      the look, and the few parts all share
 chat        the value of a cell: shown, closed         chat_talk   ask, follow, stop, show earlier turns
 chat_state  its turns, and what is left of them. Pure  chat_view   its widgets; chat_turn: one turn's
 chat_page   where an answer streams to in widgets      chat_attach, chat_approve    what goes along, what waits
+chat_calls  what it asks of the service beside its turns
 """

@@ -59,10 +59,6 @@ class Conversation:
         self.earlier += [turn for turn in gone if turn.run_id]
         return gone
 
-    def knows(self, found: list[Exchange]) -> None:
-        """Turns that were there before, oldest first."""
-        self.earlier = found
-
     def call_back(self, count: int) -> list[Exchange]:
         """The newest of the earlier turns, to be shown before the others."""
         wanted, self.earlier = self.earlier[-count:], self.earlier[:-count]

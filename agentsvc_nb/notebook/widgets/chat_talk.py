@@ -8,20 +8,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 from typing import Final
 
-from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.asking import put_beside
 from agentsvc_nb.notebook.background import Background
-from agentsvc_nb.notebook.failures import AskError, told
 from agentsvc_nb.notebook.feed import Feed
 from agentsvc_nb.notebook.looking import show
 from agentsvc_nb.notebook.question import Attachment, Question
 from agentsvc_nb.notebook.render import error_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import Turn
+from agentsvc_nb.notebook.widgets import chat_calls as calls
 from agentsvc_nb.notebook.widgets.chat_attach import OFFERED
 from agentsvc_nb.notebook.widgets.chat_state import Conversation, Exchange, as_cell
 from agentsvc_nb.notebook.widgets.chat_turn import TurnBox
@@ -82,7 +80,9 @@ class Talk:
                 return
             if message.strip():
                 files, paths = view.attaching.take()
-                message += f"\n\nFiles of this chat: {', '.join(f'`{path}`' for path in paths)}" if paths else ""
+                message += (
+                    f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}" if paths else ""
+                )
                 box = self._box(self.conversation.ask(message, tuple(file.path.name for file in files)))
                 view.append(box)
                 view.input.value = ""
@@ -121,7 +121,7 @@ class Talk:
             own = self._session.known_chat(self._session.address())
             return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
 
-        self._boxes[turn.number] = box = TurnBox(turn, cell, self._answer)
+        self._boxes[turn.number] = box = TurnBox(turn, cell, partial(calls.answer, self._session))
         return box
 
     def _question(self, turn: Exchange, files: tuple[Attachment, ...]) -> Question:
@@ -144,7 +144,7 @@ class Talk:
     def _watch(self, going: Going) -> None:
         """Under the lock."""
         self._going = going
-        going.box.offer()
+        going.box.begin()
         self._view.is_going(True)
         self._view.say("The answer is being written.")
         self._thread(lambda: self._run(going))
@@ -165,7 +165,7 @@ class Talk:
     def _ended(self, going: Going, failure: BaseException | None) -> None:
         box = going.box
         with self._lock:
-            if box.turn.bundle is None or (failure is not None and getattr(failure, "answer", None) is None):
+            if box.turn.bundle is None:
                 box.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
             self._going, self.conversation.chat = None, box.chat or self.conversation.chat
             if not self.conversation.closed:
@@ -177,7 +177,7 @@ class Talk:
     def _settle(self, going: Going, failure: BaseException | None) -> None:
         box, view = going.box, self._view
         view.is_going(False)
-        holder = _holder(failure)
+        holder = calls.holder(failure)
         if holder and going.question is not None:
             self._offer_choices(box, going.question, holder)
         elif not box.turn.run_id and going.question is not None:
@@ -202,32 +202,16 @@ class Talk:
                     self._view.append(other)
                     self._follow(other, holder)
 
+        def stop() -> None:
+            self._view.attaching.say(calls.stop(self._session, holder))
+
         again = ("Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
         name = label(holder, 13)
         box.offer(
             again,
             (f"Follow run {name}", "Show the run that holds the chat", follow),
-            (f"Stop run {name}", "Stop the run that holds the chat", lambda: self._thread(lambda: self._stop(holder))),
+            (f"Stop run {name}", "Stop the run that holds the chat", lambda: self._thread(stop)),
         )
-
-    def _answer(self, call: WaitingCall, approved: bool, reason: str) -> str:
-        """Approve or refuse; what went wrong, in words."""
-        try:
-            runs = self._session.client().runs
-            if approved:
-                runs.approve(call.run_id, call.call_id)
-            else:
-                runs.refuse(call.run_id, call.call_id, reason=reason)
-        except (StefanBrainError, AskError) as error:
-            return _words(error, self._session)
-        return ""
-
-    def _stop(self, run_id: str) -> None:
-        try:
-            self._session.client().runs.cancel(run_id)
-            self._view.attaching.say("")
-        except (StefanBrainError, AskError) as error:
-            self._view.attaching.say(_words(error, self._session))
 
     # -- what was there before ---------------------------------------------------------------------------------------
 
@@ -237,8 +221,8 @@ class Talk:
             try:
                 answer = show(self._session, box.turn.run_id)
                 bundle, active = answer._repr_mimebundle_(), not answer.run.ended
-            except AskError as error:
-                bundle, active = error_bundle(str(error), error.hint), False
+            except Exception as error:  # in a thread nobody sees it
+                bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
             with self._lock:
                 if self.conversation.closed:
                     return
@@ -249,27 +233,12 @@ class Talk:
         self._offer_files()
 
     def _offer_files(self) -> None:
-        chat = self.conversation.chat
-        if not chat:
+        if not (chat := self.conversation.chat):
             return
-        try:
-            paths = [file.path for file in islice(self._session.client().files.list(chat), OFFERED)]
-        except (StefanBrainError, AskError):
-            return  # the list is a help: what is wrong with the service, the next message tells
+        found = calls.paths(self._session, chat, OFFERED)
         with self._lock:
             if not self.conversation.closed:
-                self._view.attaching.offer(paths)
+                self._view.attaching.offer(found)
 
     def _thread(self, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name="agentsvc-chat", daemon=True).start()
-
-
-def _holder(failure: BaseException | None) -> str:
-    """The run that holds a busy chat."""
-    error = failure.error if isinstance(failure, AskError) else None
-    return (error.active_run_id or "") if error is not None else ""
-
-
-def _words(error: StefanBrainError | AskError, session: Session) -> str:
-    shown = told(error, session.base_url) if isinstance(error, StefanBrainError) else error
-    return f"{shown} {shown.hint}".strip()

@@ -43,6 +43,13 @@ class TurnBox:
         asked = ipywidgets.HTML(asked_html(turn))
         self.box = ipywidgets.VBox([asked, self._page.box, self._waiting.box, self._below])
 
+    def begin(self) -> None:
+        """A run of it will be watched, maybe not the first one."""
+        self.turn.bundle = None
+        self._page.clear()
+        self._screen = _Screen(self._page)
+        self.offer()
+
     # -- what a screen does ------------------------------------------------------------------------------------------
 
     def draw(self, view: Transcript) -> None:
@@ -83,9 +90,9 @@ class TurnBox:
 
     def _show_cell(self) -> None:
         """The text, to be copied: no kernel can put it into the clipboard, and from a button none can make a cell."""
-        if any(isinstance(part, ipywidgets.Textarea) for part in self._below.children):
+        if any(isinstance(part, ipywidgets.Textarea) for part in self.box.children):
             return
         text = self._cell()
         area = design.area(f"Turn {self.turn.number}, to copy", text, rows=min(CELL_ROWS, text.count("\n") + 1))
-        self._below.children = (*self._below.children, area)
+        self.box.children = (*self.box.children, area)
         area.focus()

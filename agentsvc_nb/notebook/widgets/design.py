@@ -81,7 +81,7 @@ def rendered(markdown: str) -> ipywidgets.HTML:
 
 def area(name: str, value: str = "", *, rows: int = 3) -> ipywidgets.Textarea:
     """A place to write, under its name. Its text comes when the focus leaves it: before the click that it left for."""
-    part = ipywidgets.Textarea(value, description=name, rows=rows, continuous_update=False, layout={"width": "100%"})
+    part = ipywidgets.Textarea(value, description=name, rows=rows, continuous_update=False, layout={"width": "auto"})
     part.add_class("asvc-area")
     return part
 
