@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ipywidgets.widgets.widget import _instances
 
-from agentsvc_nb import AgentService
+from agentsvc_nb import AgentService, Chat
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.widgets import chat_calls as calls
@@ -315,3 +315,7 @@ def test_a_long_chat_stays_as_large_as_it_was(used: Used, monkeypatch: pytest.Mo
     assert [read.index(f"say answer {number}.") for number in range(1, 7)] == sorted(
         read.index(f"say answer {number}.") for number in range(1, 7)
     )
+
+
+def test_without_a_notebook_it_says_what_to_use() -> None:
+    assert repr(Chat()) == "✗ A chat needs a notebook, and this is none.\n`client.ask(...)` asks the agent."
