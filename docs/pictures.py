@@ -39,6 +39,7 @@ def _take_chat(name: str) -> None:
         Lab(Path(folder), env, theme=f"JupyterLab {name.title()}") as lab,
     ):
         notebook = lab.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
+        notebook.page.add_style_tag(content=".asvc .asvc-log { max-height: none !important; }")
         notebook.run(0)
         chat = notebook.page.locator(".asvc").first
         with notebook.page.expect_file_chooser(timeout=60_000) as chooser:
