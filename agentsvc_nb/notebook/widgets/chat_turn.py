@@ -84,9 +84,12 @@ class TurnBox:
             design.discard(part)
 
     def close(self) -> None:
-        """It is shown no more; what is still drawn goes nowhere."""
+        """It is shown no more; what is still drawn goes nowhere. An empty box stays in its place (`ChatView.remove`)."""
         self._closed = True
-        design.discard(self.box)
+        gone, self.box.children = self.box.children, ()
+        self.box.layout.display = "none"
+        for part in gone:
+            design.discard(part)
 
     def _show_cell(self) -> None:
         """The text, to be copied: no kernel can put it into the clipboard, and from a button none can make a cell."""

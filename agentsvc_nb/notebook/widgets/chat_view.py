@@ -58,10 +58,13 @@ class ChatView:
         self._turns.children = (*self._turns.children, turn.box)
 
     def prepend(self, turns: list[TurnBox]) -> None:
-        self._turns.children = (*(turn.box for turn in turns), *self._turns.children)
+        gone = [box for box in self._turns.children if not box.children]
+        shown = [box for box in self._turns.children if box.children]
+        self._turns.children = (*(turn.box for turn in turns), *shown)
+        for box in gone:
+            design.discard(box)
 
     def remove(self, turns: list[TurnBox]) -> None:
-        boxes = [turn.box for turn in turns]
-        self._turns.children = tuple(box for box in self._turns.children if box not in boxes)
+        """Leave empty boxes: a page builds all that follows one that is taken out anew, and frees none of the old."""
         for turn in turns:
             turn.close()
