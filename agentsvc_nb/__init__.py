@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
     from agentsvc_nb.notebook.widgets.chat import Chat
+    from agentsvc_nb.wire.runs import Run
+    from agentsvc_nb.wire.tools import Job
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -56,6 +59,8 @@ __all__ = [
     "AuthenticationError",
     "Chat",
     "ChatBusyError",
+    "Files",
+    "Job",
     "JobFailedError",
     "JobTimeoutError",
     "MapProgress",
@@ -63,6 +68,7 @@ __all__ = [
     "RateLimitError",
     "RequestTooLargeError",
     "RetryNotice",
+    "Run",
     "StefanBrainError",
     "ToolResultError",
     "WaitNotice",
@@ -77,9 +83,12 @@ _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
     "Chat": "notebook.widgets.chat",
+    "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
+    "Job": "wire.tools",
     "RetryNotice": "client.options",
+    "Run": "wire.runs",
     "WaitNotice": "client.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",

@@ -17,7 +17,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
@@ -40,6 +40,12 @@ AGAIN_SECONDS: Final = 1.0
 
 class EmbeddedError(RuntimeError):
     """The embedded service could not be started, reached or stopped; the message says why."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows in place of a stack of our own functions."""
+        from agentsvc_nb.client import cards
+
+        return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,9 @@ class Local:
     def __exit__(self, *_: object) -> None:
         assert self._client is not None
         self._client.close()
+
+    def __getattr__(self, name: str) -> Never:
+        raise AttributeError(f"`local()` has no `{name}` before it is entered: `with local() as client:`")
 
     async def __aenter__(self) -> AsyncAgentService:
         from agentsvc_nb.client.surface import AsyncAgentService

@@ -1,4 +1,4 @@
-"""Take the pictures of these pages: the quickstart and a chat in JupyterLab, light and dark (needs chromium).
+"""Take the pictures of these pages in JupyterLab: the quickstart, a chat, what moves below a cell (needs chromium).
 
 python -m docs.pictures
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import FilePayload
 
 from docs.notebooks import NOTEBOOKS, fresh_service
+from tests.browser import axe
 from tests.browser.lab import Lab
 from tests.waiting import until
 
@@ -21,14 +22,44 @@ HEIGHT = 2050  # pixels: down to the pictures of the job
 
 QUESTIONS = ("What is the average price?", "Which product sold most?")
 PRICES = b"product,price,sold\nlamp,39.00,120\ndesk,249.00,31\nchair,89.50,87\nshelf,59.00,64\n"
+CARDS = [
+    "%load_ext agentsvc_nb",
+    "%%ask --bg\nstep 1\nsay The autumn plan in short:\nsay\nsay 1. Earlier, and to those who came back.\n"
+    "say 2. One picture less, one price more.\nstep 2\nprogress 2 5 reading plan.pdf\nwait 600",
+    "%%job echo_job --bg\nsteps: 12\nseconds: 90",
+    "%%job echo_job --bg\nsteps: 30\nseconds: 90",
+    "%jobs watch --bg",
+]
+WATCH = len(CARDS) - 1
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
+    quickstart()
+    cards()
+    chats()
+
+
+def cards() -> None:
+    """A run and two jobs in the background, in each look that `tests/browser/axe.py` judges."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        (root := Path(folder) / "notebooks").mkdir()
+        with Lab(root, env | {"AGENTSVC_MODEL": "scripted"}) as lab:
+            notebook = lab.open("cards.ipynb", CARDS, width=1000)
+            for cell in range(len(CARDS)):
+                notebook.run(cell)
+                notebook.wait_idle()
+            until(lambda: notebook.output(WATCH).count("%") > 2 and "reading plan.pdf" in notebook.output(1))
+            for look in axe.looks(notebook):
+                name = f"cards-{look.removeprefix('JupyterLab ').replace(' ', '-').lower()}.png"
+                notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=str(IMAGES / name))
+                print(f"took {name}")
+
+
+def chats() -> None:
     for name in ("light", "dark"):
         _take_chat(name)
         print(f"took chat-{name}.png")
-    _take_quickstart()
 
 
 def _take_chat(name: str) -> None:
@@ -54,7 +85,7 @@ def _take_chat(name: str) -> None:
         chat.screenshot(path=str(IMAGES / f"chat-{name}.png"))
 
 
-def _take_quickstart() -> None:
+def quickstart() -> None:
     for name in ("light", "dark"):
         with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
             root = Path(shutil.copytree(NOTEBOOKS, f"{folder}/notebooks"))

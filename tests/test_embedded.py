@@ -33,6 +33,19 @@ def data(tmp_path: Path) -> Iterator[Path]:
         embedded.stop(folder)
 
 
+def test_a_service_that_can_not_start_is_one_line_in_a_notebook(tmp_path: Path) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("in the way")
+    with pytest.raises(EmbeddedError, match="name another with AGENTSVC_DATA") as caught, embedded.local(taken):
+        pass
+    assert "AGENTSVC_DATA" in caught.value._render_traceback_()[0]
+
+
+def test_who_forgets_with_is_told(data: Path) -> None:
+    with pytest.raises(AttributeError, match=r"with local\(\) as client"):
+        embedded.local(data).runs.start("hello")
+
+
 class Stranger:
     """A server that answers every request with `answer` and records what it was sent."""
 

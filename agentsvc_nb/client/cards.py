@@ -75,7 +75,7 @@ def failure(
     """An error in three lines: what, the facts and where it was called, what to do."""
     known = [label(fact) for fact in facts if fact] + _called(stack)
     said = label(message, TEXT_CHARS)
-    lines = [f"\x1b[31m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
+    lines = [f"\x1b[1m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
     return [line for line in lines if line]
 
 

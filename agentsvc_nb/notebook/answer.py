@@ -29,8 +29,13 @@ class Shown:
         """Show nothing while `shown()` says so: the cell that made it shows it already."""
         self._hidden = shown
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    @property
+    def shown(self) -> Bundle:
+        """What a cell shows of it."""
         return dict(self._bundle)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return self.shown
 
     def _ipython_display_(self) -> None:
         # `_` and `Out[n]` are set for whatever a cell returns; this keeps IPython from showing a second copy.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,7 +12,9 @@ from agentsvc_nb.notebook.render import LINE_CHARS, Bundle, line_html, status_bu
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.safe.text import exact, label
 
+_CODE: Final = re.compile("`([^`]+)`")
 INPUT_CHARS: Final = 4_000
+"""More is in `%approve -o calls`."""
 SHOWN: Final = 20
 _HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
 _ELSEWHERE: Final = (
@@ -58,13 +61,11 @@ def _bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
 def call_bundle(call: WaitingCall) -> Bundle:
     """One call, exactly, without how to answer it."""
     head = f"{label(call.tool, 60)} waits for your approval"
-    given = exact(call.input, indent=2)
-    if len(given) > INPUT_CHARS:
-        given = f"{given[:INPUT_CHARS]}\n… ({len(given):,} characters; `%approve -o calls` has them all)"
+    given = exact(call.input, 2, INPUT_CHARS)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_PRE}<code>{html.escape(given)}</code></pre>"
     return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
 
 
 def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
-    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + _CODE.sub(r"<code>\1</code>", line_html(hint))

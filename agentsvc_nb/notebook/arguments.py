@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from IPython.core.error import UsageError
@@ -16,6 +16,7 @@ from IPython.core.magic import cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.template import expand
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 Declare = Callable[[Any], Any]
@@ -42,12 +43,15 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
     return dress
 
 
-def parse(magic: Any, line: str) -> argparse.Namespace:
-    """The arguments of a line. Raises `AskError` for what the magic does not take."""
-    return _parsed(magic, lambda: shlex.split(line))
+def parse(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
+    """The arguments of a line; `{{name}}` in one is the value of a variable, however many words that has.
+
+    Raises `AskError` for what the magic does not take, or can't be inserted.
+    """
+    return _parsed(magic, lambda: [expand(word, variables) for word in shlex.split(line)])
 
 
-def leading(magic: Any, line: str) -> argparse.Namespace:
+def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
     """Options, then words that are taken as they stand, quotes and leading dashes too, as one last argument.
 
     Raises `AskError` as `parse`.

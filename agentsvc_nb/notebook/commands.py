@@ -10,15 +10,17 @@ from __future__ import annotations
 from agentsvc_nb.notebook.answer import Answer
 from agentsvc_nb.notebook.approving import approvals, approve
 from agentsvc_nb.notebook.asking import ask, ask_in_background, ask_variants
+from agentsvc_nb.notebook.browsing import files_browse, files_pictures
 from agentsvc_nb.notebook.calling import call
 from agentsvc_nb.notebook.catalog import tools, tools_describe
 from agentsvc_nb.notebook.connecting import chat, connect, project, status, workstream
 from agentsvc_nb.notebook.each import ask_each
 from agentsvc_nb.notebook.feed import Feed
+from agentsvc_nb.notebook.gallery import files_gallery
 from agentsvc_nb.notebook.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.looking import diff, export, show
-from agentsvc_nb.notebook.overseeing import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_watch, start
-from agentsvc_nb.notebook.previewing import files_gallery, files_preview
+from agentsvc_nb.notebook.overseeing import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch, start
+from agentsvc_nb.notebook.previewing import files_preview
 from agentsvc_nb.notebook.reporting import feedback, feedback_send, feedback_show, last_error
 from agentsvc_nb.notebook.searching import search
 from agentsvc_nb.notebook.session import Session
@@ -45,14 +47,17 @@ __all__ = [
     "feedback_send",
     "feedback_show",
     "files",
+    "files_browse",
     "files_gallery",
     "files_get",
+    "files_pictures",
     "files_preview",
     "files_put",
     "jobs",
     "jobs_artifacts",
     "jobs_cancel",
     "jobs_show",
+    "jobs_tend",
     "jobs_watch",
     "last_error",
     "project",

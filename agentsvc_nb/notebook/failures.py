@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_RED, _OFF = "\x1b[31m", "\x1b[0m"
+_BOLD, _OFF = "\x1b[1m", "\x1b[0m"  # red on the pink of a notebook's errors is hard to read
 
 
 class _Short(BaseException):
@@ -32,7 +32,7 @@ class _Short(BaseException):
         self.hint = plain(hint)
 
     def _render_traceback_(self) -> list[str]:
-        lines = [f"{_RED}{type(self).__name__}{_OFF}: {self}"]
+        lines = [f"{_BOLD}{type(self).__name__}{_OFF}: {self}"]
         return [*lines, self.hint] if self.hint else lines
 
 

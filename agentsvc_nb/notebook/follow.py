@@ -44,8 +44,9 @@ def follow(
 ) -> End:
     """Watch until the run ends, an interrupt comes or `timeout` seconds are over.
 
-    The first interrupt cancels the run on the server and waits up to 5 s for its last word; a second one leaves it, and
-    so does the first when the kernel is `closing`: who restarts a kernel has not stopped the run.
+    The first interrupt cancels the run on the server and waits up to 5 s for its last word; a second one ends the
+    waiting, however soon it comes: who presses twice wants it stopped all the more. When the kernel is `closing` the
+    run is left: who restarts a kernel has not stopped it.
     `on_open` is called with the record of the start. Raises what the stream raised.
     """
     watch = _Watch(feed, view, screen, on_open, closing, clock)

@@ -7,12 +7,15 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agentsvc_nb.notebook.card import CardScreen, QuietScreen
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.trail import Place
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.bars import Bars
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 Mode = Literal["live", "static", "terminal"]
 
@@ -61,9 +64,11 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     return "live" if live else "static"
 
 
-def clickable(how: Mode) -> bool:
-    """Whether somebody can press what such a cell shows: in voila, too, which sends no cell's id."""
-    return how == "live" or (how == "static" and any(name.startswith("VOILA_") for name in os.environ))
+def shows_widgets(shell: Any, live: bool | None = None) -> bool:
+    """Whether widgets are seen and answer: where outputs are live, and in voila, which sends no cell's id."""
+    if not hasattr(shell, "kernel"):
+        return False
+    return mode(shell, live) == "live" or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 
 def screen(shell: Any, how: Mode) -> Screen:
@@ -74,7 +79,16 @@ def screen(shell: Any, how: Mode) -> Screen:
 
 def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
     """Where a run in the background is watched."""
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how))
+
+
+def bars(shell: Any, how: Mode) -> Bars:
+    """Where jobs in the background are watched."""
+    from agentsvc_nb.notebook.widgets.bars import BarsScreen, StaticBars
+
+    return BarsScreen(output(shell, how)) if how == "live" else StaticBars(output(shell, how))
 
 
 def output(shell: Any, how: Mode) -> Output:

@@ -21,6 +21,8 @@ from agentsvc_nb.safe.markdown import SafeRenderer, anchor, linkable, parser_wit
 
 _PLACE = re.compile(r", (line|row|page) (\d+)")
 _CELL: Final = "text-align:left;padding:2px 10px"
+_LINK: Final = '<a style="text-decoration:underline" href="'
+"""JupyterLab tells links from the text around by their colour alone."""
 
 
 class _Renderer(SafeRenderer):
@@ -62,4 +64,5 @@ def to_html(text: str, chat_url: str = "") -> str:
     With the page of the chat, the source of a quoted passage (`— file, line 12`) is a link to that file.
     """
     known = {"chat_url": chat_url} if linkable(chat_url) else {}
-    return markdown.to_html(text, parser(), ": the whole text is in the answer's .text", known)
+    shown = markdown.to_html(text, parser(), ": the whole text is in the answer's .text", known)
+    return shown.replace('<a href="', _LINK)  # foreign text holds no <

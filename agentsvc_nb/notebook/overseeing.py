@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames, joblog
 from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.grid import Row, code, grid
 from agentsvc_nb.notebook.history import moment
-from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle, mark
+from agentsvc_nb.notebook.render import Bundle, job_bundle, mark, stacked
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.table import Said, Table
 from agentsvc_nb.notebook.telling import telling
+from agentsvc_nb.notebook.tending import BackgroundJob, Tending, look
+from agentsvc_nb.notebook.widgets.bars import BARS, Bars
 from agentsvc_nb.notebook.working import LOOK_SECONDS, Bar, follow, submit
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
-BARS: Final = 20
 _ID_CHARS: Final = 8
 
 
@@ -30,19 +30,47 @@ def jobs(session: Session) -> Table:
     for row in joblog.jobs(session):
         if _active(session, row):
             with telling(session):
-                _look(session, row)
+                look(session, row)
     return _table(session, joblog.jobs(session))
 
 
-def start(session: Session, tool: str, given: Mapping[str, Any], bar: Bar) -> JobResult:
-    """Submit a job, show that, and return at once: `jobs_watch` follows it. Raises `AskError`."""
+def start(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bars: Bars,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> BackgroundJob:
+    """Submit a job and return at once: what is returned waits for its end. Arguments as of `working.work`.
+
+    Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
+    """
     accepted = submit(session, tool, given)
     job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
-    bundle = job_bundle(job, 0.0, Extras((*session.take_notes(), "`%jobs watch` follows it, `%jobs cancel` stops it.")))
-    # No bar: it would stand still.
-    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
-    bar.finish(bundle)
-    return JobResult(job, bundle)
+    later = BackgroundJob(session, job, bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes())
+    session.apart.add(job.job_id)
+    later.begin()
+    return later
+
+
+def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
+    """As `jobs_watch`, but returns at once what gives the table, when all have ended. The table where none is active.
+
+    Raises `AskError` when one is not known.
+    """
+    rows = _chosen(session, wanted)
+    if not rows:
+        return _table(session, [])
+    jobs = [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
+
+    def finish(left: Sequence[JobResult]) -> Table:
+        return _ended(session, {one.job.job_id for one in left}, timeout)
+
+    later = Tending(session, jobs, bars, finish, timeout=timeout, notes=session.take_notes())
+    later.begin()
+    return later
 
 
 def jobs_watch(
@@ -53,16 +81,16 @@ def jobs_watch(
     timeout: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Table:
-    """A bar for each of these jobs (all active ones when none is named) until all have ended. An interrupt leaves them.
+    """A bar for each of these jobs until all have ended. An interrupt leaves them.
+
+    When none is named, these are all active ones, and those that `start` sent to the background since.
 
     Raises:
         AskError: one is not known.
         RunFailed: `timeout` seconds are over.
         RunStopped: the cell was interrupted; the jobs go on.
     """
-    rows = [_the_job(session, given) for given in wanted]
-    rows = rows or [row for row in joblog.jobs(session) if _active(session, row)]
-    chosen = {row["job_id"] for row in rows}
+    rows = _chosen(session, wanted)
     end = None if timeout is None else time.monotonic() + timeout
     try:
         with telling(session):
@@ -71,6 +99,18 @@ def jobs_watch(
         raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
     finally:
         bar.clear()
+    return _ended(session, {row["job_id"] for row in rows}, timeout)
+
+
+def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
+    """The named ones; or where none is named all that are active, and those that went to the background and ended."""
+    if rows := [_the_job(session, given) for given in wanted]:
+        return rows
+    apart, session.apart = session.apart, set()
+    return [row for row in joblog.jobs(session) if _active(session, row) or row["job_id"] in apart]
+
+
+def _ended(session: Session, chosen: Container[str], timeout: float | None) -> Table:
     rows = [row for row in joblog.jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
@@ -87,24 +127,21 @@ def _watch(
     end: float | None,
     sleep: Callable[[float], None],
 ) -> None:
-    began, seen = time.monotonic(), {row["job_id"]: _look(session, row) for row in rows}
+    began, seen = time.monotonic(), {row["job_id"]: look(session, row) for row in rows}
     while True:
         bar.draw(bars_bundle(list(seen.values()), time.monotonic() - began))
         active = [row for row in rows if not seen[row["job_id"]].ended]
         if not active or (end is not None and time.monotonic() >= end):
             return
         sleep(LOOK_SECONDS)
-        seen |= {row["job_id"]: _look(session, row) for row in active}
+        seen |= {row["job_id"]: look(session, row) for row in active}
 
 
 def bars_bundle(jobs: Sequence[Job], elapsed: float) -> Bundle:
     """A bar and a line for each of the first 20 jobs."""
-    bundles = [job_bundle(job, elapsed) for job in jobs[:BARS]]
-    more = f"… {len(jobs) - BARS} more" if len(jobs) > BARS else ""
-    return {
-        "text/plain": "\n".join([*(bundle["text/plain"] for bundle in bundles), *[more] * bool(more)]),
-        "text/html": "".join(f"<div>{bundle['text/html']}</div>" for bundle in bundles) + f"<div>{more}</div>",
-    }
+    more = f"… {len(jobs) - BARS} more"
+    line = [{"text/plain": more, "text/html": more}] * (len(jobs) > BARS)
+    return stacked([*(job_bundle(job, elapsed) for job in jobs[:BARS]), *line])
 
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
@@ -149,18 +186,6 @@ def _the_job(session: Session, given: str) -> dict[str, Any]:
 
 def _active(session: Session, row: Mapping[str, Any]) -> bool:
     return row["status"] not in JOB_TERMINAL and row["base_url"] == session.base_url
-
-
-def _look(session: Session, row: Mapping[str, Any]) -> Job:
-    """The job as it is now; one that is not there for this account stays as it was last seen."""
-    try:
-        job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])
-    except StefanBrainError as error:
-        if error.status != 404:
-            raise
-        job = Job(job_id=row["job_id"], tool=row["tool"], chat=row["chat"], status="failed", is_error=True)
-    joblog.seen(session, job)
-    return job
 
 
 def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> Table:

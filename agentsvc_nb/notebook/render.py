@@ -26,7 +26,7 @@ Bundle = dict[str, str]
 
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 _SMALL: Final = f"{MUTED};font-size:90%"
-_WARN: Final = "color:var(--jp-warn-color0,#a86500)"
+_WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
 LINE_CHARS: Final = 400
 _MICROCENTS: Final = 1_000_000
@@ -67,21 +67,27 @@ def cost(microcents: int) -> str:
 
 def facts(view: Transcript) -> list[str]:
     """State, seconds, steps, cost and run id, and what it is doing now, as plain pieces."""
+    state, *now = doing(view)
+    run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
+    return [state, *amounts(view), *now, *run]
+
+
+def doing(view: Transcript) -> list[str]:
+    """Its state, and what it is doing now or waiting for."""
+    state = mark("cancelling" if view.stopping and not view.ended else view.status)
+    if view.waiting:
+        return [state, f"waiting for run {label(view.waiting, 64)}"]
+    return [state] if view.ended else [state, *_doing(view)]
+
+
+def amounts(view: Transcript) -> list[str]:
+    """Seconds, steps, and once it is known what it cost."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
-    shown = "cancelling" if view.stopping and not view.ended else view.status
-    pieces = [mark(shown), f"{view.elapsed if seconds is None else seconds:.1f} s"]
+    pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
     if view.step:
         pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
-    if run is not None:
-        pieces.append(cost(run.usage.cost_microcents))
-    if view.waiting:
-        pieces.append(f"waiting for run {label(view.waiting, 64)}")
-    elif not view.ended:
-        pieces += _doing(view)
-    if view.run_id:
-        pieces.append(f"run {label(view.run_id, 64)}")
-    return pieces
+    return pieces if run is None else [*pieces, cost(run.usage.cost_microcents)]
 
 
 def _doing(view: Transcript) -> list[str]:
@@ -130,16 +136,20 @@ def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
         _status_html(pieces),
         *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
-        timeline_html(view, _SMALL, _WARN),
+        timeline_html(view, _SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
     text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
-        # Landmarks are told apart by their names.
-        "text/html": f'<div role="region" aria-label="Answer of run {escape(view.run_id, 9)}">{"".join(body)}</div>',
+        "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',
     }
+
+
+def note_bundle(line: str) -> Bundle:
+    """A line of our own."""
+    return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
@@ -182,21 +192,39 @@ def why_failed(run: Run) -> str:
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
 
 
-def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
-    """A job's bar, and once it has ended what it made."""
+def job_doing(job: Job) -> list[str]:
+    """A job's state, its tool, and what it says that it is doing."""
     pieces = [mark(str(job.status)), label(job.tool, 60)]
-    if amount := percent(job.progress and job.progress.done, job.progress and job.progress.total):
-        pieces.append(amount)
     if job.progress is not None and job.progress.message and not job.ended:
         pieces.append(label(job.progress.message, 80))
+    return pieces
+
+
+def job_amounts(job: Job, elapsed: float) -> list[str]:
+    """How much is done, and the seconds so far: by the service's clock once it has ended."""
+    amount = percent(job.progress and job.progress.done, job.progress and job.progress.total)
     seconds = seconds_of(job)
-    pieces += [f"{elapsed if seconds is None else seconds:.1f} s", f"job {label(job.job_id, 64)}"]
+    return [*[amount] * bool(amount), f"{elapsed if seconds is None else seconds:.1f} s"]
+
+
+def stacked(bundles: Sequence[Bundle]) -> Bundle:
+    """Several below each other."""
+    return {
+        "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
+        "text/html": "".join(f"<div>{bundle['text/html']}</div>" for bundle in bundles),
+    }
+
+
+def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
+    """A job's bar, and once it has ended what it made."""
+    state, *now = job_doing(job)
+    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
     if job.error is not None:
         said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
     tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
     html_parts = [
-        _bar_html(job),
+        bar_html(job),
         _status_html(pieces),
         *(line_html(note) for note in notes),
         *(to_html(text) for text in said),
@@ -206,7 +234,8 @@ def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
     return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
 
 
-def _bar_html(job: Job) -> str:
+def bar_html(job: Job) -> str:
+    """A bar with its own role and name; without an amount where the total is not known."""
     if job.ended:
         return ""
     done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)

@@ -23,14 +23,19 @@ def search(session: Session, words: str, *, chat: str | None = None) -> Table:
 
     The DataFrame has the columns of a listing's file, then `match`, `snippets` and `passage`: their text in one.
     """
-    if not words.strip():
-        raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
     where = chat or chat_of(session)
-    with telling(session):
-        found = session.client().files.search(words, chat=where)
+    found = searched(session, words, where)
     rows = [_facts(result) for result in found.results]
     kinds = columns(SearchResult) | {"passage": "string"}
     return Table(search_bundle(found, words), lambda: frame(rows, kinds, chat=where, query=words))
+
+
+def searched(session: Session, words: str, chat: str) -> FileSearch:
+    """What the service finds in a chat. Raises `AskError`."""
+    if not words.strip():
+        raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
+    with telling(session):
+        return session.client().files.search(words, chat=chat)
 
 
 def search_bundle(found: FileSearch, words: str) -> dict[str, str]:

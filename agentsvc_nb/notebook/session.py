@@ -87,6 +87,8 @@ class Session:
         self.known = Known()
         self.lines: dict[str, Ahead] = {}
         """By address, the last question of this kernel that runs in the background, or waits for its turn."""
+        self.apart: set[str] = set()
+        """Jobs that went to the background, and that no cell has watched since."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -213,6 +215,12 @@ class Session:
     def move(self, chat: str) -> None:
         """Make another chat this notebook's, until the kernel ends."""
         self._chat = chat
+
+    def beside(self, chat: str) -> Session:
+        """A session over the same connection whose chat is another. This one's connection and chat stay its own."""
+        other = Session(self.notebook, environ=self.environ, journal=self.journal)
+        other.keys, other._url, other._chat = self.keys, self._url, chat
+        return other
 
     def turn_to(self, *, label: str | None, project: str | None) -> None:
         """From now on ask in the chat of this label (None: the notebook's own) in this project (None: in none)."""

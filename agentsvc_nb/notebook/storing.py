@@ -54,8 +54,12 @@ class Got:
 
 def files(session: Session) -> Table:
     """The files of this notebook's chat, a row each, and those that go along with the next ask. Raises `AskError`."""
+    return files_table(session, listed(session) if session.known_chat(session.address()) else [])
+
+
+def files_table(session: Session, found: Sequence[WorkspaceFile]) -> Table:
+    """The files as `listed` found them, and those that go along with the next ask."""
     chat = session.known_chat(session.address())
-    found = listed(session) if chat else []
     staged = [
         {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
         | file.model_dump(include={"file_name", "media_type", "size_bytes"})
@@ -144,7 +148,7 @@ def _placed(come: Path, target: Path, force: bool) -> Got:
     if target.exists() and not force:
         raise AskError(
             f"{target} is there already with other content; nothing was replaced.",
-            "--force replaces it, -d DIR names another folder.",
+            "`%files get PATH --force` replaces it, `-d DIR` names another folder.",
         )
     come.replace(target)
     return Got(target, same=False)

@@ -106,6 +106,16 @@ class Transcript:
             self._text = "".join(text for _, text in self._said)
         return self._text
 
+    def tail(self, characters: int) -> str:
+        """The last characters of what was said; costs as much as they do, not as all of it."""
+        kept: list[str] = []
+        for _, text in reversed(self._said):
+            kept.append(text[-characters:])
+            characters -= len(text)
+            if characters <= 0:
+                break
+        return "".join(reversed(kept))
+
     @property
     def text(self) -> str:
         """The answer: the final output once there is one, else what was said."""

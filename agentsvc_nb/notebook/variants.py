@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.answer import Answer, Shown
 from agentsvc_nb.notebook.approval import watched_bundle
 from agentsvc_nb.notebook.background import Background
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.follow import CANCEL_SECONDS
+from agentsvc_nb.notebook.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.render import Bundle, columns_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import STATUS_SECONDS, TICK_SECONDS, Output
@@ -99,7 +99,9 @@ class Board:
 
 
 def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> Variants:
-    """Watch them to their ends and show them side by side; an interrupt cancels all, a second one leaves them.
+    """Watch them to their ends and show them side by side; an interrupt cancels all, a second one does not wait.
+
+    A kernel that is being restarted or closed leaves them going, as `follow` does.
 
     Raises:
         RunFailed: none of them completed.
@@ -110,10 +112,7 @@ def watch(session: Session, asked: Sequence[Background], columns: Sequence[Colum
         _until_done(asked, columns, board)
     except KeyboardInterrupt:
         stopped = True
-        for one in asked:
-            one.cancel()
-        with contextlib.suppress(KeyboardInterrupt):
-            _until_done(asked, columns, board, CANCEL_SECONDS)
+        _stop(session, asked, columns, board)
     bundle = columns_bundle([column.shown for column in columns])
     board.finish(bundle)
     made = Variants(session, [_answer(one, column) for one, column in zip(asked, columns, strict=True)], bundle)
@@ -126,6 +125,20 @@ def watch(session: Session, asked: Sequence[Background], columns: Sequence[Colum
         failure.answer = made
         raise failure
     return made
+
+
+def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> None:
+    patience = CANCEL_SECONDS
+    try:
+        time.sleep(SHUTDOWN_SECONDS)
+    except KeyboardInterrupt:
+        patience = 0.0
+    if session.closing():
+        return
+    for one in asked:
+        one.cancel()
+    with contextlib.suppress(KeyboardInterrupt):
+        _until_done(asked, columns, board, patience)
 
 
 def _until_done(

@@ -12,7 +12,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import joblog
 from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
-from agentsvc_nb.notebook.follow import CANCEL_SECONDS
+from agentsvc_nb.notebook.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.render import Bundle, Extras, job_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
@@ -104,11 +104,10 @@ def follow(
     """Follow an accepted job to its end. Arguments and errors as of `work`."""
     client = session.client()
     with telling(session):
-        job, stopped = _Watch(client, accepted, bar, sleep).follow(timeout)
-        job = client.jobs.result(job.job_id, chat=accepted.chat) if job.ended else job
+        job, stopped = _Watch(client, accepted, bar, sleep, session.closing).follow(timeout)
     joblog.seen(session, job)
-    result = leave(session, client, job, bar)
-    _judge(job, result, stopped, raise_error)
+    result = leave(session, job, bar)
+    judge(result.job, result, stopped, raise_error)
     return result
 
 
@@ -125,8 +124,15 @@ def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskErro
 
 
 class _Watch:
-    def __init__(self, client: AgentService, accepted: JobAccepted, bar: Bar, sleep: Callable[[float], None]) -> None:
-        self.client, self.accepted, self.bar, self.sleep = client, accepted, bar, sleep
+    def __init__(
+        self,
+        client: AgentService,
+        accepted: JobAccepted,
+        bar: Bar,
+        sleep: Callable[[float], None],
+        closing: Callable[[], bool],
+    ) -> None:
+        self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
         self.began = time.monotonic()
         self.job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
@@ -136,10 +142,20 @@ class _Watch:
             self._until(timeout)
             return self.job, False
         except KeyboardInterrupt:
-            with contextlib.suppress(KeyboardInterrupt):  # a second one leaves the job
-                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
-                self._until(CANCEL_SECONDS)
+            self._stop()
             return self.job, True
+
+    def _stop(self) -> None:
+        """Cancel, but not when the kernel is being restarted or closed (docs/decisions/0017)."""
+        patience = CANCEL_SECONDS
+        try:
+            self.sleep(SHUTDOWN_SECONDS)
+        except KeyboardInterrupt:  # a second one: the cell ends at once
+            patience = 0.0
+        if not self.closing():
+            with contextlib.suppress(KeyboardInterrupt):
+                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
+                self._until(patience)
 
     def _until(self, seconds: float | None) -> None:
         end = None if seconds is None else time.monotonic() + seconds
@@ -152,15 +168,26 @@ class _Watch:
             self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
 
 
-def leave(session: Session, client: AgentService, job: Job, bar: Bar) -> JobResult:
+def leave(session: Session, job: Job, bar: Bar) -> JobResult:
     """The one output that remains of a job, and the job as the cell's value."""
-    files = files_bundle(job.files, fetcher(client, job.chat), "Files of this job") if job.files else None
-    bundle = job_bundle(job, 0.0, Extras(session.take_notes(), files))
-    bar.finish(bundle)
-    return JobResult(job, bundle)
+    result = made(session, job, session.take_notes())
+    bar.finish(result.shown)
+    return result
 
 
-def _judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: bool = True) -> JobResult:
+    """What a job made, with small pictures of it. Raises `AskError` when the service is lost."""
+    client = session.client()
+    if job.ended:
+        with telling(session):
+            job = client.jobs.result(job.job_id, chat=job.chat)
+    fetch = fetcher(client, job.chat) if pictured else None
+    files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
+    return JobResult(job, job_bundle(job, 0.0, Extras(notes, files)))
+
+
+def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+    """Raise `RunStopped` for what was stopped here, and `RunFailed` for what has not succeeded."""
     name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
     if stopped:
         halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")

@@ -56,11 +56,15 @@ def excerpt(text: str, limit: int) -> str:
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 
 
-def exact(value: Any, indent: int | None = None) -> str:
+def exact(value: Any, indent: int | None = None, limit: int | None = None) -> str:
     r"""JSON for a reader who must see all of it: what is no visible character stands as its escape.
+
+    Past `limit` characters it says how many there are.
 
     >>> exact({"to": "ada@example.com\u202e\n"})
     '{"to": "ada@example.com\\u202e\\n"}'
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+    shown = text if limit is None else text[:limit]
+    more = "" if len(shown) == len(text) else f"\n… ({len(text):,} characters)"
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in shown) + more

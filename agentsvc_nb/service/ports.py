@@ -106,8 +106,23 @@ class Media(Protocol):
     def file(self) -> Path: ...
 
 
-class Task(Protocol):
-    """What a tool gets in hand while it runs. `workspace` is that of the chat that it runs in."""
+class Meter(Protocol):
+    """Counts what calls of a language model take."""
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        """Count tokens, and what they cost."""
+        ...
+
+    def use_uncounted(self) -> None:
+        """A model call was made that did not say how many tokens it took."""
+        ...
+
+
+class Task(Meter, Protocol):
+    """What a tool gets in hand while it runs. `workspace` is that of the chat that it runs in.
+
+    What an asynchronous tool uses of a language model is billed with its job; others may not use one.
+    """
 
     @property
     def workspace(self) -> Workspace: ...
@@ -145,8 +160,9 @@ class Task(Protocol):
 class Complete(Protocol):
     """Asks a language model."""
 
-    async def __call__(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """An object that fits the JSON Schema. Raises `AgentFailure`."""
+    async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
+        """An object that fits the JSON Schema; `meter` counts what it took, also when it fails. Raises
+        `AgentFailure`."""
         ...
 
 

@@ -119,12 +119,16 @@ def _make_key(folder: DataFolder) -> None:
 
 
 def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+    from agentsvc_nb.service.work.agents.hints import hint
+
     write_private(folder.port, ready.base_url.rpartition(":")[2])
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
     if not _is_file(sys.stdout.fileno()):
         print(f"Sign in at {ready.sign_in_url}", flush=True)
+    if settings.model == "offline" and (line := hint(os.environ)):
+        print(line, flush=True)
 
 
 def _is_file(descriptor: int) -> bool:

@@ -91,7 +91,12 @@ _WAIT = "Wait until the limit resets, or send fewer requests."
 _ROWS = (
     # -- 400: the request is wrong -------------------------------------------------------------------------------
     Code("message_required", 400, "`message` is missing or empty.", "Write a message."),
-    Code("invalid_chat", 400, "`chat` is not a valid chat reference.", "Use a `chat_...` id or a UUID."),
+    Code(
+        "invalid_chat",
+        400,
+        "`chat` is not a valid chat reference.",
+        "Use a `chat_...` id or a UUID; a run without `chat` begins a new one.",
+    ),
     Code("invalid_project", 400, "`project` is not a valid project reference.", "Use a `proj_...` id or a UUID."),
     Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
     Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),

@@ -9,7 +9,7 @@ from pydantic import Field
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.envelope import Model, Request
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.runs import Project, Session
+from agentsvc_nb.wire.runs import Project, Session, Usage
 
 JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 JOB_TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
@@ -111,7 +111,10 @@ class Answer(Model):
 
 
 class Job(Model):
-    """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`)."""
+    """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`).
+
+    `usage` is what its tool took of a language model, in an ended job.
+    """
 
     object: str = "tool_job"
     job_id: str
@@ -125,6 +128,7 @@ class Job(Model):
     data: dict[str, Any] | None = None
     progress: Progress | None = None
     recommended_poll_after_ms: int | None = None
+    usage: Usage = Field(default_factory=Usage)
     created_at: str | None = None
     started_at: str | None = None
     ended_at: str | None = None

@@ -14,8 +14,12 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.service.actions.keys import ACCOUNT
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.records import usage
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import Run, Usage
 from agentsvc_nb.wire.toolset.angles import Angle
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.waiting import until
@@ -174,10 +178,38 @@ def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
         assert it.last() == before, "nor was its tool's result another"
 
 
-def test_a_tool_asks_the_model() -> None:
-    angle = dict.fromkeys(Angle.model_fields, "x")
-    with talk(Reply((json.dumps({"angles": [angle]}),))) as it:
+ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]}),))
+CALL = Reply(calls=(("find_angles", json.dumps({"product": "tea"})),))
+
+
+def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
+    with talk(ANGLES) as it:
         assert it.client.tools.describe("find_angles").available is True
         job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
-        assert job.data == {"angles": [angle]}
+        assert job.data is not None
+        assert len(job.data["angles"]) == 1
         assert "tea" in json.dumps(it.last())
+        assert job.usage == Usage(input_tokens=100, output_tokens=10)
+        assert billed(it.service) == 110
+
+
+def test_what_a_runs_tools_asked_is_the_runs_and_billed_once() -> None:
+    with talk(CALL, ANGLES, Reply(("Done.",))) as it:
+        run = it.ask("find angles")
+        assert run.usage == Usage(input_tokens=300, output_tokens=30)
+        assert billed(it.service) == 330
+
+
+def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
+    with talk(CALL, Reply(("{",), hangs=True), Reply(("Done.",))) as it:
+        run = it.client.runs.start("find angles")
+        until(lambda: len(it.server.asked) == 2)
+        it.client.runs.cancel(run.run_id)
+        until(lambda: billed(it.service) > 110)
+
+
+def billed(service: RunningService) -> int:
+    """Tokens, of all keys."""
+    with open_beside(DataFolder(service.data)) as database:
+        lines = database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+    return sum(line.quantity for line in lines if line.kind == "tokens")

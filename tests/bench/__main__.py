@@ -17,6 +17,7 @@ from tests.bench import (
     memory,
     notebook,
     pictures,
+    previews,
     reads,
     search,
     starts,
@@ -26,7 +27,7 @@ from tests.bench import (
 from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
-    client = (first_call, calls, decoding, transfers, frames)
+    client = (first_call, calls, decoding, transfers, frames, previews)
     service = (reads, starts, first_event, followers, uploads, memory, pictures, search, notebook, quality)
     for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)

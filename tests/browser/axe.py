@@ -81,9 +81,10 @@ def narrow(page: Page) -> Iterator[None]:
 
 
 def violations(page: Page, selector: str = OURS) -> list[str]:
-    """A few lines for each element that violates a rule: the rule, the element, what to mend."""
+    """A few lines for each element that violates a rule: the rule, the element, what to mend. Opens what is folded."""
     # JupyterLab's body is 0 pixels high and hides what overflows it: axe-core takes all of the page for invisible.
     page.evaluate("() => { document.body.style.minHeight = '100vh' }")
+    page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details').forEach(one => one.open = true)")
     told = until(lambda: _judged(page, selector), lambda told: not _moving(told))
     judged = {rule["id"] for kind in ("passes", "violations", "incomplete") for rule in told[kind]}
     assert "color-contrast" in judged, f"axe-core sees no text in {selector}"

@@ -7,12 +7,15 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.service.folder import DataFolder
-from tests.browser.lab import Lab
+from tests.browser.lab import App, Lab
+
+APPS: Final[tuple[App, ...]] = ("lab", "notebook")
 
 
 @dataclass
@@ -45,16 +48,16 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    root = tmp_path_factory.mktemp("notebooks")
-    data, homes = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("homes")
-    env = {
-        "AGENTSVC_DATA": str(data),
-        "AGENTSVC_MODEL": "scripted",
-        "XDG_DATA_HOME": str(homes),
-        "XDG_STATE_HOME": str(homes),
-    }
+    yield from placed(tmp_path_factory, "lab")
+
+
+def placed(folders: pytest.TempPathFactory, app: App, **settings: str) -> Iterator[Place]:
+    """A place whose service has these settings; left with it."""
+    root, data, homes = (folders.mktemp(name) for name in ("notebooks", "data", "homes"))
+    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", **settings}
+    env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
     try:
-        with Lab(root, env) as lab:
+        with Lab(root, env, app=app) as lab:
             yield Place(lab, data, homes)
     finally:
         embedded.stop(data)

@@ -44,6 +44,7 @@ HOMES = (
     "JUPYTERLAB_SETTINGS_DIR",
     "JUPYTERLAB_WORKSPACES_DIR",
 )
+App = Literal["lab", "notebook"]
 CURRENT = "window.jupyterapp.shell.currentWidget"
 
 
@@ -55,7 +56,7 @@ class Lab:
         root: Path,
         env: dict[str, str] | None = None,
         theme: str = "JupyterLab Light",
-        app: Literal["lab", "notebook"] = "lab",
+        app: App = "lab",
     ) -> None:
         self.root, self.app = root, app
         self.homes = root.parent / f"{root.name}-homes"

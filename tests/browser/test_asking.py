@@ -10,33 +10,26 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter, MarkdownExporter
 
-from agentsvc_nb import embedded
-from tests.browser.conftest import Place
-from tests.browser.lab import Lab, Notebook
+from tests.browser.conftest import APPS, Place, placed
+from tests.browser.lab import Notebook
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
 LOAD = "%load_ext agentsvc_nb"
-LINES, PAUSE = 250, 0.05
+LINES, PAUSE = 290, 0.05
 LONG = "\n".join(f"say Line {number} of a *long* answer: {'x' * 50}\nsay\nwait {PAUSE}" for number in range(LINES))
 
 
-@pytest.fixture(scope="module", params=["lab", "notebook"])
+@pytest.fixture(scope="module", params=APPS)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    root = tmp_path_factory.mktemp("notebooks")
-    data, homes = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("homes")
-    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", "AGENTSVC_APPROVE_EFFECTS": "yes"}
-    env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
-    try:
-        with Lab(root, env, app=request.param) as lab:
-            yield Place(lab, data, homes)
-    finally:
-        embedded.stop(data)
+    yield from placed(tmp_path_factory, request.param, AGENTSVC_APPROVE_EFFECTS="yes")
 
 
 def outputs(saved: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    return [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
+    """What is seen of each cell: the place of a card that has ended is empty."""
+    cells = [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
+    return [[output for output in found if output.get("data") != {}] for found in cells]
 
 
 def text(answer: dict[str, Any]) -> str:
@@ -55,18 +48,20 @@ def test_a_long_answer_leaves_the_page_free_and_the_notebook_small(place: Place)
         metrics = {item["name"]: item["value"] for item in inspector.send("Performance.getMetrics")["metrics"]}
         return float(metrics["TaskDuration"])
 
-    before = worked()
+    before, sent = worked(), notebook.kernel_bytes
     notebook.run(2)
     until(lambda: "Line 30 " in notebook.output(2))
     assert f"Line {LINES - 1} " not in notebook.output(2), "it was not seen growing"
     until(lambda: f"Line {LINES - 1} " in notebook.output(2))
     notebook.wait_idle()
     share = (worked() - before) / (LINES * PAUSE)
+    sent = notebook.kernel_bytes - sent
     (answer,) = outputs(notebook.save())[2]
     characters = len(text(answer))
     size = len(json.dumps(answer["data"]))
-    print(f"{share:.0%} of the page's thread; {characters} characters in {size} bytes")
-    assert characters > 17_000
+    print(f"{share:.0%} of the page's thread; {characters} characters in {size} bytes, {sent} on the channel")
+    assert characters > 20_000
+    assert sent < 80 * characters
     assert size < 3 * characters
     assert share < 0.2
     notebook.page.close()
@@ -205,4 +200,19 @@ def test_restart_and_run_all_starts_no_run(place: Place) -> None:
     notebook.wait_idle()
     assert "Shown again" in notebook.output(2)
     assert place.count() == before
+    notebook.page.close()
+
+
+def test_a_chat_is_talked_with_and_closed(place: Place) -> None:
+    notebook = place.lab.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
+    notebook.run(0)
+    chat = notebook.page.locator(".asvc")
+    for turn in (1, 2):
+        chat.get_by_label("Message").fill(f"say **answer** {turn}")
+        chat.get_by_role("button", name="Send").click()
+        until(lambda turn=turn: notebook.output(0).count("✓ completed") == turn)  # type: ignore[misc]
+    chat.get_by_role("button", name="Close").click()
+    until(lambda: "closed" in notebook.output(0))
+    assert "answer 2" in notebook.output(0)
+    assert chat.get_by_role("button").count() == 0
     notebook.page.close()

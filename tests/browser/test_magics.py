@@ -1,12 +1,13 @@
-"""The other magics in JupyterLab: tables, pictures, several bars at once, short errors; nothing is fetched."""
+"""The other magics in JupyterLab and Notebook 7: tables, pictures, bars, short errors; nothing is fetched."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.conftest import Place
+from tests.browser.conftest import APPS, Place, placed
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -17,6 +18,7 @@ CELLS = [
     "%runs",
     '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 2}',
     "%files gallery",
+    "%files browse",
     "%files preview out/plan.md",
     "%search autumn",
     "%tools",
@@ -26,27 +28,54 @@ CELLS = [
     "%jobs watch",
     '%feedback send "The search is slow"',
     "%feedback",
+    '%%ask --bg\ncall echo_job {"steps": 0, "seconds": 0}\nsay done',
+    "import time; ask = get_ipython().run_line_magic\n"
+    "while not len(calls := ask('approve', '')): time.sleep(0.1)\n"
+    "call = calls['call_id'][0]",
+    "%approve {{call}}",
+    "%agentsvc",
     "%runs show nothing",
 ]
+SILENT, CLICKABLE = ("%load_ext", "import"), ("%files gallery", "%files browse")
 WATCH, ERROR = CELLS.index("%jobs watch"), len(CELLS) - 1
+TOOL, BROWSE = (
+    CELLS.index(next(cell for cell in CELLS if cell.startswith(name))) for name in ("%%tool", "%files browse")
+)
+
+
+def _outputs(cell: str) -> int:
+    """A widget has a static line before it."""
+    return 0 if cell.startswith(SILENT) else 1 + cell.startswith(CLICKABLE)
+
+
+@pytest.fixture(scope="module", params=APPS)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    yield from placed(tmp_path_factory, request.param, AGENTSVC_APPROVE_EFFECTS="yes")
 
 
 def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) -> None:
     notebook = place.lab.open("magics.ipynb", CELLS)
+    at_load = [*notebook.errors]
     for cell in range(len(CELLS)):
         notebook.run(cell)
         if cell == WATCH:
             until(lambda: notebook.output(WATCH).count("running") == 2)
         notebook.wait_idle()
+    cells = notebook.page.locator(".jp-CodeCell")
     assert "1 run, 0.42 cents in all" in notebook.output(2)
-    assert notebook.page.locator(".jp-CodeCell").nth(4).locator("figure img").count() == 2
+    assert cells.nth(4).locator("details figure img").count() == 2
+    cells.nth(BROWSE).get_by_role("button", name="Line down").click()
+    cells.nth(BROWSE).get_by_role("region", name="Folder images").wait_for()
     assert notebook.output(WATCH).count("✓ succeeded") == 2
-    assert "onerror=alert(1)" in notebook.output(8), "shown as text"
+    assert "onerror=alert(1)" in notebook.output(TOOL), "shown as text"
     assert "'nothing' is no run id" in notebook.output(ERROR)
-    outputs = [cell["outputs"] for cell in notebook.save()["cells"]]
-    assert [len(found) for found in outputs] == [0, *[1] * (len(CELLS) - 1)]
+    until(lambda: all("✓ succeeded" in notebook.output(cell) for cell in (WATCH - 2, WATCH - 1)))
+    found = [cell["outputs"] for cell in notebook.save()["cells"]]
+    outputs = [[output for output in cell if output.get("data") != {}] for cell in found]
+    assert [len(found) for found in outputs] == [_outputs(cell) for cell in CELLS]
+    outputs = [found for cell, found in zip(CELLS, outputs, strict=True) if not cell.startswith(CLICKABLE)]
     assert "widget" not in json.dumps(outputs)
-    assert notebook.errors == []
+    assert notebook.errors == at_load
     here = f"127.0.0.1:{place.lab.port}"
     assert [url for url in notebook.requests if here not in url and not url.startswith(("data:", "blob:"))] == []
     notebook.page.close()

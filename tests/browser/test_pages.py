@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_play
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.browser.lab import CHROMIUM
 from tests.browser.test_hostile import file_names
 from tests.notebook.test_hostile import HOSTILE
@@ -111,6 +111,23 @@ def test_a_chat_grows_until_its_end(page: Page, service: RunningService) -> None
         until(lambda: page.locator(".status.completed").count() == 1)
     assert page.locator(".answer strong").inner_text() == "first"
     assert "chart.svg" in page.locator(".files").inner_text()
+
+
+def test_what_waits_for_approval_is_decided_on_the_page(chromium: Browser) -> None:
+    """Without a reload of ours: the page shows it by itself, and goes on when it is decided."""
+    with running_service(approve_effects="yes") as asking, AgentService(asking.api_key, asking.base_url) as client:
+        context = chromium.new_context()
+        shown = signed_in(context, asking)
+        run = client.runs.start('wait 1\ncall echo_job {"steps": 0}\nsay between\ncall echo_job {"steps": 0}\nsay done')
+        shown.goto(str(run.app_url))
+        shown.get_by_role("button", name="Approve").click()
+        until(shown.locator(".answer").inner_text, lambda text: "between" in text)
+        shown.get_by_label("Reason, for the agent").fill("Not before Monday")
+        shown.get_by_label("Reason, for the agent").press("Enter")
+        until(lambda: shown.locator(".status.completed").count() == 1)
+        decided = [e.payload for e in client.runs.iterate_events(run.run_id) if e.type == "approval.decided"]
+        assert [(one["approved"], one["reason"]) for one in decided] == [(True, ""), (False, "Not before Monday")]
+        context.close()
 
 
 def test_what_a_rewind_takes_back_leaves_the_page(scripted: Page, service: RunningService) -> None:

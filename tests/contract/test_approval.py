@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
+from tests.contract.signing import page, signed_in
 from tests.waiting import until
 
 CALL = 'call echo_job {"steps": 0}\nsay done'
@@ -121,3 +123,30 @@ def test_it_is_approved_at_the_command_line(
     assert ended(client, run.run_id).output == "done"
     assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 1
     assert "No call of this run waits" in capsys.readouterr().err
+
+
+def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService, asking: RunningService) -> None:
+    asked = 'call echo_job {"steps": 0, "files": {"</pre><script>.txt": "\\u202eevil"}}\nsay done'
+    with signed_in(asking) as browser:
+        for verdict, reason in (("approve", ""), ("refuse", "Not <b>now</b>")):
+            before = effects(asking)
+            run = client.runs.start(asked)
+            waiting(client, run.run_id)
+            path = f"/app/chats/{run.chat}"
+            text = page(browser, path)
+            assert "echo_job waits for your approval" in text
+            assert "&lt;/pre&gt;&lt;script&gt;.txt" in text
+            assert r"\u202eevil" in text, "what can't be seen stands as its escape"
+            assert "http-equiv" not in text, "nobody can write a reason on a page that loads itself again"
+            (url,) = set(re.findall(r'action="([^"]*/approval)"', text))
+            form = {"verdict": verdict, "reason": reason}
+            assert browser.post(url, data=form, headers={"Origin": "http://127.0.0.1:1"}).status_code == 403
+            assert browser.post(url, data={"verdict": "perhaps"}).status_code == 400
+            assert waiting(client, run.run_id) in url
+            assert browser.post(url, data=form).headers["location"] == path
+            assert ended(client, run.run_id).output == "done"
+            assert effects(asking) - before == (verdict == "approve")
+            assert "waits for your approval" not in page(browser, path)
+            opposite = {"verdict": "refuse" if verdict == "approve" else "approve"}
+            assert browser.post(url, data=opposite).status_code == 409
+    assert of(client, run.run_id, "approval.decided")[0]["reason"] == "Not <b>now</b>"

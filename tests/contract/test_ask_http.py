@@ -16,6 +16,7 @@ from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import ended, reader
+from tests.contract.test_money import billed
 from tests.waiting import until
 
 
@@ -238,12 +239,15 @@ def test_an_ask_survives_the_service(how: str) -> None:
 
 
 def test_an_ask_holds_its_money_once() -> None:
-    """The run holds and is billed; the job costs nothing of its own."""
+    """The run holds and is billed; the job shows what that was, and costs nothing of its own."""
     with (
-        running_service(ask_handle_seconds=0, wallet_cents=2, run_hold_cents=1) as own,
+        running_service(ask_handle_seconds=0, wallet_cents=3, run_hold_cents=1) as own,
         httpx.Client(base_url=own.base_url, headers={"x-api-key": own.api_key}, timeout=60) as http,
     ):
         wire = Wire(http)
+        done = ended(wire, ask(wire, "usage 9000 1000", where=NEW).json())
+        assert done["usage"] == {"input_tokens": 9_000, "output_tokens": 1_000, "cost_microcents": 1_000_000}
+        assert billed(own, "tokens") == 1_000_000
         asks = [ask(wire, "wait 60", where=NEW) for _ in range(3)]
         assert [answer.status_code for answer in asks] == [202, 202, 429]
         assert code(asks[2]) == "api_wallet_exhausted"

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
 
-from agentsvc_nb.service.actions import accounts
+from agentsvc_nb.service.actions import accounts, jobs, keys
+from agentsvc_nb.service.actions.chats import Where
+from agentsvc_nb.service.actions.jobs import Submit
 from agentsvc_nb.service.actions.keys import ACCOUNT
+from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.service.records.jobs import JobEnding
+from agentsvc_nb.service.records.usage import Spent, UsageRecord
+from agentsvc_nb.service.rules.prices import CENT
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.storage import SystemClock
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Opened, Wire, code
 from tests.waiting import until
+
+NOW = 1_700_000_000_000
 
 
 def refused(wire: Wire, message: str = "say hello", **fields: object) -> httpx.Response:
@@ -168,3 +180,21 @@ def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
         assert [(line.kind, line.quantity, line.microcents, line.pool) for line in lines] == [
             ("tokens", 240, 24_000, "wallet")
         ]
+
+
+def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path) -> None:
+    """At the actions: no model that a test can ask has a price."""
+    settings, where = Settings(tmp_path, run_hold_cents=0), Where()
+
+    def crossing(tx: Tx) -> str:
+        key, _ = keys.create(tx, SystemClock(), name="k", budget_cents=2)
+        job, _ = jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
+        ending = JobEnding("failed", [], spent=Spent(30_000, 1_000, 3 * CENT))
+        jobs.finish(tx, job.job_id, job.attempt, ending, NOW)
+        with pytest.raises(Fail) as refused:
+            jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
+        return refused.value.row.code
+
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    assert asyncio.run(database.write(crossing)) == "api_key_budget_exhausted"
+    database.close()

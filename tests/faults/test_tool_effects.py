@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.work.tools.create_images import designs
+from agentsvc_nb.service.work.tools.static_ad.creating import designs
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.toolset.images import ImageRequest
 from tests.faults.mortal import Mortal, mortal

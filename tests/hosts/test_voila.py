@@ -32,7 +32,8 @@ def answers(url: str) -> bool:
 @pytest.fixture
 def url(notebook: Written, environ: dict[str, str], tmp_path: Path) -> Iterator[str]:
     asked = "%%ask\nsay **hello** <img src=x onerror='window.bad = 1'>\nwrite out/a.txt hi"
-    path = notebook(LOAD, asked, "import agentsvc_nb\nagentsvc_nb.Chat(new=True)")
+    chat = "import agentsvc_nb\nagentsvc_nb.Chat(new=True)"
+    path = notebook(LOAD, asked, "%files browse", chat)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -61,6 +62,8 @@ def test_a_visitor_sees_the_answer(url: str) -> None:
         assert "✓ completed" in text
         assert "out/a.txt" in text
         assert page.evaluate("window.bad") is None
+        page.get_by_role("button", name="Line down").click()
+        page.wait_for_selector("[role=region]:has-text('out/ (1 file)')", timeout=60_000)
         page.get_by_label("Message").fill("say **good** day")
         page.get_by_role("button", name="Send").click()
         page.wait_for_selector("strong:has-text('good')", timeout=60_000)

@@ -10,7 +10,7 @@ TAGS = WORD.findall(
     """a blockquote br caption code del details div em figcaption figure h1 h2 h3 h4 h5 h6 hr img ins
     li mark ol p pre progress s span strong summary table tbody td th thead tr ul"""
 )
-ATTRIBUTES = WORD.findall("alt aria-label href max rel role scope src start style target title value")
+ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
 STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,#[0-9a-f]+\)|[a-zA-Z0-9#%. -])+")
 SOURCE = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/=]+")
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)

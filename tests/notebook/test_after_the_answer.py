@@ -51,7 +51,7 @@ def test_each_quoted_passage_is_linked_to_its_file_and_place(
     (tmp_path / "my brief.md").write_text("# Audience\n\nYoung families in Köln who cycle to work every day.\n")
     answer = kernel.cell("%%ask --file 'my brief.md'\nWho is the audience in Köln?")
     html = kernel.shown.outputs[0]["text/html"]
-    (href, path) = re.findall(r'<a href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', html)[0]
+    (href, path) = re.findall(r'<a [^>]*href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', html)[0]
     assert path == "uploads/my brief.md"
     assert re.fullmatch(re.escape(f"{answer.run.app_url}/files?path=uploads/my%20brief.md#line=") + r"\d+", href)
     assert offences(html) == []

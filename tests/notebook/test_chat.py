@@ -126,6 +126,7 @@ def test_a_busy_chat_offers_choices(used: Used, kernel: Any, client: AgentServic
     used.ask("say mine")
     read = until(lambda: text(used.box), lambda read: "is busy with run" in read)
     assert busy.run_id in read
+    until(lambda: "Follow run" in " ".join(buttons(used.box)))
     press(used.box, "Follow run")
     assert "elsewhere" in until(lambda: text(used.box), lambda read: "elsewhere" in read)
     until(lambda: not button(used.box, "Send").disabled)
@@ -232,7 +233,7 @@ def test_where_nothing_can_be_pressed_it_says_what_to_use(
     kernel.cell("import agentsvc_nb\nagentsvc_nb.Chat()")
     (output,) = kernel.shown.outputs
     assert "`%%ask` asks in the same chat" in output["text/plain"]
-    monkeypatch.setenv("VOILA_APP_PORT", "8866")
+    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.13")
     kernel.cell("agentsvc_nb.Chat()")
     assert WIDGET in kernel.shown.outputs[1]
 

@@ -35,6 +35,7 @@ def complete(terminal: Any) -> Complete:
         ("%agentsvc conn", "%agentsvc connect"),
         ("x = 1\n%jobs art", "x = 1\n%jobs artifacts"),
         ("%%ask --df tab", "%%ask --df table_of_mine"),
+        ("%runs show {{table_of", "%runs show {{table_of_mine"),
         ("%%ask\nWhat is in {{table_of", "%%ask\nWhat is in {{table_of_mine"),
     ],
 )

@@ -32,7 +32,7 @@ def test_it_is_three_lines_with_the_request_and_the_line_of_the_cell(
 
 def test_what_never_reached_a_service_has_no_empty_lines() -> None:
     assert APIConnectionError("Nothing answered.")._render_traceback_() == [
-        "\x1b[31mAPIConnectionError\x1b[0m: Nothing answered."
+        "\x1b[1mAPIConnectionError\x1b[0m: Nothing answered."
     ]
 
 
@@ -40,5 +40,5 @@ def test_what_never_reached_a_service_has_no_empty_lines() -> None:
 def test_what_a_service_says_is_harmless(text: str) -> None:
     error = StefanBrainError(text, code=text, request_id=text, hint=text)
     lines = error._render_traceback_()
-    assert not FORBIDDEN.findall("".join(lines).replace("\x1b[31m", "").replace("\x1b[0m", ""))
+    assert not FORBIDDEN.findall("".join(lines).replace("\x1b[1m", "").replace("\x1b[0m", ""))
     assert all("\n" not in line for line in lines)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from agentsvc_nb import AgentService
 from agentsvc_nb.client.frames import columns
-from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook import commands, frames
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.journal import Journal
+from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult
+from tests.notebook import samples
 from tests.notebook.allowlist import offences
 from tests.waiting import until
 
@@ -51,35 +59,38 @@ def test_several_files_are_got_at_once(terminal: Any) -> None:
     assert Path("got/b.txt").read_text() == "B"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "html"),
-    [
-        ("a.txt", "<b>bold</b>", "&lt;b&gt;bold&lt;/b&gt;"),
-        ("a.md", "# Title", "<h1>Title</h1>"),
-        ("a.html", "<script>alert(1)</script>", "&lt;script&gt;"),
-        ("a.json", '{"a":[1]}', "&quot;a&quot;: ["),
-        ("a.csv", "name,price\n<i>lamp</i>,12", ">&lt;i&gt;lamp&lt;/i&gt;</td>"),
-        ("empty.csv", "", "(empty)"),
-        ("a.bin", "\0\1", "no text and no picture"),
-    ],
-)
-def test_the_beginning_of_a_file_is_shown_by_what_it_is(
-    terminal: Any, tmp_path: Path, name: str, content: str, html: str
-) -> None:
-    terminal.cell("%%ask\nsay x")
-    (tmp_path / name).write_text(content)
-    terminal.cell(f"%files put {name}")
-    shown = terminal.cell(f"%files preview uploads/{name}")
-    assert html in _shown(shown)[1]
+def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentService, service: RunningService) -> None:
+    """Two gigabytes of which next to nothing is on the disk, and of which little is fetched."""
+    answer = terminal.cell("%%ask\nwrite out/prices.csv n,word,2gb\nwrite out/page.html <script>alert(1)</script>")
+    assert "<iframe" in terminal.cell("%files preview out/page.html")._repr_mimebundle_()["text/html"]
+    _, prices = client.files.list(answer.run.chat)
+    place = DataFolder(service.data).blobs / prices.id[:2] / prices.id[2:4] / prices.id
+    session = Session(journal=Journal(None))
+    session.move(answer.run.chat)
+    with place.open("r+b") as blob:
+        blob.seek(0, 2)
+        blob.writelines(b"\n%d,lamp,x" % n for n in range(100))
+        blob.truncate(2_000_000_000)
+    huge = prices.model_copy(update={"size_bytes": 2_000_000_000})
+    tracemalloc.start()
+    try:
+        shown = commands.files_preview(session, huge)
+        assert tracemalloc.get_traced_memory()[1] < 40 * HEAD_BYTES
+    finally:
+        tracemalloc.stop()
+        place.unlink()
+    text, html = _shown(shown)
+    assert "the first 20 rows of 2.0 GB" in text
+    assert ">lamp</td>" in html
 
 
-def test_long_files_are_cut_with_a_word_on_it(terminal: Any, tmp_path: Path) -> None:
+def test_a_file_that_a_process_decodes_is_fetched_whole(terminal: Any, tmp_path: Path) -> None:
     terminal.cell("%%ask\nsay x")
-    (tmp_path / "long.csv").write_text("n\n" + "\n".join(map(str, range(30))))
-    (tmp_path / "long.txt").write_text("word " * 5000)
-    terminal.cell("%files put long.csv long.txt")
-    assert "the first 20 rows" in _shown(terminal.cell("%files preview uploads/long.csv"))[0]
-    assert "(25,000 characters)" in _shown(terminal.cell("%files preview uploads/long.txt"))[0]
+    (tmp_path / "plan.pdf").write_bytes(samples.pdf() + b"\n%" * HEAD_BYTES)
+    terminal.cell("%files put plan.pdf")
+    assert "page 1 of 1: The autumn plan" in _shown(terminal.cell("%files preview uploads/plan.pdf"))[0]
+    with pytest.raises(AskError, match=r"There is no file none\.pdf"):
+        terminal.cell("%files preview none.pdf")
 
 
 def test_pictures_are_shown_small_beside_each_other(terminal: Any, tmp_path: Path) -> None:

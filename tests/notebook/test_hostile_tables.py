@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +11,12 @@ from agentsvc_nb.client.results import Run
 from agentsvc_nb.notebook.calling import result_bundle
 from agentsvc_nb.notebook.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.connecting import status
+from agentsvc_nb.notebook.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.grid import Cell, code, grid
 from agentsvc_nb.notebook.history import runs
 from agentsvc_nb.notebook.journal import Entry, Journal, now
 from agentsvc_nb.notebook.looking import Comparison
 from agentsvc_nb.notebook.overseeing import bars_bundle
-from agentsvc_nb.notebook.previewing import gallery_bundle, preview_bundle
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.searching import search_bundle
@@ -27,6 +25,7 @@ from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.images import png
 from tests.notebook.test_hostile import HOSTILE
 
 
@@ -58,14 +57,12 @@ def _file(text: str, suffix: str = "") -> WorkspaceFile:
     return WorkspaceFile(id=text, path=text + suffix, file_name=text, name=text, media_type=text, size_bytes=3)
 
 
-def _preview(suffix: str) -> Callable[[str], Bundle]:
-    return lambda text: preview_bundle(_file(text, suffix), text.encode("utf-8", "replace"))
+def _picture(text: str) -> WorkspaceFile:
+    return _file(text).model_copy(update={"media_type": "image/png"})
 
 
-def _csv(text: str) -> Bundle:
-    written = io.StringIO()
-    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
-    return preview_bundle(_file(text, ".csv"), written.getvalue().encode("utf-8", "replace"))
+def _inscribed(text: str) -> bytes:
+    return png(words={"headline": text, "brand": [text]}, edited_from={"path": text, "sha256": text})
 
 
 def _bars(text: str) -> Bundle:
@@ -116,13 +113,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,
-    "text file": _preview(".txt"),
-    "Markdown file": _preview(".md"),
-    "JSON file": _preview(".json"),
-    "HTML file": _preview(".html"),
-    "CSV cells": _csv,
-    "CSV as it stands": _preview(".csv"),
-    "gallery": lambda text: gallery_bundle([_file(text)], {text: None}),
+    "gallery": lambda text: gallery_bundle(Pictures([_picture(text)], lambda file: _inscribed(text))),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
     "a reply": lambda text: report_bundle(_report(text)),

@@ -39,6 +39,16 @@ def test_variables_go_in_as_text_once(terminal: Any) -> None:
     assert terminal.cell("%%ask\nsay {{client}} {{trap}} $HOME {1+1}").text == "Ada {{client}} $HOME {1+1}"
 
 
+def test_variables_go_into_the_line_as_one_argument(terminal: Any, tmp_path: Path) -> None:
+    (tmp_path / "my plan.txt").write_text("x")
+    terminal.cell("plan, name = 'my plan.txt', 'kept'")
+    terminal.cell("%%ask --file {{plan}} -o {{name}}\nsay x")
+    assert terminal.user_ns["kept"].status == "completed"
+    assert list(terminal.cell("%files")["file_name"]) == ["my plan.txt"]
+    with pytest.raises(AskError, match="there is no variable `nothing`"):
+        terminal.cell("%runs show {{nothing}}")
+
+
 def test_a_kernel_without_cell_ids_shows_one_static_output(kernel: Any) -> None:
     kernel.cell("%%ask\nsay **hello** <script>alert(1)</script>\nwrite <b>.txt x")
     (output,) = kernel.shown.outputs

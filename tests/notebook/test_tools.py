@@ -73,7 +73,7 @@ def test_no_jobs_are_a_typed_table(terminal: Any) -> None:
 
 
 def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
-    started = [kernel.cell(f"%%job echo_job --bg\nsteps: 2\nseconds: {n}").job.job_id for n in (0, 2)]
+    started = [kernel.cell(f"%%job echo_job --bg\nsteps: 2\nseconds: {n}").job_id for n in (0, 2)]
     assert "%jobs watch" in kernel.shown.outputs[0]["text/plain"]
     table = kernel.cell("%jobs watch", cell_id="c1")
     assert kernel.shown.messages > 2
@@ -83,7 +83,7 @@ def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
 
 
 def test_a_job_that_was_left_is_cancelled_by_its_id(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    job = terminal.cell("%%job echo_job --bg\n" + SLOW).job
+    job = terminal.cell("%%job echo_job --bg\n" + SLOW)
     with pytest.raises(RunFailed, match=r"1 of 1 jobs have not ended within 0.1 s; they go on"):
         terminal.cell("%jobs watch --timeout 0.1")
     terminal.cell(f"%jobs cancel {job.job_id}")

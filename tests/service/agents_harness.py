@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.rules import signatures
 from agentsvc_nb.service.rules.search import matches, parse
 from agentsvc_nb.service.work.shelf import Kept
@@ -83,6 +84,13 @@ class MemoryTask:
         self.steps: list[tuple[float, float | None, str]] = []
         self.pages: list[str] = []
         self.kept: dict[str, Kept] = {}
+        self.spent = Spent()
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        self.spent.use(input_tokens, output_tokens, microcents)
+
+    def use_uncounted(self) -> None:
+        self.spent.uncounted = True
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.steps.append((done, total, message))

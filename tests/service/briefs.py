@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from PIL import Image
 
-from agentsvc_nb.service.work.tools.create_images import designs
+from agentsvc_nb.service.work.tools.static_ad.creating import designs
 from agentsvc_nb.service.work.tools.static_ad.series import produce
 from agentsvc_nb.wire.toolset.images import SIZES, ImageRequest
 

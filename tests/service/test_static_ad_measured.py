@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from agentsvc_nb.service.work.tools.create_images import designs
 from agentsvc_nb.service.work.tools.static_ad import drawing
 from agentsvc_nb.service.work.tools.static_ad.colors import CONTRAST_MIN, Color, contrast
+from agentsvc_nb.service.work.tools.static_ad.creating import designs
 from agentsvc_nb.service.work.tools.static_ad.layout import Block, layout
 from agentsvc_nb.service.work.tools.static_ad.series import Design
 from tests.service.briefs import BRIEFS, EVERY_SIZE, request

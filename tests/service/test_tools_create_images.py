@@ -15,8 +15,9 @@ from PIL import Image
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports import Outcome
-from agentsvc_nb.service.work.tools.create_images import CreateImages, designs
+from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.static_ad import colors, fitting, fonts, png, scenes, wording
+from agentsvc_nb.service.work.tools.static_ad.creating import designs
 from agentsvc_nb.service.work.tools.static_ad.fonts import OWN, families
 from agentsvc_nb.service.work.tools.static_ad.frames import frame
 from agentsvc_nb.wire.toolset.images import SIZES, CreateImagesInput, ImageRequest

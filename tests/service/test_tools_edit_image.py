@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from PIL import Image
 
 from agentsvc_nb.service.ports import Outcome
 from agentsvc_nb.service.work.tools.static_ad import png
+from agentsvc_nb.wire.toolset.images import EDITED_FROM
 from tests.service.agents_harness import MemoryTask
 from tests.service.site import Answer, Asked, Site, as_json, serving
 from tests.service.tooling import call, made, task
@@ -50,7 +53,11 @@ def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     again = png.design(shown(at, found))
     assert again is not None
     assert again["words"] == {"headline": "Travel far", "subline": "Two kilos.", "action": "", "brand": ""}
-    assert at.files.bytes(first["path"]) != at.files.bytes(found["path"])
+    before = at.files.bytes(first["path"])
+    assert before != at.files.bytes(found["path"])
+    source = json.loads(shown(at, found).info[EDITED_FROM])
+    assert source == {"path": first["path"], "sha256": hashlib.sha256(before).hexdigest()}
+    assert EDITED_FROM not in shown(at, first).info
 
 
 def test_it_is_drawn_in_other_sizes_and_colours(tmp_path: Path) -> None:

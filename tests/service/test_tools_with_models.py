@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.service.ports import AgentFailure, Tool
+from agentsvc_nb.service.ports import AgentFailure, Meter, Tool
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.shelf import Kept
 from agentsvc_nb.service.work.tools.catalog import tools
@@ -36,10 +37,11 @@ class Model:
     def __init__(self, answer: Mapping[str, Any] | AgentFailure) -> None:
         self.answer, self.prompts = answer, list[str]()
 
-    async def __call__(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         self.prompts.append(prompt)
+        meter.use(10, 5, 1)
         if isinstance(self.answer, AgentFailure):
             raise self.answer
         return dict(self.answer)
@@ -63,6 +65,12 @@ def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -
     assert tool.available()
     assert "A tent {of 2 kilos}" in model.prompts[0]
     assert "families" in model.prompts[0]
+
+
+def test_what_the_model_took_is_counted_also_of_an_answer_that_does_not_fit(tmp_path: Path) -> None:
+    at = task(tmp_path)
+    assert call(with_model(tmp_path, "find_angles", Model({})), at, product="x").error is not None
+    assert at.spent == Spent(10, 5, 1)
 
 
 @pytest.mark.parametrize(("name", "given"), [("find_angles", {"product": "x"}), ("research_shortform", {"topic": "x"})])

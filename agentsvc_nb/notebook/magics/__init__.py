@@ -31,12 +31,6 @@ def load_ipython_extension(shell: Any) -> None:
     shell.Completer.custom_matchers.append(matcher(desk))
 
 
-def desk_of(shell: Any) -> Desk:
-    """What the magics of a shell share, for the widgets; the extension is loaded if it was not."""
-    load_ipython_extension(shell)
-    return _loaded(shell)[0].desk
-
-
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magics and close the connection. IPython has no call for the first."""
     ours = _loaded(shell)

@@ -75,7 +75,7 @@ class Ask(Group):
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.magics import posing
 
-        args = parse(self.ask, line)
+        args = parse(self.ask, line, self.shell.user_ns)
         background = args.bg or (self.background and not args.n and not args.each)
         posing.check(args, background)
         if args.each:

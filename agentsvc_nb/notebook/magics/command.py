@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.notebook.arguments import Declare, arg, parse, takes
@@ -23,17 +23,17 @@ NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="a failure i
 def command(
     kind: Callable[..., Any],
     *declared: Declare,
-    read: Callable[[Any, str], argparse.Namespace] = parse,
+    read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[M], Any]:
     """Make a method of a group a magic that takes these arguments, `-o` and `--no-raise-error`.
 
-    The method gets the parsed arguments (and a cell's body); `read(magic, line)` parses them.
+    The method gets the parsed arguments (and a cell's body); `read(magic, line, variables)` parses them.
     """
 
     def dress(method: M) -> Any:
         @functools.wraps(method)
         def magic(group: Group, line: str, *body: str) -> Any:
-            args = read(dressed, line)
+            args = read(dressed, line, group.shell.user_ns)
             return carried_out(group, args, lambda: method(group, args, *body))
 
         dressed = takes(kind, *declared, OUT, NO_RAISE)(shortly(magic))
@@ -55,10 +55,10 @@ def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) 
 
 
 def _kept(group: Group, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.answer import Kept
+    from agentsvc_nb.notebook.answer import Shown
     from agentsvc_nb.notebook.table import Said, Table
 
-    if isinstance(value, Kept):
+    if isinstance(value, Shown):
         return group.keep(value, name)
     if name:
         group.shell.user_ns[name] = value.df if isinstance(value, Table) else value

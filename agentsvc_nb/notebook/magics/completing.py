@@ -127,6 +127,8 @@ def _in_body(line: str, magic: str, names: Names) -> Found:
 
 
 def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: Names) -> Found:
+    if reference := _REFERENCE.search(rest):
+        return _fitting(reference[1], names.variables())
     *before, word = rest.split(" ")
     options = parser._option_string_actions
     if word.startswith("-"):

@@ -12,12 +12,13 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.answer import Shown
-    from agentsvc_nb.notebook.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.each import RowsBar
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
     from agentsvc_nb.notebook.variants import Board
+    from agentsvc_nb.notebook.widgets.bars import Bars
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.working import Bar
 
 K = TypeVar("K", bound="Shown")
@@ -56,6 +57,13 @@ class Desk:
 
         return host.mode(self.shell, self.options.live)
 
+    @property
+    def widgets(self) -> bool:
+        """Whether the running cell's widgets are seen and answer."""
+        from agentsvc_nb.notebook import host
+
+        return host.shows_widgets(self.shell, self.options.live)
+
     def screen(self) -> Screen:
         """Where the running cell's run is shown."""
         from agentsvc_nb.notebook import host
@@ -86,6 +94,12 @@ class Desk:
         from agentsvc_nb.notebook import host, working
 
         return working.Bar(host.output(self.shell, self.mode), live=self.mode == "live")
+
+    def bars(self) -> Bars:
+        """Where jobs in the background of the running cell are shown."""
+        from agentsvc_nb.notebook import host
+
+        return host.bars(self.shell, self.mode)
 
     def close(self) -> None:
         if self._session is not None:

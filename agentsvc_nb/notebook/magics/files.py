@@ -24,8 +24,8 @@ class Files(Group):
         arg(
             "action",
             nargs="?",
-            choices=["put", "get", "preview", "gallery"],
-            help="upload files; download some; look at the beginning of one; see the pictures",
+            choices=["browse", "put", "get", "preview", "gallery"],
+            help="look through them; upload files; download some; look at the beginning of one; see the pictures",
         ),
         arg(
             "paths",
@@ -40,13 +40,15 @@ class Files(Group):
         """The files of this notebook's chat; or put files there, get some, look at them.
 
         Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md -d downloads`,
-        `%files preview reports/plan.md`, `%files gallery`
+        `%files preview reports/plan.md`, `%files gallery`, `%files browse`
         """
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.table import Said
 
         session, paths = self.session, args.paths
         match args.action:
+            case "browse":
+                return commands.files_browse(session, widgets=self.desk.widgets)
             case "put":
                 return Said(commands.files_put(session, paths))
             case "get":
@@ -54,7 +56,7 @@ class Files(Group):
             case "preview":
                 return commands.files_preview(session, _one(paths, "preview"))
             case "gallery":
-                return commands.files_gallery(session, *paths[:1])
+                return commands.files_pictures(session, *paths[:1], widgets=self.desk.widgets)
         return commands.files(session)
 
     def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:

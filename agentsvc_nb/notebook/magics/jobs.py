@@ -22,7 +22,7 @@ class Jobs(Group):
     @command(
         cell_magic,
         arg("tool", help="name of the tool, such as create_images"),
-        arg("--bg", action="store_true", help="submit it and go on; `%%jobs watch` follows it"),
+        arg("--bg", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the job then goes on by itself"),
     )
     def job(self, args: argparse.Namespace, cell: str) -> Any:
@@ -37,9 +37,10 @@ class Jobs(Group):
         from agentsvc_nb.notebook import commands, inputs
 
         given = inputs.read_input(cell, self.shell.user_ns)
-        if args.bg:
-            return commands.start(self.session, args.tool, given, self.desk.bar())
         raising = not args.no_raise_error
+        if args.bg:
+            bars = self.desk.bars()
+            return commands.start(self.session, args.tool, given, bars, timeout=args.timeout, raise_error=raising)
         return commands.work(self.session, args.tool, given, self.desk.bar(), timeout=args.timeout, raise_error=raising)
 
     @command(
@@ -52,6 +53,7 @@ class Jobs(Group):
         ),
         arg("jobs", nargs="*", metavar="JOB", help="ids as the table has them, their beginnings, or `last`"),
         arg("-d", "--dir", metavar="DIR", default=".", help="artifacts: the folder to put them in"),
+        arg("--bg", action="store_true", help="watch: go on with other cells meanwhile; each bar has a Cancel button"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the jobs then go on"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
@@ -65,6 +67,8 @@ class Jobs(Group):
         if args.action in ("show", "cancel", "artifacts") and not jobs:
             raise AskError("The job is missing.", f"For example: %jobs {args.action} last; `%jobs` lists them.")
         match args.action:
+            case "watch" if args.bg:
+                return commands.jobs_tend(session, self.desk.bars(), jobs, timeout=args.timeout)
             case "watch":
                 return commands.jobs_watch(session, self.desk.bar(), jobs, timeout=args.timeout)
             case "show":

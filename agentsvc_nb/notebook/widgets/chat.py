@@ -6,10 +6,12 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
+from IPython.core.getipython import get_ipython
+
 from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.render import Bundle, error_bundle
-from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.widgets.chat_state import Conversation, summary, transcript
 
@@ -38,8 +40,8 @@ class Chat:
     def __init__(self, chat: str | None = None, *, project: str | None = None, new: bool = False) -> None:
         # Its message is replaced by what is typed; what is wrong with the ids is said here and now.
         self._first = Question("-", chat=chat, project=project, new_chat=new)
-        self._shell = _shell()
-        self._session, self._live = _here(self._shell)
+        self._shell = get_ipython()
+        self._session, _ = here()
         address = self._session.address(chat, new, project=project)
         known = None if new else self._session.known_chat(address)
         self._conversation = Conversation(known)
@@ -48,9 +50,9 @@ class Chat:
 
     def _ipython_display_(self) -> None:
         """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
-        how = host.mode(self._shell, self._live())
-        output = host.output(self._shell, how)
-        if self._conversation.closed or not host.clickable(how):
+        _, widgets = here()
+        output = host.output(self._shell, host.mode(self._shell))
+        if self._conversation.closed or not widgets:
             output.show(transcript(self._conversation) if self._conversation.closed else error_bundle(*_NO_WIDGETS))
             return
         place = secrets.token_hex(4)
@@ -109,19 +111,3 @@ class Chat:
         gone, self._box.children = self._box.children, (ipywidgets.HTML(bundle["text/html"]),)
         for part in gone:
             discard(part)
-
-
-def _shell() -> Any:
-    from IPython.core.getipython import get_ipython
-
-    return get_ipython()
-
-
-def _here(shell: Any) -> tuple[Session, Any]:
-    """The notebook's session, and how its cells are watched by choice."""
-    if shell is None:
-        return Session(), lambda: None
-    from agentsvc_nb.notebook.magics import desk_of
-
-    desk = desk_of(shell)
-    return desk.session, lambda: desk.options.live

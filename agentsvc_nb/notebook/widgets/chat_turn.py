@@ -84,7 +84,7 @@ class TurnBox:
             design.discard(part)
 
     def close(self) -> None:
-        """It is shown no more; what is still drawn goes nowhere. An empty box stays in its place (`ChatView.remove`)."""
+        """It is shown no more; what is still drawn goes nowhere. An empty box stays (`ChatView.remove`)."""
         self._closed = True
         gone, self.box.children = self.box.children, ()
         self.box.layout.display = "none"

@@ -5,23 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import ipywidgets
 
 from agentsvc_nb.notebook.markdown import to_html
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.safe.text import escape, label, plain
 
+SAID_CHARS: Final = 1_000
 STYLE: Final = """<style>
 .asvc { max-width: 100%; color: var(--jp-ui-font-color1, inherit); font-size: var(--jp-ui-font-size1, 13px); }
 .asvc .asvc-muted { color: var(--jp-ui-font-color2, #767676); }
-.asvc .asvc-wrong { color: var(--jp-error-color1, #c62828); }
+.asvc .asvc-wrong { color: var(--jp-error-color1, #dd3333); }
 .asvc-card { border: 1px solid var(--jp-border-color2, #8884); border-radius: 6px; padding: 8px 12px; margin: 4px 0; }
+.asvc .widget-html-content { line-height: 1.4; }
+.asvc .asvc-lines { margin: 4px 0 0; padding: 0 0 0 8px; border-left: 2px solid var(--jp-border-color2, #8884);
+    background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
+    white-space: pre-wrap; overflow-wrap: anywhere; }
+.asvc progress { width: 160px; max-width: 100%; accent-color: var(--jp-brand-color1, #1976d2); }
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
-.asvc .widget-html-content { line-height: 1.5; }
 .asvc .asvc-area { flex-direction: column; align-items: stretch; height: auto; }
 .asvc .asvc-area > label { width: auto; text-align: left; }
 .asvc .asvc-log { flex-direction: column-reverse; max-height: 36em; overflow-y: auto; }
@@ -29,8 +35,11 @@ STYLE: Final = """<style>
 .asvc .asvc-log .widget-box { overflow: visible; }
 .asvc .asvc-log td { overflow-wrap: anywhere; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-@media (forced-colors: active) { .asvc button { border: 1px solid; } }
-@media (prefers-reduced-motion: reduce) { .asvc * { animation: none !important; transition: none !important; } }
+@media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
+@media (prefers-reduced-motion: reduce) {
+    .asvc * { animation: none !important; transition: none !important; }
+    .asvc progress:not([value]) { appearance: none; height: 6px; border: 1px solid; border-radius: 3px;
+        background: repeating-linear-gradient(90deg, currentColor 0 6px, transparent 6px 12px); } }
 </style>"""
 
 
@@ -71,7 +80,19 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
     """Change what `text` made."""
     kind = f' class="asvc-{look}"' if look else ""
     heard = f' role="{role}"' if role else ""
-    part.value = f"<div{kind}{heard}>{escape(said)}</div>"
+    part.value = f"<div{kind}{heard}>{escape(said, SAID_CHARS)}</div>"
+
+
+def lines(said: str) -> ipywidgets.HTML:
+    """Several lines as they are, wrapped where they are long; the caller bounds them."""
+    part = ipywidgets.HTML()
+    put_lines(part, said)
+    return part
+
+
+def put_lines(part: ipywidgets.HTML, said: str) -> None:
+    """Change what `lines` made."""
+    part.value = f'<pre class="asvc-lines">{html.escape(plain(said))}</pre>' if said else ""
 
 
 def rendered(markdown: str) -> ipywidgets.HTML:
@@ -90,3 +111,17 @@ def button(name: str, tooltip: str, *, look: Literal["", "primary", "danger"] = 
     """A button as wide as its name."""
     named, layout = {"description": label(name, 80), "tooltip": label(tooltip)}, {"width": "auto", "max_width": "100%"}
     return ipywidgets.Button(**named, button_style=look, layout=layout)
+
+
+def once(button: ipywidgets.Button, then: str, act: Callable[[], object]) -> None:
+    """Have a button do something the first time, and say `then` from then on. It is not disabled: focus stays on it.
+
+    `act` must be quick, and must not care which thread it is called in.
+    """
+
+    def pressed(_: ipywidgets.Button) -> None:
+        if button.description != then:
+            button.description = then
+            act()
+
+    button.on_click(pressed)

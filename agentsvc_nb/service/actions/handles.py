@@ -11,6 +11,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.records.usage import Spent
 
 _ENDS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
 
@@ -36,4 +37,5 @@ def _ending(run: RunRecord, origin: str) -> JobEnding:
     }
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
-    return JobEnding(_ENDS[run.status], content, data, error)
+    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run
+    return JobEnding(_ENDS[run.status], content, data, error, spent=spent)

@@ -126,6 +126,7 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
     record = jobs.finish(tx, job_id, attempt, ending, now)
     if record is not None:
         money.charge_uses(tx, record, ending.uses, now)
+        money.charge_spent(tx, record, ending.spent, now)
     return record
 
 

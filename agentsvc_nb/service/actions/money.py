@@ -13,7 +13,7 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.keys import KeyRecord
-from agentsvc_nb.service.records.usage import Payer, Pool
+from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.service.rules.prices import CENT, PER_USE, whole_cents
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
@@ -44,9 +44,12 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Bill:
     return bill
 
 
-def charge_tokens(tx: Tx, payer: Payer, tokens: int, microcents: int, now: int) -> None:
-    if tokens:
-        usage.add(tx, payer, utc_month(now), "tokens", tokens, microcents)
+def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
+    """Bill what calls of a language model took."""
+    if tokens := spent.input_tokens + spent.output_tokens:
+        usage.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
+    if spent.uncounted:
+        _require_review(tx, payer, now)
 
 
 def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None:
@@ -56,7 +59,7 @@ def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None
             usage.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
 
 
-def require_review(tx: Tx, payer: Payer, now: int) -> None:
+def _require_review(tx: Tx, payer: Payer, now: int) -> None:
     """A model call came without its token counts: what the wallet owes is not known until somebody looks."""
     if payer.pool == "wallet":
         accounts.set_review(tx, payer.account, now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agentsvc_nb.service.actions import chats, files, handles, money
@@ -15,12 +15,13 @@ from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.ports import Index, Tx
-from agentsvc_nb.service.records import replays, run_documents, runs
+from agentsvc_nb.service.records import jobs, replays, run_documents, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
 from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.events import EventPage
@@ -156,7 +157,7 @@ def recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
     """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
-    record = runs.finish(tx, run_id, attempt, ending, now)
+    record = runs.finish(tx, run_id, attempt, ending, jobs.spent_in(tx, run_id), now)
     if record is not None:
         _settle(tx, record, ending, now)
         _announce(tx, record, record.last_event - 1, now)
@@ -176,12 +177,10 @@ def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
 
 
 def _settle(tx: Tx, record: RunRecord, ending: Ending, now: int) -> None:
-    """Bill what the run used. One that reached the limit of steps is not billed (spec.md "Agent Run")."""
-    if record.last_error == "budget_limited":
-        return
-    money.charge_tokens(tx, record, record.input_tokens + record.output_tokens, record.cost_microcents, now)
-    if ending.uncounted:
-        money.require_review(tx, record, now)
+    """Bill what the run's agent used; its jobs are billed when they end. A run that reached the limit of steps is not
+    billed (spec.md "Agent Run")."""
+    if record.last_error != "budget_limited":
+        money.charge_spent(tx, record, ending.spent, now)
 
 
 def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
@@ -217,5 +216,5 @@ def _address(account: str, given: Start) -> Address | None:
 
 def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
     """What the last checkpoint counted still counts."""
-    counted = record.saved().get("counted", {})
-    return Ending(ending.status, last_error=ending.last_error, last_error_message=ending.last_error_message, **counted)
+    counted = dict(record.saved().get("counted", {}))
+    return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))

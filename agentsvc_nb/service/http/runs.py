@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.responses import Response
 
 from agentsvc_nb.service.actions import approvals
@@ -18,7 +20,7 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.work.agents import scripted
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
-from agentsvc_nb.wire.runs import TERMINAL, Verdict
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Verdict
 
 
 async def start(call: Call) -> Response:
@@ -62,11 +64,16 @@ async def cancelled(call: Call) -> RunRecord:
 
 
 async def approve(call: Call) -> Response:
-    given = bodies.checked(Verdict, await bodies.read_object(call.request), "invalid_approval")
+    return answer(await decided(call, await bodies.read_object(call.request)))
+
+
+async def decided(call: Call, document: dict[str, Any]) -> CallApproval:
+    """The call that the path names, approved or refused as the document says."""
+    given = bodies.checked(Verdict, document, "invalid_approval")
     account, run_id, call_id = call.account, call.path("run_id"), call.path("call_id")
-    decided = await call.write(lambda tx: approvals.decide(tx, account, run_id, call_id, given))
-    call.backend.storage.signals.notify(decided.run_id)
-    return answer(decided)
+    verdict = await call.write(lambda tx: approvals.decide(tx, account, run_id, call_id, given))
+    call.backend.storage.signals.notify(verdict.run_id)
+    return verdict
 
 
 async def events(call: Call) -> Response:
@@ -74,14 +81,15 @@ async def events(call: Call) -> Response:
     cursor = parameters.last_event_id(call)
     if parameters.accepts(call, "text/event-stream"):
         silent = call.request.method == "HEAD"
-        run_id = _record(call).run_id
+        run_id = named(call).run_id
         return call.backend.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
-    record = _record(call)
+    record = named(call)
     return answer(call.read(lambda tx: actions.page(tx, record.run_id, record.status, after, limit)))
 
 
-def _record(call: Call) -> RunRecord:
+def named(call: Call) -> RunRecord:
+    """The run that the path names."""
     account, run_id = call.account, call.path("run_id")
     return call.look(lambda tx: actions.get(tx, account, run_id))
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
-from agentsvc_nb.service.records.usage import Pool
+from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.wire.runs import Usage
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
 
@@ -45,6 +46,9 @@ class JobRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
+    input_tokens: int
+    output_tokens: int
+    cost_microcents: int
 
     def accepted(self) -> JobAccepted:
         return JobAccepted(
@@ -69,6 +73,11 @@ class JobRecord:
             data=self.data,
             progress=Progress(**self.progress),
             recommended_poll_after_ms=max(soonest, min((now - self.created_at) // 10, latest)),
+            usage=Usage(
+                input_tokens=self.input_tokens,
+                output_tokens=self.output_tokens,
+                cost_microcents=self.cost_microcents,
+            ),
             created_at=rfc3339(self.created_at),
             started_at=rfc3339_or_none(self.started_at),
             ended_at=rfc3339_or_none(self.ended_at),
@@ -86,6 +95,8 @@ class JobEnding:
     """The paths written, in the job's chat."""
     uses: Mapping[str, int] = field(default_factory=dict)
     """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
+    spent: Spent = field(default_factory=Spent)
+    """What it took of a language model."""
 
 
 def insert(
@@ -175,8 +186,18 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
         data=None if ending.data is None else json.dumps(ending.data, ensure_ascii=False),
         kind=ending.kind,
         files=json.dumps(ending.files, ensure_ascii=False),
+        input_tokens=ending.spent.input_tokens,
+        output_tokens=ending.spent.output_tokens,
+        cost_microcents=ending.spent.cost_microcents,
     )
     return _record(row)
+
+
+def spent_in(tx: Tx, run_id: str) -> Spent:
+    """What the jobs of a run took."""
+    row = tx.one(_sql["spent_in"], run_id=run_id)
+    assert row is not None
+    return Spent(**row)
 
 
 def _record(row: Row | None) -> JobRecord | None:

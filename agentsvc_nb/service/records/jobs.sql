@@ -35,5 +35,10 @@ UPDATE job SET status = 'cancelling' WHERE job_id = :job_id AND status = 'runnin
 
 -- name: finish
 UPDATE job SET status = :status, error = :error, content = :content, data = :data, kind = :kind, files = :files,
-    ended_at = :now
+    input_tokens = :input_tokens, output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now
 WHERE job_id = :job_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *
+
+-- name: spent_in
+SELECT COALESCE(SUM(input_tokens), 0) AS input_tokens, COALESCE(SUM(output_tokens), 0) AS output_tokens,
+    COALESCE(SUM(cost_microcents), 0) AS cost_microcents
+FROM job WHERE run_id = :run_id

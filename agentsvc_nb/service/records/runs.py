@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.run_documents import document
-from agentsvc_nb.service.records.usage import Pool
+from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.times import rfc3339
@@ -76,11 +76,8 @@ class Ending:
     last_error: str | None = None
     last_error_message: str | None = None
     steps: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_microcents: int = 0
-    uncounted: bool = False
-    """A model call came without its token counts."""
+    spent: Spent = field(default_factory=Spent)
+    """What the agent took of a language model."""
 
 
 def insert(
@@ -171,7 +168,8 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
     return _record(tx.one(_sql["cancelling"], run_id=run_id))
 
 
-def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, now: int) -> RunRecord | None:
+def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
+    """End a run. What it shows as used is what its agent took, and what its `jobs` did."""
     row = tx.one(
         _sql["finish"],
         run_id=run_id,
@@ -183,9 +181,9 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, now: int) -> RunRe
         last_error=ending.last_error,
         last_error_message=ending.last_error_message,
         steps=ending.steps,
-        input_tokens=ending.input_tokens,
-        output_tokens=ending.output_tokens,
-        cost_microcents=ending.cost_microcents,
+        input_tokens=ending.spent.input_tokens + jobs.input_tokens,
+        output_tokens=ending.spent.output_tokens + jobs.output_tokens,
+        cost_microcents=ending.spent.cost_microcents + jobs.cost_microcents,
     )
     return _record(row)
 

@@ -57,6 +57,11 @@ def by_call_id(tx: Tx, run_id: str, call_id: str) -> CallRecord | None:
     return _record(tx.one(_sql["by_call_id"], run_id=run_id, call_id=call_id))
 
 
+def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
+    """The calls that wait for approval."""
+    return [found for row in tx.all(_sql["waiting"], run_id=run_id) if (found := _record(row))]
+
+
 def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
     """The call as decided; None when it does not wait, or its run does not go on."""
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason))

@@ -10,6 +10,9 @@ SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
 -- name: by_call_id
 SELECT * FROM tool_call WHERE run_id = :run_id AND call_id = :call_id
 
+-- name: waiting
+SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY created_at, key
+
 -- name: decide
 UPDATE tool_call SET state = :state, reason = :reason
 WHERE run_id = :run_id AND key = :key AND state = 'waiting'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.queries import load
@@ -12,6 +12,11 @@ _sql = load("usage")
 
 Pool = Literal["wallet", "plan"]
 """What pays: the account's prepaid wallet, or for member tokens the plan's monthly pool."""
+
+
+TOKENS_MAX: Final = 10**12
+"""What a model reports is not trusted further: it must fit the database, and so must its price."""
+MICROCENTS_MAX: Final = 10**15
 
 
 class Payer(Protocol):
@@ -23,6 +28,27 @@ class Payer(Protocol):
     def key_id(self) -> str: ...
     @property
     def pool(self) -> Pool: ...
+
+
+@dataclass(slots=True)
+class Spent:
+    """What calls of a language model took so far; `uncounted`: one came without its token counts.
+
+    >>> spent = Spent()
+    >>> spent.use(1_000, 500, 150_000)
+    >>> spent
+    Spent(input_tokens=1000, output_tokens=500, cost_microcents=150000, uncounted=False)
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_microcents: int = 0
+    uncounted: bool = False
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        self.input_tokens = min(self.input_tokens + input_tokens, TOKENS_MAX)
+        self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
+        self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
 
 
 @dataclass(frozen=True, slots=True)

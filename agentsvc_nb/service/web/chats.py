@@ -20,6 +20,7 @@ from agentsvc_nb.service.records import chats, files, jobs, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.web import forms
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.service.web.turns import PICTURES, Turn, shown_file, turn
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
@@ -40,6 +41,11 @@ class _Shown:
     jobs: list[JobRecord]
     files: list[FileRecord]
     more_files: bool
+
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is asked for a verdict: nobody can write a reason on a page that loads itself again."""
+        return any(turn.waiting for turn in self.turns)
 
     @property
     def active(self) -> bool:
@@ -67,6 +73,14 @@ async def file(call: Call) -> Response:
     response = http_files.content(call, record, "inline" if record.media_type in PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
+
+
+async def approve(call: Call) -> Response:
+    """Approve or refuse a call that waits for it, as the pressed button says, and back to its chat."""
+    form = await forms.read(call.request)
+    verdicts = {"approve": True, "refuse": False}
+    await http_runs.decided(call, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")})
+    return RedirectResponse(f"/app/chats/{quote(http_runs.named(call).chat)}", 303)
 
 
 async def stop(call: Call) -> Response:

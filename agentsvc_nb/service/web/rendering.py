@@ -11,9 +11,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from agentsvc_nb.safe import markdown
-from agentsvc_nb.safe.text import plain
+from agentsvc_nb.safe.text import exact, plain
 from agentsvc_nb.service.rules.prices import CENT
 
+_INPUT_CHARS: Final = 50_000
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
@@ -53,6 +54,10 @@ def cost(microcents: int) -> str:
     return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
 
 
+def _exact(value: object) -> str:
+    return exact(value, 2, _INPUT_CHARS)
+
+
 def _markdown(text: str) -> Markup:
     return Markup(markdown.to_html(text))
 
@@ -70,7 +75,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown)
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, exact=_exact)
     return made
 
 

@@ -17,6 +17,7 @@ _PAGES: Final = {
     "/app/chats/{chat}/files": Page({"GET": chats.file}),
     "/app/runs/{run_id}/events": Page({"GET": runs.events}),
     "/app/runs/{run_id}/cancel": Page({"POST": chats.stop}),
+    "/app/runs/{run_id}/calls/{call_id}/approval": Page({"POST": chats.approve}),
     "/app/settings": Page({"GET": settings.show}),
     "/app/settings/keys": Page({"POST": settings.create}),
     "/app/settings/keys/{id}/delete": Page({"GET": settings.confirm, "POST": settings.delete}),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records import runs, tool_calls
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import TERMINAL
 
@@ -23,10 +24,12 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A run, and its text: the output, or what was said so far."""
+    """A run, its text: the output, or what was said so far."""
 
     run: RunRecord
     text: str
+    waiting: Sequence[CallRecord] = ()
+    """The calls that wait for approval."""
 
     @property
     def active(self) -> bool:
@@ -53,7 +56,7 @@ class ShownFile:
 def turn(tx: Tx, run: RunRecord) -> Turn:
     if run.status in TERMINAL:
         return Turn(run, run.output or "")
-    return Turn(run, text_so_far(runs.said(tx, run.run_id)))
+    return Turn(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -80,8 +80,13 @@ class JobRunner:
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""
         written: list[str] = []
+        task = self._task(job, written)
+        ending = await self._tried(job, task, written)
+        return ending and replace(ending, spent=task.spent)
+
+    async def _tried(self, job: JobRecord, task: WorkspaceTask, written: list[str]) -> JobEnding | None:
         try:
-            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job, written), self._asked_to_stop(job))
+            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job, task), self._asked_to_stop(job))
         except asyncio.CancelledError:
             if self.crew.stopping:
                 await self._storage.db.write(lambda tx: jobs.restarted(tx, job.job_id, -1))
@@ -96,13 +101,16 @@ class JobRunner:
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
         return replace(_ended(outcome), files=tuple(dict.fromkeys(written)))
 
-    async def _run_tool(self, job: JobRecord, written: list[str]) -> Outcome:
+    async def _run_tool(self, job: JobRecord, task: WorkspaceTask) -> Outcome:
         tool = self._tools.get(job.tool)
         if tool is None:
             raise AgentFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
         if job.attempt > 1 and not repeatable(tool):
             raise AgentFailure("outcome_unknown", UNKNOWN)
-        author = Author("output", run_id=job.run_id)
+        return await tool.run(tool.Input.model_validate(job.input), task)
+
+    def _task(self, job: JobRecord, written: list[str]) -> WorkspaceTask:
+        """What the tool gets in hand; the paths of its files go to `written`."""
 
         async def report(done: float, total: float | None, message: str) -> None:
             value = {"done": done, "total": total, "message": message}
@@ -112,8 +120,8 @@ class JobRunner:
         async def on_write(record: FileRecord) -> None:
             written.append(record.path)
 
-        task = WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
-        return await tool.run(tool.Input.model_validate(job.input), task)
+        author = Author("output", run_id=job.run_id)
+        return WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
 
     def _asked_to_stop(self, job: JobRecord) -> bool:
         found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))

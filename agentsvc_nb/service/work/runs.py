@@ -100,7 +100,9 @@ class RunRunner:
             raise
         except StepsExceeded:
             failed = await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
-            return replace(failed, cost_microcents=0)  # such a run is not billed (spec.md "Agent Run")
+            return replace(
+                failed, spent=replace(failed.spent, cost_microcents=0)
+            )  # such a run is not billed (spec.md "Agent Run")
         except AgentFailure as failure:
             return await _failed(turn, failure.code, failure.message)
         except Exception:

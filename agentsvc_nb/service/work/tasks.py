@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.work.shelf import Kept, Shelf
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
@@ -16,12 +17,16 @@ OnWrite = Callable[[FileRecord], Awaitable[None]]
 
 
 class WorkspaceTask:
-    """What a tool gets in hand; progress goes to `report`, each file to `on_write`."""
+    """What a tool gets in hand; progress goes to `report`, each file to `on_write`.
+
+    `spent` is what it used of a language model so far: whoever runs the tool bills it, also when the tool fails.
+    """
 
     def __init__(
         self, storage: Storage, account: str, chat: str, author: Author, key: str, report: Report, on_write: OnWrite
     ) -> None:
         self.key = key
+        self.spent = Spent()
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
         self._author = author
@@ -30,6 +35,12 @@ class WorkspaceTask:
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        self.spent.use(input_tokens, output_tokens, microcents)
+
+    def use_uncounted(self) -> None:
+        self.spent.uncounted = True
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         author = self._author

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from agentsvc_nb.service.actions import runs as run_actions
@@ -12,6 +13,7 @@ from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool,
 from agentsvc_nb.service.records import files, runs
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.rules.prices import cost_microcents
 from agentsvc_nb.service.work.calls import ToolCalls
 from agentsvc_nb.service.work.event_log import EventLog, LostRun
@@ -21,19 +23,13 @@ from agentsvc_nb.service.work.workspace import ChatWorkspace
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.runs import TERMINAL
 
-TOKENS_MAX = 10**12  # what a model reports is not trusted further: it must fit the database, and so must its price
-MICROCENTS_MAX = 10**15
-
 
 class RunTurn:
     """One attempt at one run."""
 
     state: dict[str, Any] | None
     _steps: int
-    _input_tokens: int
-    _output_tokens: int
-    _microcents: int
-    _uncounted: bool
+    _spent: Spent
     _called: int
     """How many tools were called in this step."""
 
@@ -100,12 +96,10 @@ class RunTurn:
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         if microcents is None:
             microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
-        self._input_tokens = min(self._input_tokens + input_tokens, TOKENS_MAX)
-        self._output_tokens = min(self._output_tokens + output_tokens, TOKENS_MAX)
-        self._microcents = min(self._microcents + microcents, MICROCENTS_MAX)
+        self._spent.use(input_tokens, output_tokens, microcents)
 
     def use_uncounted(self) -> None:
-        self._uncounted = True
+        self._spent.uncounted = True
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
@@ -126,25 +120,16 @@ class RunTurn:
         self._restore(record.saved())
 
     def counted(self) -> dict[str, Any]:
-        """Steps, tokens and cost so far, as `records.runs.Ending` names them."""
-        return {
-            "steps": self._steps,
-            "input_tokens": self._input_tokens,
-            "output_tokens": self._output_tokens,
-            "cost_microcents": self._microcents,
-            "uncounted": self._uncounted,
-        }
+        """Steps, tokens and cost so far, as a checkpoint keeps them."""
+        return {"steps": self._steps, **asdict(self._spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
-        return Ending(status, **{**fields, **self.counted()})
+        return Ending(status, **fields, steps=self._steps, spent=self._spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        counted = checkpoint.get("counted", {})
+        counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._said = [checkpoint.get("said", "")]
-        self._steps = counted.get("steps", 0)
-        self._input_tokens = counted.get("input_tokens", 0)
-        self._output_tokens = counted.get("output_tokens", 0)
-        self._microcents = counted.get("cost_microcents", 0)
-        self._uncounted = counted.get("uncounted", False)
+        self._steps = counted.pop("steps", 0)
+        self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

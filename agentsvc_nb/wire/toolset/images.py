@@ -8,6 +8,10 @@ from pydantic import Field, StringConstraints
 
 from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput
 
+DESIGN: Final = "agentsvc-design"
+"""The text in a PNG of ours that holds, as JSON, what it was drawn from; `words` are what stands on it."""
+EDITED_FROM: Final = "agentsvc-edited-from"
+"""The text in a PNG that `edit_image` made: the `path` and `sha256` of the picture before, as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 SizeName = Literal["square", "portrait", "story", "landscape", "wide"]

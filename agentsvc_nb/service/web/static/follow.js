@@ -22,6 +22,8 @@ function follow(turn) {
   on("step.started", (payload) => (doing.textContent = `step ${payload.step}`));
   on("tool.call", (payload) => (doing.textContent = `calls ${payload.tool}`));
   on("progress", (payload) => (doing.textContent = payload.message));
+  on("approval.requested", reload);
+  on("approval.decided", reload);
   on("run.resumed", reload);  // some of the text no longer counts
   on("run.ended", reload);
   source.onerror = () => {

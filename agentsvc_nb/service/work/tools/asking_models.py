@@ -6,19 +6,21 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.service.ports import AgentFailure, Complete
+from agentsvc_nb.service.ports import AgentFailure, Complete, Meter
 from agentsvc_nb.service.settings import variable
 
 M = TypeVar("M", bound=BaseModel)
 
 
-async def ask(complete: Complete | None, prompt: str, shape: type[M]) -> M:
-    """What the model answers. Raises `AgentFailure`: `not_configured` without a model, `output_schema_mismatch` for an
-    answer that does not fit."""
+async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:
+    """What the model answers; `meter`, the tool's task, counts it.
+
+    Raises `AgentFailure`: `not_configured` without a model, `output_schema_mismatch` for an answer that does not fit.
+    """
     if complete is None:
         said = f"This takes a language model: set {variable('model')} (see docs/models.md)."
         raise AgentFailure("not_configured", said)
-    found = await complete(prompt, shape.model_json_schema())
+    found = await complete(prompt, shape.model_json_schema(), meter)
     try:
         return shape.model_validate(found)
     except ValidationError:

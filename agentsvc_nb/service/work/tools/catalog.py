@@ -14,7 +14,6 @@ from agentsvc_nb.service.work.tools.echo_job import EchoJob
 from agentsvc_nb.service.work.tools.edit_image import EditImage
 from agentsvc_nb.service.work.tools.find_angles import FindAngles
 from agentsvc_nb.service.work.tools.get_meta_ad import GetMetaAd
-from agentsvc_nb.service.work.tools.image_model import ImageModel
 from agentsvc_nb.service.work.tools.media_transcript import MediaTranscript
 from agentsvc_nb.service.work.tools.research_shortform import ResearchShortform
 from agentsvc_nb.service.work.tools.review_copy import ReviewCopy
@@ -33,10 +32,9 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
     (True, False)
     """
     fetcher = Fetcher(settings.fetch_allow)
-    model = ImageModel(settings, fetcher)
     offered: list[Tool] = [
-        CreateImages(model),
-        EditImage(model),
+        CreateImages(settings, fetcher),
+        EditImage(settings, fetcher),
         FindAngles(complete),
         GetMetaAd(settings, fetcher),
         MediaTranscript(settings),

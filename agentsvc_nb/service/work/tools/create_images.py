@@ -1,26 +1,20 @@
-"""`create_images`: ads drawn from a brief, exactly as many as asked for (contract §5). No model, no network."""
+"""`create_images`: ads drawn from a brief, exactly as many as asked for (contract §5). No model, no network.
+
+What draws is imported by the first call: Pillow takes memory that most services have no use for.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import re
-import unicodedata
-from dataclasses import replace
-from typing import ClassVar, Final
+import asyncio
+from importlib import import_module
+from typing import ClassVar
 
 from pydantic import BaseModel
 
 from agentsvc_nb.service.ports import Outcome, Task
-from agentsvc_nb.service.work.tools.image_model import ImageModel
-from agentsvc_nb.service.work.tools.static_ad import colors, scenes, wording
-from agentsvc_nb.service.work.tools.static_ad.frames import Shape, frame
-from agentsvc_nb.service.work.tools.static_ad.photos import photo_scene
-from agentsvc_nb.service.work.tools.static_ad.scenes import Scene
-from agentsvc_nb.service.work.tools.static_ad.series import Design, make
-from agentsvc_nb.wire.toolset.images import CreateImagesInput, ImageRequest, ImageSet
-
-PROMPT: Final = "A picture without any text, as the background of an advertisement. "
-PROMPT_CHARS: Final = 2_000
+from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.work.fetching import Fetcher
+from agentsvc_nb.wire.toolset.images import CreateImagesInput, ImageSet
 
 
 class CreateImages:
@@ -36,52 +30,15 @@ class CreateImages:
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
-    def __init__(self, model: ImageModel) -> None:
-        self._model = model
+    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
+        self._settings, self._fetcher = settings, fetcher
 
     def available(self) -> bool:
         return True
 
     async def run(self, given: CreateImagesInput, task: Task) -> Outcome:
-        request = given.request
-        made = designs(request)
-        if request.background == "model":
-            made = await self._painted(made, request.brief, task)
-        return await make(task, made, f"image_set_{digest(request.brief)[:16]}")
+        await asyncio.to_thread(import_module, f"{__package__}.static_ad.creating")
+        from agentsvc_nb.service.work.tools.static_ad.creating import create
+        from agentsvc_nb.service.work.tools.static_ad.image_model import ImageModel
 
-    async def _painted(self, made: list[Design], brief: str, task: Task) -> list[Design]:
-        """The designs on backgrounds by the image model: one for each shape of frame."""
-        scene_of: dict[Shape, Scene] = {}
-        for design in made:
-            if design.frame.shape not in scene_of:
-                await task.progress(0, None, f"painting a {design.frame.shape} background")
-                picture = await self._model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
-                scene_of[design.frame.shape] = photo_scene(picture, with_words=True)
-        return [replace(design, scene=scene_of[design.frame.shape]) for design in made]
-
-
-def designs(request: ImageRequest) -> list[Design]:
-    """The designs of the pictures; picture n of a brief is the same however many are asked for."""
-    key = digest(request.brief)
-    seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
-    base = colors.palette(" ".join(request.brand_colors) or request.brief, seed)
-    words = wording.wordings(request.brief, -(-request.outputs.count // len(sizes)))
-    stem = f"images/{slug(words[0].headline)}-{key[:6]}"
-    made = []
-    for number in range(request.outputs.count):
-        turn, size = number // len(sizes), sizes[number % len(sizes)]
-        scene = scenes.SCENES[(seed + turn) % len(scenes.SCENES)]
-        palette = base.turned(turn // 2 + turn)
-        path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
-        made.append(Design(path, scene, frame(size), palette, words[turn], seed + turn))
-    return made
-
-
-def digest(brief: str) -> str:
-    return hashlib.sha256(brief.encode("utf-8", "replace")).hexdigest()
-
-
-def slug(text: str) -> str:
-    """A file name from a headline: ASCII, short; `ad` when nothing is left."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain)[:5])[:40].strip("-") or "ad"
+        return await create(given.request, ImageModel(self._settings, self._fetcher), task)

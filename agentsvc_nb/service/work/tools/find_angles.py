@@ -40,7 +40,7 @@ class FindAngles:
         await task.progress(0, 1, "asking the model")
         audience = given.audience or "whoever needs it"
         prompt = PROMPT.format(count=given.count, product=given.product, audience=audience)
-        found = await ask(self._complete, prompt, Angles)
+        found = await ask(self._complete, prompt, Angles, task)
         kept = Angles(angles=found.angles[: given.count])
         text = "\n".join(f"{one.name}: {one.hook}" for one in kept.angles)
         return Outcome(content=[{"type": "text", "text": text}], data=kept.model_dump())

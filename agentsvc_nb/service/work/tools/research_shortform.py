@@ -52,7 +52,7 @@ class ResearchShortform:
         if self._complete is not None or not videos:
             learned = "".join(f"\nA video that worked:\n{text[:TRANSCRIPT_CHARS]}\n" for _, text in read)
             prompt = PROMPT.format(count=given.count, topic=given.topic, learned=learned)
-            ideas = (await ask(self._complete, prompt, _Ideas)).ideas[: given.count]
+            ideas = (await ask(self._complete, prompt, _Ideas, task)).ideas[: given.count]
         found = ShortformResearch(videos=videos, ideas=ideas)
         return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
 

@@ -54,7 +54,7 @@ class ReviewCopy:
             await task.progress(1, 2, "asking the model")
             text = "\n".join(f"{name}: {part}" for name, part in parts.items())
             prompt = PROMPT.format(platform=given.platform or "no platform in particular", text=text)
-            review.judgement = await ask(self._complete, prompt, Judgement)
+            review.judgement = await ask(self._complete, prompt, Judgement, task)
         await task.progress(2, 2, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.service.ports import AgentFailure, Turn
+from agentsvc_nb.service.ports import AgentFailure, Meter, Turn
 from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
 from agentsvc_nb.service.work.agents.language.engine import Engine
 
@@ -30,10 +30,10 @@ class Language:
         answer: str = await self._seen_to(loop.answer(turn, served))
         return answer
 
-    async def complete(self, prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """`ports.Complete`: a tool asks."""
         loop, served = await self._loaded()
-        return await self._seen_to(loop.complete(served, prompt, dict(schema)))
+        return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
 
     async def _loaded(self) -> tuple[Any, Served]:
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.service.work.agents.language.loop")

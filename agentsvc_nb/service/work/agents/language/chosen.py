@@ -1,15 +1,19 @@
-"""Which language model answers, checked without loading anything heavy."""
+"""Which language model answers, and whether it can: a hosted one is asked for by its library, no other loads it."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.service.ports import AgentFailure
+
 CONTEXT_TOKENS: Final = 8_192
 """What a model is taken to hold when nobody says: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
+OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,30 @@ def missing(choice: ModelChoice) -> str | None:
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
     if choice.gguf is None:
-        return None
+        return None if own_server(choice) else _lacking(choice)
     if find_spec("xllamacpp") is None:
         return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
     if not choice.gguf.is_file():
         return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
     return None
+
+
+def _lacking(choice: ModelChoice) -> str | None:
+    """What a hosted model lacks. Only its library knows: it is loaded here, rather than with the first run."""
+    from agentsvc_nb.service.work.agents.language.served import by_name
+
+    try:
+        by_name(choice)
+    except AgentFailure as failure:
+        return failure.message
+    return None
+
+
+def own_server(choice: ModelChoice) -> str | None:
+    """The address of a server of one's own, when one is meant."""
+    if choice.url:
+        return choice.url
+    provider = choice.model.partition(":")[0]
+    if provider == "ollama":
+        return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
+    return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None

@@ -14,9 +14,9 @@ from pydantic_ai.output import NativeOutput, OutputSpec, ToolOutput
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.ports import Meter, Turn
 from agentsvc_nb.service.work import answer_check
-from agentsvc_nb.service.work.agents.language import conversation, failures
+from agentsvc_nb.service.work.agents.language import conversation, counting, failures
 from agentsvc_nb.service.work.agents.language.narration import Narration
 from agentsvc_nb.service.work.agents.language.served import Served
 from agentsvc_nb.service.work.agents.language.toolset import TurnTools
@@ -44,15 +44,27 @@ async def answer(turn: Turn, served: Served) -> str:
         return await _final(turn, run.result.output)
 
 
-async def complete(served: Served, prompt: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """One question of a tool: an object that fits the schema. Raises what `failures.translated` does."""
+async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
+    """One question of a tool: an object that fits the schema; `meter` counts what it took. Raises what
+    `failures.translated` does."""
     agent: Agent[None, Any] = Agent(
         served.model, output_type=_form(schema, served), retries=RETRIES_MAX, model_settings=served.settings
     )
     _check_each(agent, schema)
-    async with failures.translated(True):
-        found: dict[str, Any] = (await agent.run(prompt)).output
+    async with failures.translated(True), agent.iter(prompt) as run:
+        node = run.next_node
+        while not isinstance(node, End):
+            if Agent.is_model_request_node(node):
+                node, _ = await counting.call(run, node, meter, _unheard)
+            else:
+                node = await run.next(node)
+    assert run.result is not None
+    found: dict[str, Any] = run.result.output
     return found
+
+
+async def _unheard(event: object) -> None:
+    """A tool has use for the whole answer only."""
 
 
 async def _beginning(turn: Turn, served: Served) -> tuple[Any, Sequence[ModelMessage]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,15 +15,18 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
 from agentsvc_nb.service.ports import AgentFailure
-from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS, ModelChoice
+from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS, ModelChoice, own_server
 
-OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 SMALL_BYTES: Final = 1_000_000_000
 """A model file of less can't choose among tools: it is asked for words alone."""
 ANSWER_PART: Final = 4
 """An answer may be so much of the context on a server of one's own: a small model may not find an end."""
 SMALL_TEMPERATURE: Final = 0.2
 """Free to choose, it wanders."""
+
+
+_PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +68,34 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
 def by_name(choice: ModelChoice) -> Served:
     """The model of a provider that the agent library knows, with the keys and addresses of its own variables.
 
-    Raises `AgentFailure("not_configured")` for one that it does not know or that lacks its key.
+    Raises `AgentFailure("not_configured")`, which says what to do, for one that it does not know, or that lacks its key
+    or its package.
     """
     provider = choice.model.partition(":")[0]
-    if url := own_server(choice, provider):
+    if url := own_server(choice):
         return at_url(choice, url, choice.key or os.environ.get(f"{_family(provider)}_API_KEY") or "none")
     try:
         model = infer_model(choice.model)
     except (UserError, ImportError) as error:
-        raise AgentFailure("not_configured", f"The model {choice.model} can't be used: {error}") from None
+        raise AgentFailure("not_configured", _lacking(choice.model, str(error))) from None
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
     return Served(model, context, sees, bool(profile.get("supports_json_schema_output")), choice.tools is not False)
 
 
-def own_server(choice: ModelChoice, provider: str) -> str | None:
-    """The address of a server of one's own, when one is meant."""
-    if choice.url:
-        return choice.url
-    if provider == "ollama":
-        return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
-    return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
+def _lacking(model: str, said: str) -> str:
+    """The library speaks to programmers: what an operator can do about it."""
+    if said.startswith("Unknown model"):
+        known = "https://ai.pydantic.dev/models/ names those that are"
+        return (
+            f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."
+        )
+    if package := _PACKAGE.search(said):
+        return f"The model {model} needs a package: pip install '{package[1]}'."
+    if found := _VARIABLE.search(said):
+        return f"The model {model} needs its provider's key or address: set {found[1]}."
+    return f"The model {model} can't be used: {said}"
 
 
 def _family(provider: str) -> str:

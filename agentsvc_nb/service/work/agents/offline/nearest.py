@@ -17,7 +17,9 @@ from agentsvc_nb.service.work.agents.offline.words import STOP, stem
 
 PASSAGES_COMPARED: Final = 5_000
 _NEAR: Final = 0.46
-"""Passages below this are no nearer than any two texts are."""
+"""When the nearest passage is below this, it is no nearer than any two texts are, and none is shown."""
+_NEARLY: Final = 0.75
+"""Beside the nearest stand those that come so close to it: it is a guess which of them answers."""
 _WHOLE: Final = 0.7
 """What the sense of the whole counts; the rest is how near each word of the question finds its nearest."""
 _FAR, _SAME = 0.2, 0.8
@@ -33,8 +35,9 @@ def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Pass
     if not asked or not any(texts) or _names(question) - {stem(word) for words in texts for word in words}:
         return []
     scores = _scores(asked, texts)
-    order = [row for row in np.argsort(-scores, kind="stable")[:limit] if scores[row] > _NEAR]
-    return [prose[row] for row in order]
+    order = np.argsort(-scores, kind="stable")[:limit]
+    best = scores[order[0]]
+    return [prose[row] for row in order if scores[row] >= _NEARLY * best] if best > _NEAR else []
 
 
 def _words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 from PIL import Image, ImageDraw, ImageFilter
@@ -14,34 +15,58 @@ _FINE: Final = 2
 _SOFT: Final = 4
 
 
+Points = list[tuple[float, float]]
+Stroke = Callable[[ImageDraw.ImageDraw, Points], None]
+
+
 class Brush:
-    """Draws in finished pixels on a finer canvas."""
+    """Draws in finished pixels. Only the part of the ground that is drawn on is made finer, and reduced again."""
 
     def __init__(self, ground: Image.Image) -> None:
-        size = (ground.width * _FINE, ground.height * _FINE)
-        self.canvas = ground.resize(size, Image.Resampling.NEAREST)  # reduced again, it is what it was
-        self._draw = ImageDraw.Draw(self.canvas)
+        self._ground = ground
+        self._strokes: list[tuple[Points, Stroke]] = []
 
     def disc(self, x: float, y: float, radius: float, fill: Color) -> None:
-        self._draw.ellipse([_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)], fill)
-
-    def ring(self, x: float, y: float, radius: float, width: float, fill: Color) -> None:
-        box = [_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)]
-        self._draw.ellipse(box, None, fill, round(_FINE * width))
+        self._add(_around(x, y, radius), lambda draw, points: draw.ellipse(points, fill))
 
     def quarter(self, x: float, y: float, radius: float, turn: int, fill: Color) -> None:
         """A quarter of a disc about (x, y), beginning at `turn` quarters clockwise from the right."""
-        box = [_FINE * part for part in (x - radius, y - radius, x + radius, y + radius)]
-        self._draw.pieslice(box, 90 * turn, 90 * turn + 90, fill)
+        self._add(_around(x, y, radius), lambda draw, points: draw.pieslice(points, 90 * turn, 90 * turn + 90, fill))
 
-    def shape(self, points: list[tuple[float, float]], fill: Color) -> None:
-        self._draw.polygon([(_FINE * x, _FINE * y) for x, y in points], fill)
+    def shape(self, points: Points, fill: Color) -> None:
+        self._add(points, lambda draw, points: draw.polygon(points, fill))
 
     def square(self, x: float, y: float, side: float, fill: Color) -> None:
-        self._draw.rectangle([_FINE * x, _FINE * y, _FINE * (x + side), _FINE * (y + side)], fill)
+        self._add([(x, y), (x + side, y + side)], lambda draw, points: draw.rectangle(points, fill))
 
     def finished(self) -> Image.Image:
-        return self.canvas.reduce(_FINE)
+        left, top, right, bottom = box = self._touched()
+        size = ((right - left) * _FINE, (bottom - top) * _FINE)
+        canvas = self._ground.resize(size, Image.Resampling.NEAREST, box)  # reduced again, it is what it was
+        draw = ImageDraw.Draw(canvas)
+        for points, stroke in self._strokes:
+            stroke(draw, [(_FINE * (x - left), _FINE * (y - top)) for x, y in points])
+        self._ground.paste(canvas.reduce(_FINE), (left, top))
+        return self._ground
+
+    def _add(self, points: Points, stroke: Stroke) -> None:
+        self._strokes.append((points, stroke))
+
+    def _touched(self) -> Box:
+        """The part of the ground that has all strokes."""
+        across = [x for points, _ in self._strokes for x, _ in points]
+        down = [y for points, _ in self._strokes for _, y in points]
+        width, height = self._ground.size
+        return (
+            max(0, math.floor(min(across)) - 1),
+            max(0, math.floor(min(down)) - 1),
+            min(width, math.ceil(max(across)) + 1),
+            min(height, math.ceil(max(down)) + 1),
+        )
+
+
+def _around(x: float, y: float, radius: float) -> Points:
+    return [(x - radius, y - radius), (x + radius, y + radius)]
 
 
 def flat(frame: Frame, color: Color) -> Image.Image:
@@ -56,11 +81,9 @@ def gradient(frame: Frame, start: Color, end: Color, angle: float) -> Image.Imag
     mask = turned.resize(
         (frame.width, frame.height), Image.Resampling.BILINEAR, (edge, edge, turned.width - edge, turned.height - edge)
     )
-    bands = [
-        mask.point([round(low + (high - low) * part / 255) for part in range(256)])
-        for low, high in zip(start, end, strict=True)
-    ]
-    return Image.merge("RGB", bands)
+    ends = list(zip(start, end, strict=True))
+    mask.putpalette([round(low + (high - low) * part / 255) for part in range(256) for low, high in ends])
+    return mask.convert("RGB")
 
 
 def pill(width: int, height: int, radius: float | None = None) -> Image.Image:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Final
 
 from agentsvc_nb.service.ports import Outcome, Task
@@ -32,6 +34,8 @@ class Design:
     palette: Palette
     words: Wording
     seed: int
+    edited_from: dict[str, str] | None = None
+    """`path` and `sha256` of the picture before."""
 
     def kept(self) -> dict[str, Any]:
         """What a picture carries in its file, to be drawn again."""
@@ -67,26 +71,30 @@ def produce(design: Design) -> Made:
         contrast=round(min(picture.contrasts, default=21.0), 2),
     )
     kept = None if design.scene.name == "photo" else design.kept()
-    return Made(png.encode(picture.image, kept), record, words.missing)
+    return Made(png.encode(picture.image, kept, design.edited_from), record, words.missing)
 
 
 async def make(task: Task, designs: list[Design], set_id: str) -> Outcome:
     """Draw and write all of them."""
     made: list[Made] = []
     total = STAGES * len(designs)
-    for at in range(0, len(designs), AT_ONCE):
-        some = designs[at : at + AT_ONCE]
-        drawn = [asyncio.create_task(asyncio.to_thread(produce, design)) for design in some]
-        for number, design in enumerate(some, at):
-            said = f"picture {number + 1} of {len(designs)}"
-            await task.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
-            await task.progress(STAGES * number + 1, total, f"{said}: painting")
-            one = await drawn[number - at]
-            await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
-            await task.write(design.path, one.data, output=(set_id, "image_set"))
-            made.append(Made(b"", one.record, one.missing))
+    waiting = iter(designs)
+    drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
+    for number, design in enumerate(designs):
+        said = f"picture {number + 1} of {len(designs)}"
+        await task.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
+        await task.progress(STAGES * number + 1, total, f"{said}: painting")
+        one = await drawn.popleft()
+        drawn.extend(map(_begin, islice(waiting, 1)))
+        await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
+        await task.write(design.path, one.data, output=(set_id, "image_set"))
+        made.append(Made(b"", one.record, one.missing))
     await task.progress(total, total, f"{len(made)} of {len(made)} pictures")
     return _outcome(made)
+
+
+def _begin(design: Design) -> asyncio.Task[Made]:
+    return asyncio.create_task(asyncio.to_thread(produce, design))
 
 
 def _outcome(made: list[Made]) -> Outcome:

@@ -1,0 +1,117 @@
+"""JSON as a tree that unfolds. Of a long file its beginning, with the brackets closed that were open there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from agentsvc_nb.notebook.previews import wording
+from agentsvc_nb.notebook.previews.kinds import Kind
+from agentsvc_nb.notebook.previews.subject import Subject
+from agentsvc_nb.notebook.render import MUTED, Bundle
+from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.safe.text import escape, excerpt, label
+
+NODES: Final = 200
+DEPTH: Final = 12
+OPEN_DEPTH: Final = 2
+CHILDREN: Final = 50
+KEY_CHARS: Final = 60
+VALUE_CHARS: Final = 160
+LINES: Final = 20
+_INDENT: Final = "margin-left:1.2em"
+
+
+def show(subject: Subject, kind: Kind) -> Bundle:
+    """200 values at most; the text as it stands where it is no JSON."""
+    assert subject.text is not None, "only kinds of text come here"
+    text = subject.text.text
+    try:
+        value, note = _value(subject, text)
+        indented = json.dumps(value, indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else f"not readable as JSON: {error}"
+        return wording.source(subject, why)
+    notes = [*([note] if note else []), *wording.encoding(subject.text)]
+    below = "".join(f'<div style="{MUTED}">({escape(line)})</div>' for line in notes)
+    return {
+        "text/plain": "\n".join([excerpt(indented, wording.CHARS), *(f"({line})" for line in notes)]),
+        "text/html": f"<div>{_Tree().node('', value, 0)}</div>{below}",
+    }
+
+
+def _value(subject: Subject, text: str) -> tuple[Any, str]:
+    """The value, or of several, a line each, the first; and a note when this is not all."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) > 1 and (records := _records(lines[: min(LINES, len(lines) - subject.cut)])):
+        return records, f"the first {len(records)} lines" if len(lines) > len(records) else ""
+    if not subject.cut:
+        return json.loads(text), ""
+    return json.loads(closed(text)), f"the beginning of {size(subject.file.size_bytes)}"
+
+
+def _records(lines: list[str]) -> list[Any]:
+    """JSON Lines: a value in each; none when they are something else."""
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError:
+        return []
+
+
+def closed(text: str) -> str:
+    """The beginning of a JSON document up to its last whole value, and the brackets that are open there.
+
+    >>> closed('{"a": [1, 2, {"b": "c')
+    '{"a": [1, 2]}'
+    """
+    stack: list[str] = []
+    end, ends = 0, ""
+    quoted = escaped = False
+    for place, character in enumerate(text):
+        if quoted:
+            quoted = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+            continue
+        quoted = character == '"'
+        if character in "{[":
+            stack.append("}" if character == "{" else "]")
+        elif character in "}]" and stack:
+            stack.pop()
+        elif character != ",":
+            continue
+        if len(stack) <= DEPTH:
+            end, ends = place + (character != ","), "".join(reversed(stack))
+    return text[:end] + ends
+
+
+class _Tree:
+    """Counts what it has shown: a value's HTML is several times its text."""
+
+    def __init__(self) -> None:
+        self._left = NODES
+
+    def node(self, name: str, value: Any, depth: int) -> str:
+        self._left -= 1
+        shown = f"<strong>{escape(name, KEY_CHARS)}</strong>: " if name else ""
+        if not isinstance(value, dict | list) or not value:
+            return f'<div style="{_INDENT}">{shown}<code>{_leaf(value)}</code></div>'
+        amount = f"{len(value):,} {'fields' if isinstance(value, dict) else 'items'}"
+        summary = f'<summary>{shown}<span style="{MUTED}">{amount}</span></summary>'
+        unfolded = " open" if depth < OPEN_DEPTH else ""
+        return f'<details style="{_INDENT}"{unfolded}>{summary}{self._children(value, depth)}</details>'
+
+    def _children(self, value: Any, depth: int) -> str:
+        pairs = list(value.items()) if isinstance(value, dict) else [(str(n), item) for n, item in enumerate(value)]
+        shown = []
+        for name, item in pairs[:CHILDREN]:
+            if self._left <= 0 or depth >= DEPTH:
+                break
+            shown.append(self.node(name, item, depth + 1))
+        rest = len(pairs) - len(shown)
+        return "".join(shown) + (f'<div style="{_INDENT};{MUTED}">… {rest:,} more</div>' if rest else "")
+
+
+def _leaf(value: Any) -> str:
+    if isinstance(value, str):
+        return escape(json.dumps(label(value, VALUE_CHARS), ensure_ascii=False), VALUE_CHARS + 2)
+    return escape(json.dumps(value), VALUE_CHARS)

@@ -1,0 +1,42 @@
+"""A widget below a static output: what is left in a saved notebook, where no widget lives."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import ipywidgets
+
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.safe.text import escape, label
+
+_CODE: Final = re.compile("`([^`]*)`")
+
+
+class Opened:
+    """What a cell shows: a line that unfolds to what there was and says how to bring it back, then the widget."""
+
+    def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
+        self.summary, self.widget = summary, widget
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self.summary, raw=True)  # type: ignore[no-untyped-call]
+        display(self.widget)  # type: ignore[no-untyped-call]
+
+    def __repr__(self) -> str:
+        return self.summary["text/plain"]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return dict(self.summary)
+
+
+def summary(said: str, again: str, shown: Bundle) -> Bundle:
+    """One line of what it is and of how to open it `again`, with a static form of it folded in."""
+    line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
+    head = _CODE.sub(r"<code>\1</code>", escape(line, 600))
+    return {
+        "text/plain": f"{line}\n{shown['text/plain']}",
+        "text/html": f"<details><summary>{head}</summary>{shown['text/html']}</details>",
+    }

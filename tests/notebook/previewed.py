@@ -1,0 +1,46 @@
+"""Previews outside a notebook, and the judge of what they hold."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.notebook.previews.markup import POLICY
+from agentsvc_nb.notebook.previews.subject import HEAD_BYTES, OUTPUT_BYTES
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.wire.files import WorkspaceFile
+from tests.notebook.allowlist import FORBIDDEN, offences
+
+FRAME = re.compile(
+    f'<iframe sandbox="" srcdoc="{re.escape(html.escape(POLICY))}[^"]*" title="[^"<>]*" referrerpolicy="no-referrer"'
+    r' style="[a-z0-9:;%#(),. -]+"></iframe>'
+)
+"""The one page within the page that there may be: every attribute is ours, and its own first words are the policy."""
+PLAYER = re.compile(
+    r'<(audio|video) controls preload="metadata" src="data:(?:audio|video)/[a-z0-9]+;base64,[A-Za-z0-9+/=]+"'
+    r' title="[^"<>]*"(?: style="[a-z0-9:;%-]+")?></\1>'
+)
+
+
+def preview(name: str, data: bytes, media_type: str = "", size: int | None = None) -> Bundle:
+    """As `%files preview` shows it: the whole file is fetched only where a kind needs it."""
+    length = len(data) if size is None else size
+    file = WorkspaceFile(id="0" * 64, path=name, file_name=name, media_type=media_type, size_bytes=length)
+
+    def fetch(place: Path) -> None:
+        place.write_bytes(data)
+
+    return preview_bundle(file, data[:HEAD_BYTES], fetch)
+
+
+def harmless(bundle: Bundle) -> tuple[str, str]:
+    """Its text and HTML, judged."""
+    text, shown = bundle["text/plain"], bundle["text/html"]
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert offences(PLAYER.sub("", FRAME.sub("", shown))) == []
+    assert FORBIDDEN.findall(text) == []
+    assert FORBIDDEN.findall(html.unescape(shown)) == []
+    assert len(shown.encode()) <= OUTPUT_BYTES
+    return text, shown

@@ -1,0 +1,143 @@
+"""Files of each kind to look at, made here: small ones, and ones that would cost much to decode."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import tempfile
+import wave
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import xlsxwriter
+from PIL import Image
+
+MP4_HEAD: Final = b"\0\0\0\x18ftypisom\0\0\2\0isomiso2"
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (1200, 800), mode: str = "RGB") -> bytes:
+    out = io.BytesIO()
+    Image.linear_gradient("L").resize(size).convert(mode).save(out, kind)
+    return out.getvalue()
+
+
+def wide_picture(edge: int = 20_000, written: bool = False) -> bytes:
+    """A PNG that says that it has `edge` pixels each way; black ones when they are `written`, which takes seconds."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    packer, line = zlib.compressobj(1), bytes(1 + 3 * edge)
+    rows = b"".join(packer.compress(line) for _ in range(edge if written else 1)) + packer.flush()
+    head = struct.pack(">IIBBBBB", edge, edge, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def pdf(texts: Sequence[str] = ("The autumn plan",), pages: int = 0) -> bytes:
+    """A page for each text; then as many pages as there should be, which have the first one's contents."""
+    contents = [f"BT /F1 24 Tf 40 700 Td ({_escaped(text)}) Tj ET".encode("latin-1", "replace") for text in texts]
+    count = max(len(texts), pages)
+    first = 4 + len(contents)
+    kids = " ".join(f"{first + number} 0 R" for number in range(count))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Count {count}/Kids[{kids}]>>".encode(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        *(b"<</Length %d>>stream\n%s\nendstream" % (len(content), content) for content in contents),
+    ]
+    page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents {} 0 R>>"
+    objects += [page.format(4 + min(number, len(contents) - 1)).encode() for number in range(count)]
+    return _numbered(objects)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _numbered(objects: Sequence[bytes]) -> bytes:
+    out, places = io.BytesIO(b"%PDF-1.7\n"), []
+    out.seek(0, io.SEEK_END)
+    for number, content in enumerate(objects, 1):
+        places.append(out.tell())
+        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, content))
+    start = out.tell()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}".encode())
+    out.write(f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF".encode())
+    return out.getvalue()
+
+
+def workbook(rows: Sequence[Sequence[object]], sheet: str = "Prices", far: bool = False) -> bytes:
+    """With `far`, a second cell stands in the last row and column that a sheet can have."""
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True, "strings_to_urls": False, "strings_to_formulas": False}) as book:
+        page = book.add_worksheet(sheet)
+        for number, row in enumerate(rows):
+            page.write_row(number, 0, row)
+        if far:
+            page.write(1_048_575, 16_383, "far")
+        book.add_worksheet("Notes")
+    return out.getvalue()
+
+
+def bomb(megabytes: int, declared: int | None = None) -> bytes:
+    """A small workbook whose sheet unpacks to as many megabytes; it may declare another number of bytes."""
+    out, block = io.BytesIO(), b"<row><c><v>1</v></c></row>" * 40_000
+    with (
+        zipfile.ZipFile(io.BytesIO(workbook([["a"]]))) as given,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as put,
+    ):
+        for name in given.namelist():
+            if name != "xl/worksheets/sheet1.xml":
+                put.writestr(name, given.read(name))
+        with put.open("xl/worksheets/sheet1.xml", "w") as sheet:
+            sheet.write(b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>')
+            for _ in range(megabytes * 1_000_000 // len(block)):
+                sheet.write(block)
+            sheet.write(b"</sheetData></worksheet>")
+        true = put.getinfo("xl/worksheets/sheet1.xml").file_size
+    made = out.getvalue()
+    return made if declared is None else made.replace(struct.pack("<I", true), struct.pack("<I", declared))
+
+
+def parquet(names: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+    quoted = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as engine:
+        place = Path(folder, "x.parquet")
+        marks = ", ".join("(" + ", ".join("?" for _ in row) + ")" for row in rows)
+        values = [value for row in rows for value in row]
+        engine.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {marks}) AS given({quoted})", values)
+        engine.execute(f"COPY t TO '{place}' (FORMAT parquet)")
+        return place.read_bytes()
+
+
+def sound(seconds: float = 0.5) -> bytes:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as made:
+        made.setparams((1, 1, 8_000, 0, "NONE", ""))
+        made.writeframes(bytes(int(128 + 60 * math.sin(n / 3)) for n in range(int(8_000 * seconds))))
+    return out.getvalue()
+
+
+HONEST: Final[dict[str, Callable[[], bytes]]] = {
+    "chart.png": picture,
+    "photo.jpg": lambda: picture("JPEG"),
+    "plan.pdf": lambda: pdf(["The autumn plan", "Budget", "Dates", "Names"]),
+    "prices.parquet": lambda: parquet(["product", "price"], [["lamp", 12.5], ["chair", 80.0]]),
+    "prices.xlsx": lambda: workbook([["product", "price"], ["lamp", 12.5], ["chair", 80]]),
+    "prices.csv": lambda: b"product;price\nlamp;12.5\nchair;80\n",
+    "facts.json": lambda: b'{"name": "Autumn", "channels": ["mail", {"paid": true}], "budget": null}',
+    "notes.md": lambda: b"# Autumn\n\n* one **bold** word\n",
+    "page.html": lambda: b"<!doctype html><title>Sale</title><h1 style='color:#a33'>Autumn sale</h1><p>From Monday.",
+    "logo.svg": lambda: (
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80"><circle r="40" fill="teal"/></svg>'
+    ),
+    "jingle.wav": sound,
+    "brief.txt": lambda: "Größe und Straße für übermorgen; schöne Grüße.".encode("cp1252"),
+    "model.bin": lambda: bytes(range(256)) * 4,
+}

@@ -1,0 +1,102 @@
+"""Whatever stands in a file, and whatever it is called: its preview executes nothing and fetches nothing."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from agentsvc_nb.notebook.previews import pages, picture, sheets
+from agentsvc_nb.notebook.previews.kinds import EXCEL, PDF, PNG
+from agentsvc_nb.notebook.previews.markup import POLICY
+from agentsvc_nb.notebook.previews.subject import CannotShow, Subject
+from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.wire.files import WorkspaceFile
+from tests.notebook import samples
+from tests.notebook.previewed import FRAME, harmless, preview
+from tests.notebook.test_hostile import HOSTILE
+
+SMALL = "UklGRg=="
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _csv(text: str) -> bytes:
+    written = io.StringIO()
+    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
+    return _encoded(written.getvalue())
+
+
+def _subject(text: str) -> Subject:
+    return Subject(WorkspaceFile(id=text, path=text, name=text, media_type=text, size_bytes=3), b"x")
+
+
+def _page(text: str) -> Bundle:
+    return pages.shown(_subject(text), PDF, {"count": 5, "pages": [{"picture": SMALL, "text": text}]})
+
+
+def _sheet(text: str) -> Bundle:
+    found = {"names": [text], "types": [text], "rows": [[text], [text, None]], "sheets": [text, text], "count": 9}
+    return sheets.shown(_subject(text), EXCEL, found)
+
+
+PLACES: dict[str, Callable[[str], Bundle]] = {
+    "names of text": lambda text: preview(text, b"words", text),
+    "names of sound": lambda text: preview(text, samples.sound(0.01), text),
+    "names of pages": lambda text: preview(text, b"<!doctype html>x", text),
+    "names of bytes": lambda text: preview(text, b"\0", text),
+    "what is said of a picture": lambda text: picture.shown(
+        _subject(text), PNG, {"picture": SMALL, "width": text, "height": text}
+    ),
+    "the words of a PDF": _page,
+    "the cells of a sheet": _sheet,
+    "text": lambda text: preview("a.txt", _encoded(text)),
+    "Markdown": lambda text: preview("a.md", _encoded(text)),
+    "HTML": lambda text: preview("a.html", _encoded(text)),
+    "SVG": lambda text: preview("a.svg", _encoded(f"<svg>{text}</svg>")),
+    "CSV": lambda text: preview("a.csv", _csv(text)),
+    "CSV as it stands": lambda text: preview("a.csv", _encoded(text)),
+    "JSON": lambda text: preview("a.json", json.dumps({text: [text, {text: text}]}).encode()),
+    "JSON as it stands": lambda text: preview("a.json", _encoded(text)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_preview_is_allow_listed_html_and_harmless_text(place: str) -> None:
+    for text in HOSTILE:
+        harmless(PLACES[place](text))
+
+
+def test_the_strings_within_files_that_a_process_decodes() -> None:
+    texts = [text.encode("utf-8", "replace").decode() for text in HOSTILE]
+    rows = [[text, text] for text in texts]
+    for start in range(0, len(rows), 20):
+        harmless(preview("a.xlsx", samples.workbook([["<b>a", "b"], *rows[start : start + 20]], "<i>s")))
+        harmless(preview("a.parquet", samples.parquet(["<b>a", '"'], rows[start : start + 20])))
+    shown = harmless(preview("a.pdf", samples.pdf(["<script>alert(1)</script>", '" onload="x'])))[1]
+    assert "&lt;script&gt;alert(1)" in shown
+
+
+@pytest.mark.parametrize("made", [None, 7, "", "AAAA' onerror='alert(1)", "<svg>", "A" * 200_000])
+def test_a_picture_of_the_decoder_is_looked_at_before_it_is_shown(made: object) -> None:
+    with pytest.raises(CannotShow):
+        picture.shown(_subject("a"), PNG, {"picture": made})
+
+
+def test_the_policy_comes_before_the_page_and_nothing_warms_a_connection_up() -> None:
+    page = "<LINK rel=preconnect href=//evil.example><meta http-equiv=refresh content=0><metadata></meta><p>&quot;\"'"
+    (frame,) = FRAME.findall(preview("a.html", page.encode())["text/html"])
+    (document,) = re.findall(r'srcdoc="([^"]*)"', frame)
+    shown = html.unescape(document)
+    assert shown == POLICY + "<x-LINK rel=preconnect href=//evil.example><x-meta http-equiv=refresh content=0>" + (
+        "<metadata></x-meta><p>&quot;\"'"
+    )
+    assert "default-src 'none'" in POLICY
+    assert "allow-" not in frame
