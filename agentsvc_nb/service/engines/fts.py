@@ -1,4 +1,4 @@
-"""Full-text search on SQLite's FTS5 (`ports.storage.Index`; contract.md §4 Search; docs/decisions/0011-search-at-scale.md).
+"""Full-text search on FTS5 (`ports.storage.Index`; contract.md §4 Search; docs/decisions/0011-search-at-scale.md).
 
 FTS5 gets the tokens of `rules.folding` and the phrases of `rules.search`; its own tokenizers and grammar are not in
 play. They glue CJK runs together, or drop short words, and would answer otherwise than the next engine.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Language:
-    """`ports.agents.Agent` with a language model. The local engine of a `gguf` is its own, and starts with the first run."""
+    """`ports.agents.Agent` with a language model. The local engine of a `gguf` starts with its first run."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
