@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
-    from agentsvc_nb.notebook.widgets.chat import Chat
+    from agentsvc_nb.notebook.widgets.chat.chat import Chat
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
@@ -84,7 +84,7 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
-    "Chat": "notebook.widgets.chat",
+    "Chat": "notebook.widgets.chat.chat",
     "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",

@@ -13,12 +13,12 @@ from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb.notebook.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.stream import LiveScreen
-from agentsvc_nb.notebook.widgets import chat_state
-from agentsvc_nb.notebook.widgets.chat_attach import Attaching
-from agentsvc_nb.notebook.widgets.chat_page import Page
-from agentsvc_nb.notebook.widgets.chat_state import Conversation, as_cell, summary, transcript
-from agentsvc_nb.notebook.widgets.chat_turn import TurnBox
-from agentsvc_nb.notebook.widgets.chat_view import ChatView
+from agentsvc_nb.notebook.widgets.chat import state as chat_state
+from agentsvc_nb.notebook.widgets.chat.attach import Attaching
+from agentsvc_nb.notebook.widgets.chat.page import Page
+from agentsvc_nb.notebook.widgets.chat.state import Conversation, as_cell, summary, transcript
+from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
+from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.notebook.widgets.design import discard
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.clicking import button, buttons, markup, one, parts, press

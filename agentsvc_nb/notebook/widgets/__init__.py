@@ -3,9 +3,9 @@
 A widget is gone when a notebook is opened again. So each is preceded by a static output that says what it was and how
 to bring it back, or is replaced by one when it ends (`stage`).
 
-design      the look, and the few parts all share
-chat        the value of a cell: shown, closed         chat_talk   ask, follow, stop, show earlier turns
-chat_state  its turns, and what is left of them. Pure  chat_view   its widgets; chat_turn: one turn's
-chat_page   where an answer streams to in widgets      chat_attach, chat_approve    what goes along, what waits
-chat_calls  what it asks of the service beside its turns
+design   the look, and the few parts all share       stage, opened   the static line before a widget, and its end
+card     a run in the background                     bars      jobs in the background, several at once
+browser  files to look through                       gallery   pictures, before and after
+worker   what takes time, beside the kernel          uploading  files from a button
+forms/   a tool's input to fill in and run           chat/     a conversation
 """

@@ -11,9 +11,9 @@ from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.chat_approve import Answer, Waiting
-from agentsvc_nb.notebook.widgets.chat_page import Page
-from agentsvc_nb.notebook.widgets.chat_state import Exchange, asked_html
+from agentsvc_nb.notebook.widgets.chat.approve import Answer, Waiting
+from agentsvc_nb.notebook.widgets.chat.page import Page
+from agentsvc_nb.notebook.widgets.chat.state import Exchange, asked_html
 
 CELL_ROWS = 12
 

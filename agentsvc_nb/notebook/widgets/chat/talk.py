@@ -19,11 +19,11 @@ from agentsvc_nb.notebook.question import Attachment, Question
 from agentsvc_nb.notebook.render import error_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import Turn
-from agentsvc_nb.notebook.widgets import chat_calls as calls
-from agentsvc_nb.notebook.widgets.chat_attach import OFFERED
-from agentsvc_nb.notebook.widgets.chat_state import Conversation, Exchange, as_cell
-from agentsvc_nb.notebook.widgets.chat_turn import TurnBox
-from agentsvc_nb.notebook.widgets.chat_view import ChatView
+from agentsvc_nb.notebook.widgets.chat import calls
+from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
+from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell
+from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
+from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.safe.text import label
 
 AT_ONCE: Final = 5

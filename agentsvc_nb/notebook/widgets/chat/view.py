@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.chat_attach import Attaching
-from agentsvc_nb.notebook.widgets.chat_turn import TurnBox
+from agentsvc_nb.notebook.widgets.chat.attach import Attaching
+from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
 
 
 class ChatView:

@@ -13,7 +13,7 @@ from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.render import Bundle, error_bundle
 from agentsvc_nb.notebook.stream import Output
-from agentsvc_nb.notebook.widgets.chat_state import Conversation, summary, transcript
+from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
@@ -85,8 +85,8 @@ class Chat:
         return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
 
     def _open(self) -> None:
-        from agentsvc_nb.notebook.widgets.chat_talk import Talk
-        from agentsvc_nb.notebook.widgets.chat_view import ChatView
+        from agentsvc_nb.notebook.widgets.chat.talk import Talk
+        from agentsvc_nb.notebook.widgets.chat.view import ChatView
 
         self._session.client()  # that there is no service, or no key, fails the cell
         view = ChatView()
