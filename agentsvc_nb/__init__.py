@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.widgets.chat import Chat
+    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
 
@@ -56,6 +58,7 @@ __all__ = [
     "AgentServiceError",
     "AsyncAgentService",
     "AuthenticationError",
+    "Chat",
     "ChatBusyError",
     "Files",
     "Job",
@@ -68,6 +71,7 @@ __all__ = [
     "RetryNotice",
     "Run",
     "StefanBrainError",
+    "ToolForm",
     "ToolResultError",
     "WaitNotice",
     "__version__",
@@ -80,12 +84,14 @@ __all__ = [
 _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
+    "Chat": "notebook.widgets.chat",
     "Files": "notebook.browsing",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "Job": "wire.tools",
     "RetryNotice": "client.options",
     "Run": "wire.runs",
+    "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",

@@ -1,4 +1,4 @@
-"""Take the pictures of these pages in JupyterLab: the quickstart, and what moves below a cell (needs chromium).
+"""Take the pictures of these pages in JupyterLab: quickstart, a chat, what moves below a cell, a form (needs chromium).
 
 python -m docs.pictures
 """
@@ -9,6 +9,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import FilePayload
+
 from docs.notebooks import NOTEBOOKS, fresh_service
 from tests.browser import axe
 from tests.browser.lab import Lab
@@ -18,6 +20,8 @@ IMAGES = Path(__file__).parent / "images"
 HEIGHT = 2050  # pixels: down to the pictures of the job
 
 
+QUESTIONS = ("What is the average price?", "Which product sold most?")
+PRICES = b"product,price,sold\nlamp,39.00,120\ndesk,249.00,31\nchair,89.50,87\nshelf,59.00,64\n"
 CARDS = [
     "%load_ext agentsvc_nb",
     "%%ask --bg\nstep 1\nsay The autumn plan in short:\nsay\nsay 1. Earlier, and to those who came back.\n"
@@ -33,6 +37,9 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     quickstart()
     cards()
+    for name in ("light", "dark"):
+        form(name)
+    chats()
 
 
 def cards() -> None:
@@ -51,6 +58,35 @@ def cards() -> None:
                 print(f"took {name}")
 
 
+def chats() -> None:
+    for name in ("light", "dark"):
+        _take_chat(name)
+        print(f"took chat-{name}.png")
+
+
+def _take_chat(name: str) -> None:
+    """Two turns about a file, and the beginning of a third."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        fresh_service() as env,
+        Lab(Path(folder), env, theme=f"JupyterLab {name.title()}") as lab,
+    ):
+        notebook = lab.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
+        notebook.page.add_style_tag(content=".asvc .asvc-log { max-height: none !important; }")
+        notebook.run(0)
+        chat = notebook.page.locator(".asvc").first
+        with notebook.page.expect_file_chooser(timeout=60_000) as chooser:
+            chat.get_by_role("button", name="Upload").click()
+        chooser.value.set_files(FilePayload(name="prices.csv", mimeType="text/csv", buffer=PRICES))
+        chat.get_by_role("button", name="prices.csv").wait_for()
+        for count, question in enumerate(QUESTIONS, 1):
+            chat.get_by_label("Message").fill(question)
+            chat.get_by_role("button", name="Send").click()
+            until(lambda count=count: notebook.output(0).count("✓ completed") == count)  # type: ignore[misc]
+        chat.get_by_label("Message").fill("And which of them sold least?")
+        chat.screenshot(path=str(IMAGES / f"chat-{name}.png"))
+
+
 def quickstart() -> None:
     for name in ("light", "dark"):
         with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
@@ -64,6 +100,25 @@ def quickstart() -> None:
                 picture = str(IMAGES / f"quickstart-{name}.png")
                 notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=picture)
         print(f"took quickstart-{name}.png")
+
+
+def form(name: str) -> None:
+    """A form that was filled in wrong."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        root = Path(folder, "notebooks")
+        root.mkdir()
+        with Lab(root, env, theme=f"JupyterLab {name.title()}") as lab:
+            notebook = lab.open("form.ipynb", ["%load_ext agentsvc_nb", "%tools form send_email"], width=1000)
+            notebook.page.set_viewport_size({"width": 1000, "height": 1200})
+            notebook.run_all()
+            notebook.wait_idle()
+            shown = notebook.page.locator(".asvc-form")
+            shown.get_by_label("To 1").fill("ana@example.com")
+            shown.get_by_label("Text").fill("The autumn plan is done.")
+            shown.get_by_role("button", name="Run", exact=True).click()
+            shown.get_by_role("alert").first.wait_for()
+            shown.screenshot(path=str(IMAGES / f"form-{name}.png"))
+    print(f"took form-{name}.png")
 
 
 if __name__ == "__main__":

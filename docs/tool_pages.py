@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import Described
+from agentsvc_nb.service.ports.tools import Described
 from agentsvc_nb.service.settings import Settings, variable
 from agentsvc_nb.service.work.tools.catalog import offered, tools
 

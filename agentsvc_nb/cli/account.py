@@ -11,7 +11,7 @@ from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Commands, Parser
 
 if TYPE_CHECKING:
-    from agentsvc_nb.service.ports import Tx
+    from agentsvc_nb.service.ports.storage import Tx
 
 
 def add(commands: Commands, folder: Parser) -> None:

@@ -14,6 +14,7 @@ gallery     pictures, before and after                 inscriptions    what a pi
 previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
 widgets/    cards and bars of what goes on             tending     jobs in the background
+widgets/forms    a tool's input to fill in and run
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
 reuse       ask, or show a known run again             session     connection, chat, journal, trail

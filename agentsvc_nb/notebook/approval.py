@@ -58,9 +58,14 @@ def _bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
     }
 
 
-def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+def call_bundle(call: WaitingCall) -> Bundle:
+    """One call, exactly, without how to answer it."""
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
-    hint = how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_PRE}<code>{html.escape(given)}</code></pre>"
-    return f"{head}:\n{given}\n{hint}\n", shown + _CODE.sub(r"<code>\1</code>", line_html(hint))
+    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
+
+
+def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + _CODE.sub(r"<code>\1</code>", line_html(hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from agentsvc_nb.notebook.background import Background, nothing
 from agentsvc_nb.notebook.busy import Ahead, after, in_turn
 from agentsvc_nb.notebook.failures import AskError, RunStopped, told
 from agentsvc_nb.notebook.feed import Door, Feed, Stream
-from agentsvc_nb.notebook.journal import Entry
+from agentsvc_nb.notebook.journal import TYPED_CHARS, Entry
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.reuse import Plan, plan
 from agentsvc_nb.notebook.session import Session
@@ -61,6 +62,18 @@ def ask_in_background(
     else:
         background.start()
     return background
+
+
+def put_beside(session: Session, question: Question, screen: Screen) -> Background:
+    """A question of no cell, ready to be asked: its `run_here` or `start` does. It is always asked anew.
+
+    It is no part of the trail: whether a cell's run is shown again does not hang on it. Raises `AskError`.
+    """
+    where = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
+    asked = _Asked(session, session.client(), question, Plan(where, "", secrets.token_urlsafe(24)), alone=True)
+    asked.begin()
+    turn = asked.turn(screen, session.take_notes())
+    return Background(turn, lambda: asked.go(turn))
 
 
 def ask_variants(session: Session, question: Question, count: int, board: Board, *, reuse: bool = True) -> Variants:
@@ -203,6 +216,7 @@ class _Asked:
             base_url=self.session.base_url,
             address=str(self.planned.address),
             prompt=self.question.title,
+            typed=self.question.typed[:TYPED_CHARS],
             attachments=" ".join(file.sha256 for file in self.question.files),
             uploads=self.planned.uploads,
         )

@@ -27,9 +27,11 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files, files_get, files_put
 from agentsvc_nb.notebook.stream import Screen
 from agentsvc_nb.notebook.watching import Turn
+from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.working import work
 
 __all__ = [
+    "ToolForm",
     "approvals",
     "approve",
     "ask",

@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS runs (
     ended_at TEXT,
     steps INTEGER,
     cost_microcents INTEGER,
-    model TEXT
+    model TEXT,
+    typed TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
 CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
@@ -52,7 +53,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     started_at TEXT,
     ended_at TEXT
 );
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 """
 _UPGRADES: Final = {
     1: "ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';",
@@ -61,12 +62,16 @@ ALTER TABLE runs ADD COLUMN steps INTEGER;
 ALTER TABLE runs ADD COLUMN cost_microcents INTEGER;
 ALTER TABLE runs ADD COLUMN model TEXT;
 """,
+    3: "ALTER TABLE runs ADD COLUMN typed TEXT NOT NULL DEFAULT '';",
 }
 """What brings a journal of that version to the next."""
 _COLUMNS: Final = (
     "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
-    " status"
+    " status, typed"
 )
+
+TYPED_CHARS: Final = 4_000
+"""Of what was typed, so much is kept for chats that are shown again."""
 
 Upload = tuple[str, str]
 """A file's name and its SHA-256."""
@@ -77,7 +82,7 @@ class Entry:
     """One start. `address` says where it went (a chat, a session label or a new chat).
 
     `attachments` are SHA-256s of what came with it, `uploads` were there before it. `prompt` is the beginning of the
-    cell as it was typed, for `%runs`.
+    cell as it was typed, for `%runs`; `typed` is more of it.
     """
 
     idempotency_key: str
@@ -92,6 +97,7 @@ class Entry:
     run_id: str | None = None
     status: str = "starting"
     created_at: str = ""
+    typed: str = ""
 
 
 def default_path() -> Path:
@@ -173,6 +179,15 @@ class Journal:
         """SHA-256s of what was attached to a run."""
         rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())
+
+    def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
+        """The runs of a chat that were started from this machine, oldest first: id, status, what was typed."""
+        rows = self.do(
+            "SELECT run_id, status, coalesce(nullif(typed, ''), prompt) AS typed FROM runs"
+            " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY created_at, rowid",
+            [base_url, chat],
+        )
+        return [dict(row) for row in rows]
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
         """This notebook's runs, oldest first; with None, those of all notebooks."""

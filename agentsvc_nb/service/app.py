@@ -22,7 +22,8 @@ from agentsvc_nb.service.http.guard import unknown_path
 from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.routing import routes
 from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.ports import Agent, Clock
+from agentsvc_nb.service.ports.agents import Agent
+from agentsvc_nb.service.ports.storage import Clock
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.service.work.agents import choose

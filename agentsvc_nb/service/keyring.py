@@ -10,7 +10,7 @@ from agentsvc_nb.service.actions import keys
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.folder import DataFolder, write_private
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 
 
 class _Now:

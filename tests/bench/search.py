@@ -20,7 +20,7 @@ from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.actions import searching
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.rules.indexing import reading

@@ -17,7 +17,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 LOAD = "%load_ext agentsvc_nb"
-LINES, PAUSE = 290, 0.05
+LINES, PAUSE = 290, 0.08  # some 900 characters a second, 225 tokens
 LONG = "\n".join(f"say Line {number} of a *long* answer: {'x' * 50}\nsay\nwait {PAUSE}" for number in range(LINES))
 
 
@@ -200,4 +200,19 @@ def test_restart_and_run_all_starts_no_run(place: Place) -> None:
     notebook.wait_idle()
     assert "Shown again" in notebook.output(2)
     assert place.count() == before
+    notebook.page.close()
+
+
+def test_a_chat_is_talked_with_and_closed(place: Place) -> None:
+    notebook = place.lab.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
+    notebook.run(0)
+    chat = notebook.page.locator(".asvc")
+    for turn in (1, 2):
+        chat.get_by_label("Message").fill(f"say **answer** {turn}")
+        chat.get_by_role("button", name="Send").click()
+        until(lambda turn=turn: notebook.output(0).count("✓ completed") == turn)  # type: ignore[misc]
+    chat.get_by_role("button", name="Close").click()
+    until(lambda: "closed" in notebook.output(0))
+    assert "answer 2" in notebook.output(0)
+    assert chat.get_by_role("button").count() == 0
     notebook.page.close()

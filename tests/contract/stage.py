@@ -13,7 +13,7 @@ from agentsvc_nb.service.actions import landing_pages
 from agentsvc_nb.service.actions.keys import ACCOUNT
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts

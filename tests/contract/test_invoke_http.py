@@ -17,7 +17,8 @@ from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key, open_beside
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code

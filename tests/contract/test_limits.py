@@ -16,7 +16,7 @@ from agentsvc_nb.service.engines.migrations import migrate
 from agentsvc_nb.service.engines.sqlite import SqliteTx
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Opened, code

@@ -17,7 +17,7 @@ from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.usage import Spent, UsageRecord

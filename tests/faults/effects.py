@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import BaseModel
 
 from agentsvc_nb.service import app
-from agentsvc_nb.service.ports import Complete, Outcome, Task, Tool
+from agentsvc_nb.service.ports.tools import Complete, Outcome, Task, Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.tools import catalog
 from tests.faults.engines import die

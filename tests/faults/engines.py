@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records import files, jobs, landing_pages, media, replays, runs, tool_calls
 from agentsvc_nb.service.work.storage import SystemClock
 

@@ -14,7 +14,7 @@ from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.engines import migrations
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import sse
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import replays, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.work.runs import RunRunner

@@ -19,7 +19,7 @@ from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.http import sse
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.signals import Signals

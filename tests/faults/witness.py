@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports import Agent, Row, Turn, Tx
+from agentsvc_nb.service.ports.agents import Agent, Turn
+from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending
 from tests.faults.engines import WatchedTx

@@ -31,9 +31,9 @@ def answers(url: str) -> bool:
 
 @pytest.fixture
 def url(notebook: Written, environ: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    path = notebook(
-        LOAD, "%%ask\nsay **hello** <img src=x onerror='window.bad = 1'>\nwrite out/a.txt hi", "%files browse"
-    )
+    asked = "%%ask\nsay **hello** <img src=x onerror='window.bad = 1'>\nwrite out/a.txt hi"
+    chat = "import agentsvc_nb\nagentsvc_nb.Chat(new=True)"
+    path = notebook(LOAD, asked, "%files browse", chat)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -64,4 +64,7 @@ def test_a_visitor_sees_the_answer(url: str) -> None:
         assert page.evaluate("window.bad") is None
         page.get_by_role("button", name="Line down").click()
         page.wait_for_selector("[role=region]:has-text('out/ (1 file)')", timeout=60_000)
+        page.get_by_label("Message").fill("say **good** day")
+        page.get_by_role("button", name="Send").click()
+        page.wait_for_selector("strong:has-text('good')", timeout=60_000)
         browser.close()

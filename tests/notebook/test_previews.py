@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import nbconvert
+import nbformat
 import pytest
 from PIL import Image
 
@@ -201,3 +203,12 @@ def test_what_is_made_to_cost_much_is_a_sentence_or_its_beginning(
 ) -> None:
     """What it costs is measured by `tests.bench.previews`; the decoder's own limits hold whatever it is given."""
     assert said in harmless(preview(name, make()))[0]
+
+
+def test_an_exported_notebook_keeps_the_sandbox() -> None:
+    bundle = preview("page.html", samples.HONEST["page.html"]())
+    cell = nbformat.v4.new_code_cell("x", outputs=[nbformat.v4.new_output("display_data", data=bundle)])
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    assert page.count('sandbox="" srcdoc="&lt;!doctype html&gt;') == page.count("<iframe") == 1
+    text, _ = nbconvert.MarkdownExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    assert "<summary>Source</summary>" in text

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool
+from agentsvc_nb.service.ports.agents import EarlierTurn, StepsExceeded
+from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.rules import signatures
 from agentsvc_nb.service.rules.search import matches, parse

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.agents.offline import voice

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.service.ports import AgentFailure, StepsExceeded
+from agentsvc_nb.service.ports.agents import AgentFailure, StepsExceeded
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.agents.scripted import refusal
 from agentsvc_nb.service.work.tools.echo_job import EchoJob

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.rules.addresses import is_public
 from agentsvc_nb.service.work.fetching import Fetched, Fetcher
 from tests.service.site import Answer, Asked, Site, html, redirect, serving

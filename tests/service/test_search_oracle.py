@@ -16,7 +16,7 @@ import pytest
 
 from agentsvc_nb.service.engines.fts import FtsIndex, bucket_of
 from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports import Row
+from agentsvc_nb.service.ports.storage import Row
 from agentsvc_nb.service.rules.indexing import reading
 from agentsvc_nb.service.rules.search import has_terms, is_excluded, matches, parse, snippets
 

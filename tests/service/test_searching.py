@@ -13,7 +13,7 @@ from agentsvc_nb.service.actions.indexing import BATCH
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.rules.indexing import reading

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.service.engines import migrations
 from agentsvc_nb.service.engines.migrations import SchemaTooNew
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 

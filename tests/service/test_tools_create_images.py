@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports import Outcome
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.work.tools.create_images import CreateImages
 from agentsvc_nb.service.work.tools.static_ad import colors, fitting, fonts, png, scenes, wording
 from agentsvc_nb.service.work.tools.static_ad.creating import designs

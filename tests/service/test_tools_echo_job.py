@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports import Outcome
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.tools.catalog import describe, tools
 from agentsvc_nb.service.work.tools.echo_job import EchoJob, EchoJobInput

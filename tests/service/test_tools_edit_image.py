@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from agentsvc_nb.service.ports import Outcome
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.work.tools.static_ad import png
 from agentsvc_nb.wire.toolset.images import EDITED_FROM
 from tests.service.agents_harness import MemoryTask

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports import Outcome
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.wire.toolset.mail import SendEmailInput
 from tests.service.agents_harness import MemoryTask
 from tests.service.mailbox import Box, mail_server

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.service.ports import AgentFailure, Meter, Tool
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Meter, Tool
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.shelf import Kept

@@ -12,7 +12,8 @@ import pytest
 import xlsxwriter
 from PIL import Image
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.work.tools import workspace
 from agentsvc_nb.service.work.tools.workspace import table_process
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace

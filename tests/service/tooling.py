@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.tools.catalog import tools
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace

@@ -17,7 +17,7 @@ from agentsvc_nb.service.engines import migrations, snapshot
 from agentsvc_nb.service.engines.blobs import blob_path
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import leftovers
 from agentsvc_nb.service.records.newest import newest
 from agentsvc_nb.wire.times import rfc3339

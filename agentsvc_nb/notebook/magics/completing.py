@@ -93,7 +93,8 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]]
     ("agentsvc", "chat"): Names.chats,
     ("agentsvc", "project"): Names.projects,
     ("approve", None): Names.calls,
-    ("tools", None): Names.tools,
+    ("tools", None): lambda names: ["form", *names.tools()],
+    ("tools", "form"): Names.tools,
     ("tool", None): Names.tools,
     ("job", None): Names.jobs_tools,
 }
@@ -161,7 +162,7 @@ def _words(parser: argparse.ArgumentParser, magic: str, given: list[str], word: 
             return _fitting(word, first.choices)
         known = _WORDS.get((magic, given[0]))
     else:
-        known = None if given else _WORDS.get((magic, None))
+        known = _WORDS.get((magic, given[0] if given else None))
     return _nothing() if known is None else _fitting(word, known(names))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic import cell_magic, line_magic, magics_class
 
 from agentsvc_nb.notebook.arguments import arg
+from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
@@ -18,17 +19,25 @@ if TYPE_CHECKING:
 class Tools(Group):
     """The service's tools."""
 
-    @command(line_magic, arg("tool", nargs="?", metavar="TOOL", help="say what this one does and takes"))
+    @command(
+        line_magic,
+        arg("tool", nargs="*", metavar="TOOL", help="say what this one does and takes; `form TOOL`: a form to fill in"),
+    )
     def tools(self, args: argparse.Namespace) -> Any:
-        """The service's tools; or what one of them takes.
+        """The service's tools; or what one of them takes; or a form to fill in and run.
 
-        Example: `%tools`, or `%tools create_images`
+        Example: `%tools`, `%tools create_images`, `%tools form create_images`
         """
         from agentsvc_nb.notebook import commands
 
-        if args.tool:
-            return commands.tools_describe(self.session, args.tool)
-        return commands.tools(self.session)
+        match args.tool:
+            case []:
+                return commands.tools(self.session)
+            case ["form", name]:
+                return commands.ToolForm(name, session=self.session)
+            case [name]:
+                return commands.tools_describe(self.session, name)
+        raise AskError("One tool at a time.", "For example: %tools form create_images; `%tools` lists them.")
 
     @command(
         cell_magic,

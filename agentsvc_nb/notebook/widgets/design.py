@@ -12,7 +12,7 @@ from typing import Final, Literal
 import ipywidgets
 
 from agentsvc_nb.notebook.markdown import to_html
-from agentsvc_nb.safe.text import escape, plain
+from agentsvc_nb.safe.text import escape, label, plain
 
 SAID_CHARS: Final = 1_000
 STYLE: Final = """<style>
@@ -28,6 +28,13 @@ STYLE: Final = """<style>
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
+.asvc .asvc-area { flex-direction: column; align-items: stretch; height: auto; }
+.asvc .asvc-area > label { width: auto; text-align: left; }
+.asvc .asvc-log { flex-direction: column-reverse; max-height: 36em; overflow-y: auto; }
+.asvc .asvc-log > * { flex-shrink: 0; }
+.asvc .asvc-log .widget-box { overflow: visible; }
+.asvc .asvc-log td { overflow-wrap: anywhere; }
+.asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
 @media (prefers-reduced-motion: reduce) {
     .asvc * { animation: none !important; transition: none !important; }
@@ -43,6 +50,16 @@ def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywid
     if card:
         box.add_class("asvc-card")
     return box
+
+
+def discard(part: ipywidgets.Widget) -> None:
+    """Close a widget and all in it. `close` alone leaves children, layout and style behind, here and in the page."""
+    for child in getattr(part, "children", ()):
+        discard(child)
+    for own in ("layout", "style"):
+        if isinstance(found := getattr(part, own, None), ipywidgets.Widget):
+            found.close()
+    part.close()
 
 
 def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
@@ -83,9 +100,17 @@ def rendered(markdown: str) -> ipywidgets.HTML:
     return ipywidgets.HTML(to_html(markdown))
 
 
+def area(name: str, value: str = "", *, rows: int = 3) -> ipywidgets.Textarea:
+    """A place to write, under its name. Its text comes when the focus leaves it: before the click that it left for."""
+    part = ipywidgets.Textarea(value, description=name, rows=rows, continuous_update=False, layout={"width": "auto"})
+    part.add_class("asvc-area")
+    return part
+
+
 def button(name: str, tooltip: str, *, look: Literal["", "primary", "danger"] = "") -> ipywidgets.Button:
     """A button as wide as its name."""
-    return ipywidgets.Button(description=name, tooltip=tooltip, button_style=look, layout={"width": "auto"})
+    named, layout = {"description": label(name, 80), "tooltip": label(tooltip)}, {"width": "auto", "max_width": "100%"}
+    return ipywidgets.Button(**named, button_style=look, layout=layout)
 
 
 def once(button: ipywidgets.Button, then: str, act: Callable[[], object]) -> None:

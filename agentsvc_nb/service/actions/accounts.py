@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.wire.times import utc_month

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentsvc_nb.service.actions import runs
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import tool_calls
 from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.wire.runs import CallApproval, Verdict

@@ -8,7 +8,7 @@ from agentsvc_nb.service.actions import jobs, runs
 from agentsvc_nb.service.actions.jobs import Submit
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.actions.runs import Start
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports.storage import Index, Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobRecord

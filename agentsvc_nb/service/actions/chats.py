@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.wire import ids

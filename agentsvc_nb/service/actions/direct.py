@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from agentsvc_nb.service.actions import chats, money
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.settings import Settings

@@ -6,7 +6,7 @@ from typing import Final
 
 from agentsvc_nb.service.actions import rates
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import feedback
 from agentsvc_nb.service.records.feedback import FeedbackRecord
 from agentsvc_nb.wire import ids

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from agentsvc_nb.service.actions import chats
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports.storage import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.rules.search import is_scratch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.runs import RunRecord

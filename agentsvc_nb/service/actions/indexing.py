@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports.storage import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.rules.indexing import reading
 from agentsvc_nb.service.rules.search import is_scratch

@@ -10,7 +10,7 @@ from agentsvc_nb.service.actions import chats, money, runs
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import files, jobs, replays
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord

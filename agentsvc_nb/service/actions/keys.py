@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Clock, Tx
+from agentsvc_nb.service.ports.storage import Clock, Tx
 from agentsvc_nb.service.records import accounts, keys
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord

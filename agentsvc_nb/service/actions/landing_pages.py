@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import landing_pages
 from agentsvc_nb.service.records.landing_pages import PageRecord
 from agentsvc_nb.service.rules import labels

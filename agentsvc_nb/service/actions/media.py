@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord

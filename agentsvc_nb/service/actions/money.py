@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import accounts
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord

@@ -14,7 +14,7 @@ from agentsvc_nb.service.actions import chats, files, handles, money
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.money import Bill
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports.storage import Index, Tx
 from agentsvc_nb.service.records import jobs, replays, run_documents, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content

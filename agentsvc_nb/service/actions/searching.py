@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agentsvc_nb.service.actions import chats
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports.storage import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.rules import search as grammar

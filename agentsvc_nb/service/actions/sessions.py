@@ -7,7 +7,7 @@ import secrets
 from typing import Final
 
 from agentsvc_nb.service.actions.keys import ACCOUNT
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import sessions
 from agentsvc_nb.service.records.sessions import SessionRecord
 from agentsvc_nb.wire.limits import SESSION_SECONDS

@@ -1,4 +1,4 @@
-"""Full-text search on SQLite's FTS5 (`ports.Index`; contract.md §4 Search; docs/decisions/0011-search-at-scale.md).
+"""Full-text search on FTS5 (`ports.storage.Index`; contract.md §4 Search; docs/decisions/0011-search-at-scale.md).
 
 FTS5 gets the tokens of `rules.folding` and the phrases of `rules.search`; its own tokenizers and grammar are not in
 play. They glue CJK runs together, or drop short words, and would answer otherwise than the next engine.
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Final
 
 from agentsvc_nb.service.engines.fts_queries import FILE_NAME, OWN_NAME, WORD, by_level, by_name, by_words
-from agentsvc_nb.service.ports import Reading, Tx
+from agentsvc_nb.service.ports.storage import Reading, Tx
 from agentsvc_nb.service.rules.folding import tokens
 from agentsvc_nb.service.rules.indexing import TOP_LEVEL
 from agentsvc_nb.service.rules.search import Query
@@ -50,7 +50,7 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex:
-    """`ports.Index`. `query` is what `rules.search.parse` gave."""
+    """`ports.storage.Index`. `query` is what `rules.search.parse` gave."""
 
     ranked_max: int = 1_000
     """So many matches are ranked by BM25: it takes some 2 µs each, and to find them 0.1."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports import Row, StoreBusy, Tx
+from agentsvc_nb.service.ports.storage import Row, StoreBusy, Tx
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
@@ -25,7 +25,7 @@ GROUP_MAX = 200
 
 
 class SqliteTx:
-    """`ports.Tx` over one connection."""
+    """`ports.storage.Tx` over one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -44,7 +44,7 @@ class SqliteTx:
 
 
 class SqliteDatabase:
-    """`ports.Database` on one file."""
+    """`ports.storage.Database` on one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

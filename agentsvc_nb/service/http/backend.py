@@ -12,7 +12,8 @@ from starlette.responses import Response
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.ports import Tool, Tx
+from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.sessions import SessionRecord
 from agentsvc_nb.service.settings import Settings

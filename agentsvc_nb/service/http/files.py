@@ -14,7 +14,7 @@ from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records.files import FileRecord, UploadRecord
 from agentsvc_nb.wire.files import NewName, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS

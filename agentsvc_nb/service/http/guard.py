@@ -15,7 +15,7 @@ from agentsvc_nb.service.http import request_log, sessions
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.backend import Backend, Call, Handler
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.ports.storage import StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.wire.routes import Route

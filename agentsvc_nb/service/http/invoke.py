@@ -10,7 +10,7 @@ from agentsvc_nb.service.http import bodies, tools
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.ask import ask
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.work import direct
 from agentsvc_nb.service.work.tools.ask_stefanbrain import AskStefanBrain
 from agentsvc_nb.wire.tools import ToolError, ToolResult

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from agentsvc_nb.service.actions import keys
-from agentsvc_nb.service.ports import Database
+from agentsvc_nb.service.ports.storage import Database
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.rules import media_types, signatures
 from agentsvc_nb.service.work.fetching import Fetched, Fetcher

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 from starlette.responses import StreamingResponse
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.wire.events import Event

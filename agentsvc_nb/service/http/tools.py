@@ -10,7 +10,7 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports import Described
+from agentsvc_nb.service.ports.tools import Described
 from agentsvc_nb.service.work.tools.catalog import describe as describe_tool
 from agentsvc_nb.service.work.tools.catalog import offered
 from agentsvc_nb.wire.tools import ToolList

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire import ids

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 

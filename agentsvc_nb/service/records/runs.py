@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.run_documents import document
 from agentsvc_nb.service.records.usage import Pool, Spent

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentsvc_nb.service.ports import Outcome, Row, Tx
+from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.runs import RunRecord
 

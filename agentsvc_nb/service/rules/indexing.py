@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from math import log2
 
-from agentsvc_nb.service.ports import Reading
+from agentsvc_nb.service.ports.storage import Reading
 from agentsvc_nb.service.rules.folding import tokens
 
 TOP_LEVEL = 9

@@ -15,7 +15,7 @@ from agentsvc_nb.service.http import files as http_files
 from agentsvc_nb.service.http import parameters
 from agentsvc_nb.service.http import runs as http_runs
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import chats, files, jobs, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import FileRecord

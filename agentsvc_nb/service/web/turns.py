@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs, tool_calls
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord

@@ -15,7 +15,9 @@ from agentsvc_nb.service.actions import money
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.jobs import Submit
 from agentsvc_nb.service.actions.money import Bill
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool, Tx, repeatable
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports.tools import Outcome, Tool, repeatable
 from agentsvc_nb.service.records import files, jobs, tool_calls
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord

@@ -6,7 +6,8 @@ import logging
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.work.storage import Storage

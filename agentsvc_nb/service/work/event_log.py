@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import Any
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS

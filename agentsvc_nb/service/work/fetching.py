@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.rules.addresses import WEB_PORTS, is_odd_number, is_public
 from agentsvc_nb.wire.limits import FETCH_BYTES, FETCH_REDIRECTS, FETCH_SECONDS, URL_CHARS
 

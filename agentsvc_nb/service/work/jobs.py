@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from agentsvc_nb.service.actions import jobs as actions
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Tool, repeatable
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Tool, repeatable
 from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord

@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 
 SECONDS: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import leftovers
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.wire.times import utc_day

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import Agent, AgentFailure, StepsExceeded, Tool
+from agentsvc_nb.service.ports.agents import Agent, AgentFailure, StepsExceeded
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.rules import schemas

@@ -19,7 +19,7 @@ from agentsvc_nb.wire.media import MediaKind
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`ports.Media`."""
+    """`ports.tools.Media`."""
 
     id: str
     kind: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentsvc_nb.service.actions.indexing import FIRST, index_again
-from agentsvc_nb.service.ports import Clock, Database, Index, Reading
+from agentsvc_nb.service.ports.storage import Clock, Database, Index, Reading
 from agentsvc_nb.service.records.files import Content, UploadRecord
 from agentsvc_nb.service.rules import media_types
 from agentsvc_nb.service.rules.indexing import reading
@@ -20,7 +20,7 @@ from agentsvc_nb.service.work.signals import Signals
 
 
 class SystemClock:
-    """`ports.Clock`, strictly the machine's."""
+    """`ports.storage.Clock`, strictly the machine's."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""`ports.Task` for real: what a tool writes becomes files of its chat."""
+"""`ports.tools.Task` for real: what a tool writes becomes files of its chat."""
 
 from __future__ import annotations
 

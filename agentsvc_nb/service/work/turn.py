@@ -1,4 +1,4 @@
-"""`ports.Turn` for real: an agent's verbs become events, files and jobs of its run."""
+"""`ports.agents.Turn` for real: an agent's verbs become events, files and jobs of its run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from agentsvc_nb.service.actions import runs as run_actions
-from agentsvc_nb.service.ports import EarlierTurn, Outcome, StepsExceeded, Tool, WorkspaceEntry
+from agentsvc_nb.service.ports.agents import EarlierTurn, StepsExceeded
+from agentsvc_nb.service.ports.tools import Outcome, Tool, WorkspaceEntry
 from agentsvc_nb.service.records import files, runs
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.wire.limits import MB
 
 ANSWER_BYTES: Final = 60 * MB

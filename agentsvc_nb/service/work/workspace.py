@@ -1,4 +1,4 @@
-"""The files of one chat, as agents and tools see them (`ports.Workspace`)."""
+"""The files of one chat, as agents and tools see them (`ports.tools.Workspace`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 
 from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.actions import searching
-from agentsvc_nb.service.ports import AgentFailure, WorkspaceEntry
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import WorkspaceEntry
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.rules import media_types
@@ -22,7 +23,7 @@ FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
-    """`ports.Workspace` on the database and the blobs."""
+    """`ports.tools.Workspace` on the database and the blobs."""
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage

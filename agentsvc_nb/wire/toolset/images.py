@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput
+from agentsvc_nb.wire.toolset.shapes import ToolInput, ToolOutput, WorkspacePath
 
 DESIGN: Final = "agentsvc-design"
 """The text in a PNG of ours that holds, as JSON, what it was drawn from; `words` are what stands on it."""
@@ -59,7 +59,7 @@ class CreateImagesInput(ToolInput):
 
 
 class ImageEdit(ToolInput):
-    path: Filled = Field(description="A picture of the workspace.", examples=["images/pack-light-3f2a1c-1.png"])
+    path: WorkspacePath = Field(description="A picture of the workspace.", examples=["images/pack-light-3f2a1c-1.png"])
     headline: str | None = Field(default=None, description="Another text; empty takes it away. Null leaves it.")
     subline: str | None = Field(default=None, description="As `headline`.")
     cta: str | None = Field(default=None, description="As `headline`: the call to action on the button.")

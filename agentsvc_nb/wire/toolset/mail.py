@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput
+from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput, WorkspacePath
 
 RECIPIENTS_MAX: Final = 50
 TEXT_CHARS: Final = 200_000
@@ -24,7 +24,7 @@ class SendEmailInput(ToolInput):
     html: Annotated[str, StringConstraints(max_length=TEXT_CHARS)] | None = Field(
         default=None, description="The same as HTML, for readers that show it."
     )
-    attachments: list[str] = Field(
+    attachments: list[WorkspacePath] = Field(
         default_factory=list, max_length=ATTACHMENTS_MAX, description="Paths of files in the workspace."
     )
     dry_run: bool = Field(

@@ -11,6 +11,8 @@ from agentsvc_nb.wire.limits import URL_CHARS
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 """A text with something in it."""
+WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
+"""The path of a file in the chat's workspace: a form offers those that are there."""
 
 
 class ToolInput(BaseModel):

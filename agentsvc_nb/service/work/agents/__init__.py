@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.service.ports import Agent
+from agentsvc_nb.service.ports.agents import Agent
 from agentsvc_nb.service.settings import MODEL_ADVICE, Settings
 from agentsvc_nb.service.work.agents.language.chosen import ModelChoice, missing
 

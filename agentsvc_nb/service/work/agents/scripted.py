@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from agentsvc_nb.service.ports import AgentFailure, Turn
+from agentsvc_nb.service.ports.agents import AgentFailure, Turn
 from agentsvc_nb.service.rules import documents
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.service.ports import AgentFailure, Complete, Meter
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Complete, Meter
 from agentsvc_nb.service.settings import variable
 
 M = TypeVar("M", bound=BaseModel)

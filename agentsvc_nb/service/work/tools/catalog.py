@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentsvc_nb.service.ports import Complete, Described, Tool
+from agentsvc_nb.service.ports.tools import Complete, Described, Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.service.work.tools import workspace

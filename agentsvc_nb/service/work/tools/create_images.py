@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.wire.toolset.images import CreateImagesInput, ImageSet

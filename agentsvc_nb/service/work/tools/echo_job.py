@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.ports.tools import Outcome, Task
 
 EFFECTS: Final = "effects.log"
 

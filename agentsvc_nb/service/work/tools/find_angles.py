@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import Complete, Outcome, Task
+from agentsvc_nb.service.ports.tools import Complete, Outcome, Task
 from agentsvc_nb.service.work.tools.asking_models import ask
 from agentsvc_nb.wire.toolset.angles import Angles, FindAnglesInput
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.rules import snapshots
 from agentsvc_nb.service.settings import Settings, variable
 from agentsvc_nb.service.work.fetching import Fetcher

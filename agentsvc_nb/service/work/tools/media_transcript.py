@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.settings import Settings, variable
 from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment, Transcript

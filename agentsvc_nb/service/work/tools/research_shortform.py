@@ -6,7 +6,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.service.ports import AgentFailure, Complete, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Complete, Outcome, Task
 from agentsvc_nb.service.rules import video_facts
 from agentsvc_nb.service.work.tools.asking_models import ask
 from agentsvc_nb.wire.toolset.shortform import ResearchShortformInput, ShortformResearch, VideoFacts, VideoIdea

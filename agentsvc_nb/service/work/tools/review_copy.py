@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Complete, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Complete, Outcome, Task
 from agentsvc_nb.service.rules import copy_facts, copy_limits
 from agentsvc_nb.service.rules.languages import language
 from agentsvc_nb.service.work.tools.asking_models import ask

@@ -8,7 +8,8 @@ from urllib.parse import urljoin
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.rules import landing, landing_checks
 from agentsvc_nb.service.rules.landing import PageFacts
 from agentsvc_nb.service.work.fetching import Fetched, Fetcher

@@ -13,7 +13,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.settings import Settings, variable
 from agentsvc_nb.service.work.mailing import deliver
 from agentsvc_nb.wire.limits import MB

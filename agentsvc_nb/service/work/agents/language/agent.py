@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.service.ports import AgentFailure, Meter, Turn
+from agentsvc_nb.service.ports.agents import AgentFailure, Turn
+from agentsvc_nb.service.ports.tools import Meter
 from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
 from agentsvc_nb.service.work.agents.language.engine import Engine
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Language:
-    """`ports.Agent` with a language model. The local engine of a `gguf` is its own, and starts with the first run."""
+    """`ports.agents.Agent` with a language model. The local engine of a `gguf` starts with its first run."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -31,7 +32,7 @@ class Language:
         return answer
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`ports.Complete`: a tool asks."""
+        """`ports.tools.Complete`: a tool asks."""
         loop, served = await self._loaded()
         return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 
 CONTEXT_TOKENS: Final = 8_192
 """What a model is taken to hold when nobody says: most local servers are set up for that or more."""

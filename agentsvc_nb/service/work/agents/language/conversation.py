@@ -10,7 +10,8 @@ from typing import Any, Final
 from pydantic_ai import BinaryContent, ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 from pydantic_ai.messages import ModelRequestPart, TextPart, ToolReturnPart, UserContent, UserPromptPart
 
-from agentsvc_nb.service.ports import EarlierTurn, Turn, WorkspaceEntry
+from agentsvc_nb.service.ports.agents import EarlierTurn, Turn
+from agentsvc_nb.service.ports.tools import WorkspaceEntry
 from agentsvc_nb.service.work.agents.language.lengths import PICTURE_TOKENS, shortened, tokens
 from agentsvc_nb.service.work.agents.language.served import Served
 

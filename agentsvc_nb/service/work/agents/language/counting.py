@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_ai import AgentRun, ModelRequestNode, ModelResponse
 from pydantic_ai.usage import RequestUsage
 
-from agentsvc_nb.service.ports import Meter
+from agentsvc_nb.service.ports.tools import Meter
 from agentsvc_nb.service.rules.prices import CENT
 from agentsvc_nb.service.work.agents.language.lengths import tokens
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS
 
 MODULE: Final = "agentsvc_nb.service.work.agents.language.engine_child"

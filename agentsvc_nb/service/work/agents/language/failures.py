@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic_ai import exceptions
 
-from agentsvc_nb.service.ports import AgentFailure, StepsExceeded
+from agentsvc_nb.service.ports.agents import AgentFailure, StepsExceeded
 
 _AWAY: Final = (
     exceptions.ModelConnectionError,

@@ -14,7 +14,8 @@ from pydantic_ai.output import NativeOutput, OutputSpec, ToolOutput
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.service.ports import Meter, Turn
+from agentsvc_nb.service.ports.agents import Turn
+from agentsvc_nb.service.ports.tools import Meter
 from agentsvc_nb.service.work import answer_check
 from agentsvc_nb.service.work.agents.language import conversation, counting, failures
 from agentsvc_nb.service.work.agents.language.narration import Narration

@@ -14,7 +14,7 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 
-from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.ports.agents import Turn
 from agentsvc_nb.service.work.agents.language import counting
 
 

@@ -14,7 +14,7 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS, ModelChoice, own_server
 
 SMALL_BYTES: Final = 1_000_000_000

@@ -10,7 +10,8 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agentsvc_nb.service.ports import Outcome, Tool, Turn
+from agentsvc_nb.service.ports.agents import Turn
+from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.work.agents.language.lengths import shortened
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))

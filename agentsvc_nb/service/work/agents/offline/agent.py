@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.ports.agents import Turn
 from agentsvc_nb.service.work.agents.offline import search, tools
 from agentsvc_nb.service.work.agents.offline.compute import plan
 from agentsvc_nb.service.work.agents.offline.leftovers import asked as asked_words

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.service.ports import Workspace, WorkspaceEntry
+from agentsvc_nb.service.ports.tools import Workspace, WorkspaceEntry
 from agentsvc_nb.service.rules.search import is_scratch, tokens
 from agentsvc_nb.service.work.agents.offline.passages import Passage, passages
 from agentsvc_nb.service.work.agents.offline.tables import TABLE_MAX_BYTES, Table, is_table, load

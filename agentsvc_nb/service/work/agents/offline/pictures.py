@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentsvc_nb.service.ports import Outcome, Workspace
+from agentsvc_nb.service.ports.tools import Outcome, Workspace
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
 from agentsvc_nb.service.work.agents.offline.tools import without_command
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.work.agents.offline.questions import asks
 
 PICTURES_DEFAULT: Final = 2

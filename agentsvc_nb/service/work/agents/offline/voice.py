@@ -6,7 +6,7 @@ import asyncio
 import re
 from typing import Final
 
-from agentsvc_nb.service.ports import Turn
+from agentsvc_nb.service.ports.agents import Turn
 
 PAUSE_SECONDS: Final = 0.03
 PAUSES_MAX: Final = 40

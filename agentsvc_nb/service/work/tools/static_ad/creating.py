@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import replace
 from typing import Final
 
-from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.static_ad import colors, scenes, wording
 from agentsvc_nb.service.work.tools.static_ad.frames import Shape, frame
 from agentsvc_nb.service.work.tools.static_ad.image_model import ImageModel

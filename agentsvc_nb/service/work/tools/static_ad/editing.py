@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 from PIL import Image
 from pydantic import BaseModel, Field, ValidationError
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.static_ad import colors, png, scenes
 from agentsvc_nb.service.work.tools.static_ad.colors import Palette
 from agentsvc_nb.service.work.tools.static_ad.frames import Frame, frame

@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.settings import Settings, variable
 from agentsvc_nb.service.work.fetching import Fetcher
 from agentsvc_nb.service.work.tools.static_ad.frames import Frame

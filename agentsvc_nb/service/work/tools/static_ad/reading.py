@@ -7,7 +7,7 @@ from typing import IO, Final
 
 from PIL import Image, ImageOps
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 
 PIXELS_MAX: Final = 50_000_000
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")

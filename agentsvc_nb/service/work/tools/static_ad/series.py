@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.service.ports import Outcome, Task
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.static_ad import drawing, png
 from agentsvc_nb.service.work.tools.static_ad.colors import Palette
 from agentsvc_nb.service.work.tools.static_ad.frames import Frame

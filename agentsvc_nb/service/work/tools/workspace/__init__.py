@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.service.ports import Tool
+from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.work.tools.workspace.files import ListFiles, ReadFile, SearchFiles, WriteFile
 from agentsvc_nb.service.work.tools.workspace.tables import PlotTables, ProfileTable, QueryTables
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.rules import search as grammar
 
 LISTED_MAX: Final = 200

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import Any, Final
 
-from agentsvc_nb.service.ports import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure
 
 CHILD: Final = "agentsvc_nb.service.work.tools.workspace.table_child"
 PATIENCE_SECONDS: Final = 60.0

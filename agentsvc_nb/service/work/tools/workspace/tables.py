@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.service.ports import AgentFailure, Outcome, Task
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.workspace import table_process
 
 TABLES_MAX: Final = 20

@@ -1,0 +1,113 @@
+"""`agentsvc_nb.Chat()`: a chat as a widget, the value of a cell (docs/notebook.md)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+from IPython.core.getipython import get_ipython
+
+from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.here import here
+from agentsvc_nb.notebook.question import Question
+from agentsvc_nb.notebook.render import Bundle, error_bundle
+from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.widgets.chat_state import Conversation, summary, transcript
+
+_NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
+_NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
+
+
+class Chat:
+    """Talk with the agent: several turns, streamed, with files, Stop, and approval of what has an effect.
+
+    Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. The turns that this machine
+    knows of the chat are there already. Close leaves the conversation as one static output.
+
+    Args:
+        chat: the id of another chat.
+        project: the id of a project, for a chat that begins.
+        new: begin a new chat; the notebook stays in its own.
+
+    Raises:
+        AskError: an id that is none, or `chat` and `new` together.
+
+    Example:
+        agentsvc_nb.Chat()
+    """
+
+    def __init__(self, chat: str | None = None, *, project: str | None = None, new: bool = False) -> None:
+        # Its message is replaced by what is typed; what is wrong with the ids is said here and now.
+        self._first = Question("-", chat=chat, project=project, new_chat=new)
+        self._shell = get_ipython()
+        self._session, _ = here()
+        address = self._session.address(chat, new, project=project)
+        known = None if new else self._session.known_chat(address)
+        self._conversation = Conversation(known)
+        self._shown: list[tuple[Output, str]] = []
+        self._box: Any = None
+
+    def _ipython_display_(self) -> None:
+        """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
+        _, widgets = here()
+        output = host.output(self._shell, host.mode(self._shell))
+        if self._conversation.closed or not widgets:
+            output.show(transcript(self._conversation) if self._conversation.closed else error_bundle(*_NO_WIDGETS))
+            return
+        place = secrets.token_hex(4)
+        self._shown.append((output, place))
+        output.show(summary(self._conversation), display_id=place)
+        output.show(self._widget(), display_id=f"{place}-chat")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        if self._shell is None:
+            return error_bundle(*_NO_NOTEBOOK)
+        return transcript(self._conversation) if self._conversation.closed else summary(self._conversation)
+
+    def __repr__(self) -> str:
+        return self._repr_mimebundle_()["text/plain"]
+
+    def close(self) -> None:
+        """Leave the conversation as one static output; a run goes on, and its answer still comes there."""
+        if self._conversation.closed:
+            return
+        self._conversation.closed = True
+        if self._box is not None:
+            self._talk.close()
+            self._end(transcript(self._conversation))
+        self._tell()
+
+    def _widget(self) -> Bundle:
+        if self._box is None:
+            self._open()
+        shown: Mapping[str, Any] = self._box._repr_mimebundle_()
+        return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
+
+    def _open(self) -> None:
+        from agentsvc_nb.notebook.widgets.chat_talk import Talk
+        from agentsvc_nb.notebook.widgets.chat_view import ChatView
+
+        self._session.client()  # that there is no service, or no key, fails the cell
+        view = ChatView()
+        self._box = view.box
+        self._talk = Talk(self._session, self._conversation, self._first, view, self._tell)
+        view.close.on_click(lambda _: self.close())
+        self._talk.begin()
+
+    def _tell(self) -> None:
+        """A turn has ended, or the chat was closed: bring what is saved up to date. From any thread."""
+        for output, place in self._shown:
+            output.update(summary(self._conversation), place)
+            if self._conversation.closed:
+                output.update(transcript(self._conversation), f"{place}-chat")
+
+    def _end(self, bundle: Bundle) -> None:
+        """A page that was reloaded takes no update of outputs any more, but still of the widget."""
+        import ipywidgets
+
+        from agentsvc_nb.notebook.widgets.design import discard
+
+        gone, self._box.children = self._box.children, (ipywidgets.HTML(bundle["text/html"]),)
+        for part in gone:
+            discard(part)

@@ -1,0 +1,100 @@
+"""What goes along with the next message: files that are uploaded, and files of the chat that are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import ipywidgets
+
+from agentsvc_nb.notebook.attaching import held
+from agentsvc_nb.notebook.question import Attachment
+from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.safe.text import label
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
+
+UPLOAD_BYTES: Final = 20 * MB
+"""All that is attached at once: it is held in the kernel until it is sent."""
+OFFERED: Final = 200
+_CHOOSE: Final = "a file of this chat"
+
+
+class Attaching:
+    """Two ways to choose files, and a chip for each that was chosen, which removes it. Not for two threads at once."""
+
+    def __init__(self) -> None:
+        self.upload = ipywidgets.FileUpload(multiple=True, description="Upload", tooltip="Attach files of your machine")
+        self.upload.layout.width = "auto"
+        self.upload.observe(self._uploaded, "value")
+        self.choose = ipywidgets.Dropdown(
+            options=[(_CHOOSE, "")], description="Attach", style={"description_width": "auto"}
+        )
+        self.choose.layout.width, self.choose.layout.display = "auto", "none"
+        self.choose.observe(self._chosen, "value")
+        self.note = design.text("", "wrong", role="status")
+        self.chips = design.row([])
+        self._files: list[Attachment] = []
+        self._paths: list[str] = []
+
+    def offer(self, paths: Sequence[str]) -> None:
+        """Files of the chat that can be chosen."""
+        wanted = [(_CHOOSE, ""), *((label(path, 80), path) for path in paths[:OFFERED])]
+        if list(self.choose.options) != wanted:
+            self.choose.options = wanted
+            self.choose.layout.display = None if paths else "none"
+
+    def take(self) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+        """The uploads and the paths that were chosen; from now on there are none."""
+        taken = tuple(self._files), tuple(self._paths)
+        self._files, self._paths = [], []
+        self._show()
+        return taken
+
+    def give_back(self, files: Sequence[Attachment], paths: Sequence[str]) -> None:
+        """What was taken and not sent."""
+        self._files, self._paths = [*files, *self._files], [*paths, *self._paths]
+        self._show()
+
+    def _uploaded(self, change: Any) -> None:
+        if not change["new"]:
+            return
+        left = UPLOAD_BYTES - sum(len(file.data or b"") for file in self._files)
+        refused = []
+        for file in change["new"]:
+            if len(self._files) >= ATTACHMENTS_MAX or file["size"] > left:
+                refused.append(file["name"])
+                continue
+            left -= file["size"]
+            self._files.append(held(file["name"], bytes(file["content"])))
+        self.upload.value = ()  # else its bytes would be held twice
+        limits = f"{ATTACHMENTS_MAX} files and {size(UPLOAD_BYTES)} go along at most; not attached: "
+        self._show(limits + label(", ".join(refused)) if refused else "")
+
+    def _chosen(self, change: Any) -> None:
+        if path := change["new"]:
+            self._paths += [path] if path not in self._paths else []
+            self.choose.value = ""
+            self._show()
+
+    def say(self, words: str) -> None:
+        """What is wrong, in the line below the chips."""
+        design.put(self.note, words, "wrong", role="status")
+
+    def _show(self, note: str = "") -> None:
+        self.say(note)
+        gone = self.chips.children
+        uploads = [self._chip(file.path.name, self._files, file) for file in self._files]
+        self.chips.children = (*uploads, *(self._chip(path, self._paths, path) for path in self._paths))
+        for chip in gone:
+            design.discard(chip)
+
+    def _chip(self, name: str, among: list[Any], what: object) -> ipywidgets.Button:
+        def remove(_: object) -> None:
+            if what in among:
+                among.remove(what)
+            self._show()
+
+        chip = design.button(f"✕ {name}", f"Remove {name}")
+        chip.on_click(remove)
+        return chip

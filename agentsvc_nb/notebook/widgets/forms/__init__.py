@@ -1,0 +1,10 @@
+"""A tool's input as a form.
+
+fields     a JSON Schema as a tree of fields          checking   what is wrong with a value, field by field
+writing    a value as a `%%tool` cell                 describing all of it as a static output
+leaves     one input of the form                      groups     inputs that hold others
+building   which field becomes which input            view       the form and its buttons
+tool_form  what a user holds: it calls the tool
+
+The first four know nothing of ipywidgets.
+"""

@@ -1,0 +1,156 @@
+"""Which field becomes which input: the one place that knows all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from agentsvc_nb.notebook.widgets.forms.checking import Checker
+from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, Kind, same
+from agentsvc_nb.notebook.widgets.forms.groups import Choices, Optional, Variants
+from agentsvc_nb.notebook.widgets.forms.leaves import Choice, Fixed, Flag, Json, Node, Number, Text
+from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, Array, Object
+from agentsvc_nb.safe.text import plain
+
+DEEPEST: Final = 8
+FIELDS_MAX: Final = 300
+"""What lies deeper, or is more, is filled in as JSON."""
+_BOXED: Final[frozenset[Kind]] = frozenset({"object", "variants", "const", "nothing"})
+"""What can't be left empty: one that may be left out has a box to tick."""
+_YES_NO: Final = (("yes", True), ("no", False))
+
+
+class Builder:
+    """Makes the parts of one form. `changed` is called after each change; `known` are paths of files to offer."""
+
+    def __init__(self, checker: Checker, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
+        self.checker, self.changed, self.known = checker, changed, known
+        self._depth = self._made = 0
+
+    def within(self, of: Field, start: Any) -> Node:
+        """The part for a field that begins with this value, or else with its default."""
+        start = of.default if start is MISSING else start
+        self._made = 0 if not self._depth else self._made + 1
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST or self._is_too_much(of) or not self._can_show(of, start):
+                return Json(of, start, self.changed)
+            return self._optional(of, start) or self._plain(of, start)
+        finally:
+            self._depth -= 1
+
+    def root(self, of: Field, start: Any) -> Node:
+        """The whole form: an object without a frame, or JSON."""
+        self._made = 0
+        if of.kind != "object" or self._is_too_much(of) or not self._can_show(of, start):
+            return Json(of, start, self.changed)
+        self._depth = 1
+        try:
+            return Object(of, start, self, titled=False)
+        finally:
+            self._depth = 0
+
+    def variant_of(self, variants: Sequence[Field], value: Any) -> int:
+        """The first that the value is right by, else the first that can hold it, -1 when there is none."""
+        # Alternatives within alternatives are looked into when they are made: they may go round.
+        holding = [at for at, one in enumerate(variants) if one.kind == "variants" or self._can_show(one, value)]
+        fitting = [number for number in holding if self.checker.fits(variants[number].schema, value)]
+        return next(iter(fitting or holding), -1)
+
+    def _is_too_much(self, of: Field) -> bool:
+        return self._made + len(of.schema.get("properties") or ()) > FIELDS_MAX
+
+    def _optional(self, of: Field, start: Any) -> Node | None:
+        depth = self._depth
+
+        def made(inner: Field, value: Any) -> Callable[[], Node]:
+            def make() -> Node:
+                before, self._depth = self._depth, depth - 1  # in its place
+                try:
+                    return self.within(inner, value)
+                finally:
+                    self._depth = before
+
+            return make
+
+        if not of.required and start is MISSING and of.kind in _BOXED and not _only_rows(of):
+            inside = replace(of, required=True, name="" if of.kind == "object" else of.name)
+            return Optional(of, MISSING, False, made(inside, MISSING), self)
+        if (inner := of.nullable) is not None:
+            off, given = start in (MISSING, None), start
+            if off:
+                given = "" if inner.kind == "text" and inner.default is MISSING else MISSING
+            return Optional(of, None, not off, made(inner, given), self)
+        return None
+
+    def _plain(self, of: Field, start: Any) -> Node:
+        match of.kind:
+            case "text" | "file":
+                start = "" if start is MISSING and not of.name else start  # an item is there, or removed
+                return Text(of, start, self.changed, self.known)
+            case "number" | "integer":
+                return Number(of, start, self.changed)
+            case "flag" if not of.required and start is MISSING:
+                return Choice(of, start, self.changed, _YES_NO)
+            case "flag":
+                return Flag(of, start, self.changed)
+            case "choice":
+                return Choice(of, start, self.changed)
+            case "const" | "nothing":
+                return Fixed(of, start, self.changed)
+            case "choices":
+                return Choices(of, start, self)
+            case "object":
+                return Object(of, start, self)
+            case "array":
+                return Array(of, start, self)
+            case "variants":
+                return Variants(of, start, self)
+        return Json(of, start, self.changed)
+
+    def _can_show(self, of: Field, start: Any) -> bool:
+        """Whether the input of this kind can hold this value as it is."""
+        if start is MISSING:
+            return True
+        match of.kind:
+            case "text" | "file":
+                return isinstance(start, str) and plain(start) == start
+            case "number" | "integer":
+                return isinstance(start, int | float) and not isinstance(start, bool) and math.isfinite(start)
+            case "flag":
+                return isinstance(start, bool)
+            case "nothing":
+                return start is None
+            case "const":
+                return same(start, of.schema["const"])
+            case "choice":
+                return any(same(start, value) for _, value in of.options)
+            case "choices":
+                return isinstance(start, list) and _is_choice(of, start)
+            case "object":
+                return isinstance(start, dict) and _has_place(of, start)
+            case "array":
+                return isinstance(start, list) and len(start) <= ITEMS_MAX
+            case "variants":
+                return self.variant_of(of.variants(), start) >= 0
+        return True
+
+
+def _only_rows(of: Field) -> bool:
+    """An object of rows only is left out when there are none."""
+    return of.kind == "object" and next(of.properties(), None) is None
+
+
+def _is_choice(of: Field, start: list[Any]) -> bool:
+    """Whether boxes to tick, in the schema's order, say it."""
+    chosen = [value for _, value in of.options if any(same(value, one) for one in start)]
+    return same(chosen, start)
+
+
+def _has_place(of: Field, start: dict[str, Any]) -> bool:
+    known = {one.name for one in of.properties()}
+    extra = [name for name in start if name not in known]
+    rows = of.others() is not None and len(extra) <= ITEMS_MAX and all(plain(name) == name for name in extra)
+    return (not extra or rows) and "" not in extra

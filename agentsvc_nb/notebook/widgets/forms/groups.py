@@ -1,0 +1,216 @@
+"""Inputs that hold others: objects, lists, alternatives, and what may be there or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import ipywidgets
+
+from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
+from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same
+from agentsvc_nb.notebook.widgets.forms.leaves import Below, Messages, Node, Read, one_message
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.forms.building import Builder
+
+BOXES_MAX: Final = 12
+"""So many choices are boxes to tick; more are a list."""
+
+
+class Group:
+    """A box with a name, lines of its own, and parts by their keys."""
+
+    def __init__(self, of: Field, builder: Builder) -> None:
+        self.field, self.builder, self.touched = of, builder, False
+        self._below = Below(of.about)
+        self.body = ipywidgets.VBox()
+        self.view = ipywidgets.VBox([self._below.view, self.body])
+        self.view.add_class("asvc-group")
+
+    def parts(self) -> dict[str | int, Node]:
+        """The nodes within by their keys."""
+        return {}
+
+    def say(self, messages: Messages, everything: bool) -> None:
+        parts = self.parts()
+        inner: dict[str | int, dict[Path, str]] = {key: {} for key in parts}
+        own: dict[Path, str] = {}
+        for path, said in messages.items():
+            if path and path[0] in inner:
+                inner[path[0]][path[1:]] = said
+            else:
+                own[path] = said
+        for key, node in parts.items():
+            node.say(inner[key], everything)
+        self._below.say(one_message(own) if everything or self.touched else "", loud=not everything)
+
+    def call(self, title: str) -> None:
+        pass
+
+    def focus(self) -> None:
+        for node in self.parts().values():
+            return node.focus()
+
+    def changed(self) -> None:
+        """Something was added, removed, chosen."""
+        self.touched = True
+        self.builder.changed()
+
+
+class Titled(Group):
+    """With its name above it."""
+
+    def __init__(self, of: Field, builder: Builder) -> None:
+        super().__init__(of, builder)
+        self._head = design.text("")
+        self._head.add_class("asvc-title")
+        self.call(of.title)
+        self.view.children = [self._head, *self.view.children]
+
+    def call(self, title: str) -> None:
+        design.put(self._head, title + (" *" if self.field.required and self.field.name else ""))
+
+
+class Choices(Titled):
+    """Several of some values, in the order of the schema."""
+
+    def __init__(self, of: Field, start: Any, builder: Builder) -> None:
+        super().__init__(of, builder)
+        self._had, options = start is not MISSING, of.options
+        self._values = [value for _, value in options]
+        on = [any(same(value, one) for one in start) if self._had else False for value in self._values]
+        if len(options) <= BOXES_MAX:
+            self._boxes = [
+                ipywidgets.Checkbox(value=ticked, description=name, indent=False, tooltip=of.title)
+                for (name, _), ticked in zip(options, on, strict=True)
+            ]
+            self._list = None
+            self.body.children = self._boxes
+        else:
+            lines = [(name, number) for number, (name, _) in enumerate(options)]
+            chosen = [number for number, ticked in enumerate(on) if ticked]
+            self._list = ipywidgets.SelectMultiple(options=lines, value=chosen, rows=8, description=of.title)
+            self._boxes = [self._list]
+            self._head.layout.display = "none"
+            self.body.children = [self._list]
+        self.body.add_class("asvc-field")
+        for box in self._boxes:
+            box.observe(lambda _: self.changed(), "value")
+
+    def focus(self) -> None:
+        self._boxes[0].focus()
+
+    def read(self, noted: Read, path: Path) -> Any:
+        if self._list is not None:
+            chosen = [self._values[at] for at in sorted(self._list.value)]
+        else:
+            chosen = [value for box, value in zip(self._boxes, self._values, strict=True) if box.value]
+        return chosen if chosen or self._had or self.field.required else MISSING
+
+
+class Optional(Group):
+    """A box to tick: unticked it is left out, or null. What is in it is made when it is first ticked."""
+
+    def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], builder: Builder) -> None:
+        super().__init__(of, builder)
+        self._off, self._make = off, make
+        self._node: Node | None = None
+        self._box = ipywidgets.Checkbox(value=ticked, description=of.title, indent=False)
+        self._box.tooltip = "Unticked: null" if off is None else "Unticked: left out"
+        self.view.children = [self._box, *self.view.children]
+        self.body.add_class("asvc-inner")
+        self._show()
+        self._box.observe(self._on_box, "value")
+
+    def say(self, messages: Messages, everything: bool) -> None:
+        if self._ticked is not None:
+            self._ticked.say(messages, everything)
+        else:
+            super().say(messages, everything)
+
+    def call(self, title: str) -> None:
+        self._box.description = title
+
+    def focus(self) -> None:
+        self._box.focus()
+
+    def read(self, noted: Read, path: Path) -> Any:
+        if self._ticked is None:
+            return self._off
+        value = self._ticked.read(noted, path)
+        if value is not MISSING and (some := self.field.nullable) is not None:
+            at = [one.kind != "nothing" for one in self.field.variants()].index(True)
+            noted.chosen[path] = Chosen(at, some.schema, value)
+        return value
+
+    @property
+    def _ticked(self) -> Node | None:
+        return self._node if self._box.value else None
+
+    def _on_box(self, _: object) -> None:
+        self._show()
+        self.changed()
+
+    def _show(self) -> None:
+        if self._box.value and self._node is None:
+            self._node = self._make()
+        self.body.children = [] if self._ticked is None else [self._ticked.view]
+        self._below.hide(self._ticked is not None)  # what is in it says the same
+
+
+class Variants(Titled):
+    """One of several kinds of value. Each is made when it is first chosen, and kept."""
+
+    def __init__(self, of: Field, start: Any, builder: Builder) -> None:
+        super().__init__(of, builder)
+        self._fields, self._made = of.variants(), dict[int, Node]()
+        at = 0 if start is MISSING else builder.variant_of(self._fields, start)
+        self._head.layout.display = "none"
+        lines = [(one.title, number) for number, one in enumerate(self._fields)]
+        self._kind = ipywidgets.Dropdown(options=lines, value=at, description=f"{of.title} is")
+        self._kind.style.description_width = "auto"
+        self._kind.add_class("asvc-field")
+        self.view.children = [self._kind, *self.view.children]
+        self._show(start)
+        self._kind.observe(self._on_kind, "value")
+
+    def say(self, messages: Messages, everything: bool) -> None:
+        self._made[self._kind.value].say(messages, everything)
+
+    def focus(self) -> None:
+        self._kind.focus()
+
+    def read(self, noted: Read, path: Path) -> Any:
+        at = self._kind.value
+        value = self._made[at].read(noted, path)
+        if value is not MISSING:
+            noted.chosen[path] = Chosen(at, self._fields[at].schema, value)  # the outer one, where one is in another
+        return value
+
+    def _on_kind(self, _: object) -> None:
+        self._show(MISSING)
+        self.changed()
+
+    def _show(self, start: Any) -> None:
+        at = self._kind.value
+        if at not in self._made:
+            self._made[at] = self.builder.within(self._fields[at], start)
+        self.body.children = [self._made[at].view]
+
+
+def fold(title: str, parts: Sequence[ipywidgets.Widget]) -> list[ipywidgets.Widget]:
+    """A button that hides the parts and shows them again."""
+    button = design.button(f"▾ {title}", "Hide this part")
+    button.add_class("asvc-fold")
+    box = ipywidgets.VBox(list(parts))
+
+    def pressed(_: object) -> None:
+        hidden = box.layout.display != "none"
+        box.layout.display = "none" if hidden else None
+        button.description = f"{'▸' if hidden else '▾'} {title}"
+        button.tooltip = "Show this part" if hidden else "Hide this part"
+
+    button.on_click(pressed)
+    return [button, box]

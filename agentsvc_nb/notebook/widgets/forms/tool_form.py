@@ -1,0 +1,165 @@
+"""A form for the input of a tool, and the call that its button makes.
+
+A button's function may be called in any thread, so that the call is made in a thread of its own; that only updates
+what the cell has shown.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook import calling, host, working
+from agentsvc_nb.notebook.answer import JobResult, Kept
+from agentsvc_nb.notebook.catalog import tool_bundle
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.here import here
+from agentsvc_nb.notebook.previewing import listed
+from agentsvc_nb.notebook.render import MUTED, Bundle, error_bundle
+from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.widgets.forms import writing
+from agentsvc_nb.notebook.widgets.forms.fields import FILE_FORMAT
+from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.wire.tools import ToolDescription
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.forms.view import FormView
+
+
+class ToolForm:
+    """A form for a tool's input: fill it in, press Run, and its answer stands below; `form.answer` has it, too.
+
+    Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from.
+
+    Args:
+        tool: its name.
+        given: values to begin with; the tool's defaults stand for the others.
+        session: the notebook's own when it is left out.
+
+    Raises:
+        AskError: there is no such tool, or no service.
+
+    Example:
+        form = ToolForm("create_images", {"request": {"brief": "Autumn sale"}})
+        form            # shows it
+        form.value      # the input as it stands
+        form.answer     # what the last call gave
+    """
+
+    def __init__(self, tool: str, given: Mapping[str, Any] | None = None, *, session: Session | None = None) -> None:
+        self._session = session or here()[0]
+        try:
+            self.tool: ToolDescription = self._session.client().tools.describe(tool)
+        except StefanBrainError as error:
+            raise working.refusal(self._session, error, jobs=False) from None
+        self.answer: calling.ToolAnswer | JobResult | None = None
+        self._given = dict(given or {})
+        self._view: FormView | None = None
+        self._below: _Below | None = None
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The input as it stands."""
+        found: dict[str, Any] = self.view.value
+        return found
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """What is wrong with it, by field; nothing when it can be sent."""
+        from agentsvc_nb.notebook.widgets.forms.leaves import json_path
+
+        return {json_path(path): said for path, said in self.view.read()[1].items()}
+
+    @property
+    def cell(self) -> str:
+        """The cell that sends the same input."""
+        return self._as_cell(self.value)
+
+    @property
+    def view(self) -> FormView:
+        """The widgets; made when they are first asked for."""
+        if self._view is None:
+            from agentsvc_nb.notebook.widgets.forms.view import FormView
+
+            schema, known = self.tool.input_schema, self._files()
+            self._view = FormView(schema, self._given, self._start, self._as_cell, known)
+        return self._view
+
+    def __repr__(self) -> str:
+        return self._repr_mimebundle_()["text/plain"]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return tool_bundle(self.tool, self._given)
+
+    def _repr_html_(self) -> str:
+        return self._repr_mimebundle_()["text/html"]
+
+    def _ipython_display_(self) -> None:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if here()[1]:
+            self._show(host.CellOutput(get_ipython()))
+        else:
+            display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+
+    def _show(self, output: Output) -> None:
+        """Three outputs: what stays when the notebook is opened again, the widgets, and the place of the answer."""
+        gone = f"Form of {label(self.tool.name, 64)}. In a notebook that was opened again, run the cell again."
+        fields = tool_bundle(self.tool, self._given)
+        html = f"<details><summary>What it takes</summary>{fields['text/html']}</details>"
+        output.show({"text/plain": gone, "text/html": f'<div style="{MUTED}">{escape(gone, 400)}</div>{html}'})
+        output.show({"text/plain": "(the form)", **self.view.box._repr_mimebundle_()})
+        self._below = _Below(output, secrets.token_hex(4))
+        output.show({"text/plain": "", "text/html": ""}, display_id=self._below.display_id)
+
+    def _start(self, given: dict[str, Any]) -> None:
+        threading.Thread(target=self._call, args=(given,), name="agentsvc-form", daemon=True).start()
+
+    def _call(self, given: dict[str, Any]) -> None:
+        view, below = self.view, self._below or _Below(host.TerminalOutput(), "")
+        view.tell("The tool is at work; `%jobs cancel last` stops it." if self.tool.asynchronous else "")
+        try:
+            act = working.work if self.tool.asynchronous else calling.call
+            self.answer = act(self._session, self.tool.name, given, below, raise_error=False)
+            assert isinstance(self.answer, Kept)
+            self._session.known.wrote(file.path for file in self.answer.files)
+            view.tell("The answer stands below; `.answer` of the form has it.")
+        except AskError as error:
+            below.finish(error_bundle(str(error), error.hint))
+            view.tell(str(error), wrong=True)
+        except Exception as error:  # in a thread nobody else would tell it
+            below.finish(error_bundle(f"{type(error).__name__}: {error}", ""))
+            view.tell("That went wrong; what happened stands below.", wrong=True)
+        finally:
+            view.sending(False)
+
+    def _as_cell(self, given: dict[str, Any]) -> str:
+        return writing.cell(self.tool.name, self.tool.asynchronous, given)
+
+    def _files(self) -> list[str]:
+        """The files of the chat, where the tool takes one; none when they can't be had."""
+        if FILE_FORMAT not in str(self.tool.input_schema):
+            return []
+        try:
+            return self._session.known.files or [file.path for file in listed(self._session)]
+        except AskError:
+            return []
+
+
+class _Below(working.Bar):
+    """The output under a form, which its cell has shown: each thing takes the place of the one before."""
+
+    def __init__(self, output: Output, display_id: str) -> None:
+        super().__init__(output, live=True)
+        self._id = self.display_id = display_id
+
+    def finish(self, bundle: Bundle) -> None:
+        self._output.update(bundle, self._id)
+
+    def clear(self) -> None:
+        pass

@@ -1,0 +1,1 @@
+"""What the service asks of the outside: Protocols, so that engines, agents, tools and clocks can be exchanged."""

@@ -1,0 +1,136 @@
+"""`Chat()` in JupyterLab, used as a user would: typed, clicked, tabbed, stopped, closed, opened again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload, Locator
+
+from agentsvc_nb import embedded
+from tests.browser import axe
+from tests.browser.conftest import Place
+from tests.browser.lab import Lab, Notebook
+from tests.notebook.test_hostile import HOSTILE
+from tests.waiting import until
+
+pytestmark = pytest.mark.browser
+
+CELL = "import agentsvc_nb\nagentsvc_nb.Chat()"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    root, data, homes = (tmp_path_factory.mktemp(name) for name in ("notebooks", "data", "homes"))
+    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", "AGENTSVC_APPROVE_EFFECTS": "yes"}
+    env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
+    try:
+        with Lab(root, env) as lab:
+            yield Place(lab, data, homes)
+    finally:
+        embedded.stop(data)
+
+
+class Seen:
+    """The chat in the first cell, as it is seen."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self.notebook, self.page = notebook, notebook.page
+        notebook.run(0)
+        self.input = self.page.get_by_label("Message")
+        self.input.wait_for(timeout=60_000)
+
+    def button(self, name: str) -> Locator:
+        return self.page.locator(".asvc").get_by_role("button", name=name).last
+
+    def ask(self, script: str) -> None:
+        self.input.fill(script)
+        self.button("Send").click()
+
+    def reads(self, words: str, times: int = 1) -> str:
+        return until(lambda: self.notebook.output(0), lambda text: text.count(words) >= times)
+
+
+def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None:
+    seen = Seen(place.lab.open("chat.ipynb", [CELL, "1 + 1"]))
+    page, notebook = seen.page, seen.notebook
+    page.evaluate("() => { window.executed = []; window.alert = text => window.executed.push(text) }")
+    notebook.requests.clear()
+    seen.input.click()
+    page.keyboard.type("say # A **plan**\nwait 1\nsay the rest\nwrite out/plan.md hello")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    seen.reads("running")
+    page.keyboard.type("say typed while it ran")
+    seen.reads("✓ completed")
+    assert "out/plan.md" in notebook.output(0)
+    page.keyboard.press("Escape")
+    assert seen.input.input_value() == "say typed while it ran", "the focus stayed, and Escape takes nothing"
+    with page.expect_file_chooser() as chooser:
+        seen.button("Upload").click()
+    chooser.value.set_files(FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"my notes"))
+    seen.button("✕ notes.txt").wait_for()
+    seen.button("Send").click()
+    seen.reads("✓ completed", 2)
+    seen.reads("with notes.txt")
+    seen.ask('call echo_job {"steps": 0, "text": "for you"}\nsay approved')
+    seen.reads("echo_job waits for your approval")
+    axe.check(notebook, ".asvc")
+    seen.button("Approve").click()
+    seen.reads("✓ completed", 3)
+    seen.ask("say begun\nwait 60")
+    seen.reads("● running")
+    notebook.stop()
+    notebook.run(1)
+    until(lambda: "2" in notebook.output(1))
+    assert "● running" in notebook.output(0), "interrupting the kernel is not for the chat"
+    seen.button("Stop").click()
+    seen.reads("■ cancelled")
+    seen.ask("\n".join(f"say {line}" for text in HOSTILE[:52] for line in text.splitlines() if line.isprintable()))
+    seen.reads("✓ completed", 4)
+    _check_narrow(notebook)
+    seen.button("As a cell").click()
+    assert page.get_by_label("to copy").input_value().startswith("%%ask\nsay <script>")
+    seen.button("Close").click()
+    seen.reads("closed")
+    assert page.locator(".asvc textarea, .asvc button").count() == 0
+    axe.check(notebook, ".jp-OutputArea-output [role=region]:not([role] [role])")
+    assert page.evaluate("window.executed") == []
+    origin = f"http://127.0.0.1:{place.lab.port}/"
+    assert [url for url in notebook.requests if not url.startswith((origin, "data:", "blob:"))] == []
+    outputs = notebook.save()["cells"][0]["outputs"]
+    assert "widget" not in json.dumps([output["data"] for output in outputs]).replace("as a widget", "")
+    page.close()
+
+
+def _check_narrow(notebook: Notebook) -> None:
+    """Nothing of the chat stands out at 400 pixels."""
+    with axe.narrow(notebook.page):
+        wide, room = notebook.page.locator(".asvc").first.evaluate("box => [box.scrollWidth, box.clientWidth]")
+        assert wide <= room
+
+
+def test_it_goes_on_where_the_notebook_was_left(place: Place) -> None:
+    seen = Seen(place.lab.open("left.ipynb", [CELL]))
+    seen.ask("say one")
+    seen.reads("✓ completed")
+    seen.ask("say two\nwait 5\nsay and the rest")
+    seen.reads("● running")
+    seen.notebook.save()
+    seen.notebook.reload()
+    seen.reads("two and the rest")
+    seen.ask("say three\nwait 60")
+    seen.reads("● running")
+    seen.notebook.restart()
+    again = Seen(seen.notebook)
+    assert "two and the rest" in again.reads("● running")
+    again.button("Stop").click()
+    again.reads("■ cancelled")
+    again.notebook.save()
+    again.page.close()
+    reopened = place.lab.open("left.ipynb")
+    reopened.restart()
+    assert "run this cell again to bring it back" in until(lambda: reopened.output(0))
+    reopened.page.close()
