@@ -13,14 +13,14 @@ from tests.browser.lab import Lab
 from tests.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
-ADS = "request.brief: |\n  Headline: Pack light\n  Subline: A tent of two kilos.\n  CTA: Shop tents\n  navy, orange"
+ADS = r'request.brief: "Headline: Pack light\nSubline: A tent of two kilos.\nCTA: Shop tents\nnavy, orange"'
 CELLS = [
     "%load_ext agentsvc_nb",
     "%%ask\nHello",
     "from pathlib import Path\nPath('prices.csv').write_text('product,price,sold\\nlamp,39,120\\ndesk,249,31\\n')",
-    f"%%job create_images -o made\n{ADS}\nrequest.outputs: {{'mode': 'count', 'count': 3}}",
+    f'%%job create_images -o made\n{ADS}\nrequest.outputs: {{"mode": "count", "count": 3}}',
     "path = made.files[0].path\n%files put prices.csv",
-    "%%job edit_image\nrequest.path: {{path}}\nrequest.headline: Travel far\nrequest.brand_colors: ['#0b6e4f']",
+    '%%job edit_image\nrequest.path: {{path}}\nrequest.headline: Travel far\nrequest.brand_colors: ["#0b6e4f"]',
     "%files browse",
     "%files gallery",
 ]

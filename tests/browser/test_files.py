@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 CELLS = [
     "%load_ext agentsvc_nb\nimport agentsvc_nb",
     "%%ask\nsay x\nwrite out/plan.md # Autumn\nwrite reports/q3.md The return on ad spend rose",
-    "%%job create_images -o made\nrequest.brief: 'Headline: Pack light'",
+    '%%job create_images -o made\nrequest.brief: "Headline: Pack light"',
     "path = made.files[0].path",
     "%%job edit_image\nrequest.path: {{path}}\nrequest.headline: Travel far",
     "agentsvc_nb.Files()",
@@ -132,7 +132,7 @@ def test_a_picture_is_opened_enlarged_left_and_compared(notebook: Notebook) -> N
     thumb = widget.box.locator("button.asvc-thumb").first
     thumb.press("Enter")
     widget.box.locator("img.asvc-after[alt^='Travel far']").wait_for()
-    assert widget.box.get_by_alt_text("Before: Pack light").is_visible()
+    widget.box.get_by_alt_text("Before: Pack light").wait_for()
     until(lambda: focused(page) == "Next")
     widget.button("Enlarge").press("Enter")
     assert page.locator(":popover-open").count() == 1

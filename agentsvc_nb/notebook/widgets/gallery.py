@@ -87,7 +87,7 @@ class Gallery:
         found, file = self._pictures, self._pictures.files[at]
         uri = found.large(file)
         before, why = found.before(file)
-        old = found.large(before) if before else None
+        old = found.large(before) if before and found.seen(before).thumb else None
         said = f"{caption(file, why)}, before: {label(before.path)}" if before and old else caption(file, why)
         with self._lock:
             if self._at == at and self.parts.stage.box.layout.display != "none":
