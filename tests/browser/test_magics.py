@@ -22,6 +22,7 @@ CELLS = [
     "%files preview out/plan.md",
     "%search autumn",
     "%tools",
+    "%tools form ask_stefanbrain",
     "%%tool ask_stefanbrain\nmessage: say <img src=x onerror=alert(1)> **you**",
     "%%job echo_job --bg\nsteps: 10\nseconds: 4",
     "%%job echo_job --bg\nsteps: 10\nseconds: 6",
@@ -36,16 +37,15 @@ CELLS = [
     "%agentsvc",
     "%runs show nothing",
 ]
-SILENT, CLICKABLE = ("%load_ext", "import"), ("%files gallery", "%files browse")
+SILENT, CLICKABLE = ("%load_ext", "import"), ("%files gallery", "%files browse", "%tools form")
 WATCH, ERROR = CELLS.index("%jobs watch"), len(CELLS) - 1
-TOOL, BROWSE = (
-    CELLS.index(next(cell for cell in CELLS if cell.startswith(name))) for name in ("%%tool", "%files browse")
-)
+BROWSE, FORM = CELLS.index("%files browse"), CELLS.index("%tools form ask_stefanbrain")
+TOOL = next(number for number, cell in enumerate(CELLS) if cell.startswith("%%tool"))
 
 
 def _outputs(cell: str) -> int:
-    """A widget has a static line before it."""
-    return 0 if cell.startswith(SILENT) else 1 + cell.startswith(CLICKABLE)
+    """A widget has a static line before it; a form, also the place of its answer below."""
+    return 0 if cell.startswith(SILENT) else 1 + cell.startswith(CLICKABLE) + cell.startswith("%tools form")
 
 
 @pytest.fixture(scope="module", params=APPS)
@@ -66,6 +66,11 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
     assert cells.nth(4).locator("details figure img").count() == 2
     cells.nth(BROWSE).get_by_role("button", name="Line down").click()
     cells.nth(BROWSE).get_by_role("region", name="Folder images").wait_for()
+    form = cells.nth(FORM)
+    form.get_by_label("message").first.fill("say filled in")
+    form.get_by_role("button", name="Run", exact=True).click()
+    until(lambda: "The answer stands below" in notebook.output(FORM))
+    assert "filled in" in notebook.output(FORM)
     assert notebook.output(WATCH).count("✓ succeeded") == 2
     assert "onerror=alert(1)" in notebook.output(TOOL), "shown as text"
     assert "'nothing' is no run id" in notebook.output(ERROR)
