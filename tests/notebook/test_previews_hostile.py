@@ -92,11 +92,12 @@ def test_a_picture_of_the_decoder_is_looked_at_before_it_is_shown(made: object) 
 
 def test_the_policy_comes_before_the_page_and_nothing_warms_a_connection_up() -> None:
     page = "<LINK rel=preconnect href=//evil.example><meta http-equiv=refresh content=0><metadata></meta><p>&quot;\"'"
+    page += "<iframe src=//evil.example></IFRAME><frameset><frame src=//evil.example>"
     (frame,) = FRAME.findall(preview("a.html", page.encode())["text/html"])
     (document,) = re.findall(r'srcdoc="([^"]*)"', frame)
     shown = html.unescape(document)
     assert shown == POLICY + "<x-LINK rel=preconnect href=//evil.example><x-meta http-equiv=refresh content=0>" + (
-        "<metadata></x-meta><p>&quot;\"'"
+        "<metadata></x-meta><p>&quot;\"'<x-iframe src=//evil.example></x-IFRAME><frameset><x-frame src=//evil.example>"
     )
     assert "default-src 'none'" in POLICY
     assert "allow-" not in frame
