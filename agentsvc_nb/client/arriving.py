@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -14,7 +16,6 @@ from agentsvc_nb.client.hashing import Hashing
 
 PARTIAL: Final = 206
 _BLOCK: Final = 1 << 20
-_FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class Arriving:
@@ -84,7 +85,7 @@ class ArrivingFile(Arriving):
         self._part = target.with_name(f"{target.name}.{mark}.part")
         self._there = matches(target, sha256)
         if not self._there:
-            self._file = os.fdopen(os.open(self._part, _FLAGS, 0o666), "r+b")
+            self._file = _opened(self._part)
             self._measure()
 
     def _measure(self) -> None:
@@ -115,6 +116,22 @@ class ArrivingFile(Arriving):
         self._file.close()
         if self.spoiled or self.sha256 is None or not self.done:
             self._part.unlink(missing_ok=True)
+
+
+def _opened(part: Path) -> BinaryIO:
+    """Begin a file, or go on with one; not through a link. `os.open` would do it at once, but a Ctrl-C between it and
+    `os.fdopen` leaves a descriptor open that nobody knows."""
+    while True:
+        with contextlib.suppress(FileExistsError):
+            return part.open("x+b")
+        if part.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(part))
+        # Another download may give it its name, or somebody put a link there, in just this moment.
+        with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as undone:
+            file = undone.enter_context(part.open("r+b"))
+            if os.path.samestat(os.fstat(file.fileno()), part.lstat()):
+                undone.pop_all()
+                return file
 
 
 def matches(place: Path, sha256: str | None, size: int | None = None) -> bool:

@@ -13,7 +13,7 @@ browsing    files and pictures to look through         folders     files as fold
 gallery     pictures, before and after                 inscriptions    what a picture says about itself
 previews/   a file of any kind as one safe, static output: a module a kind
 catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
-widgets/    what can be clicked                        tending     jobs in the background
+widgets/    what can be clicked                        tending     jobs in the background; bars: how
 reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
 grid        tables of our own                          table       what a magic gives back that is no answer
 reuse       ask, or show a known run again             session     connection, chat, journal, trail

@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen
 from agentsvc_nb.notebook.trail import Place
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.bars import Bars
+    from agentsvc_nb.notebook.bars import Bars
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 Mode = Literal["live", "static", "terminal"]
@@ -86,9 +86,13 @@ def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
 
 def bars(shell: Any, how: Mode) -> Bars:
     """Where jobs in the background are watched."""
-    from agentsvc_nb.notebook.widgets.bars import BarsScreen, StaticBars
+    if how != "live":
+        from agentsvc_nb.notebook.bars import StaticBars
 
-    return BarsScreen(output(shell, how)) if how == "live" else StaticBars(output(shell, how))
+        return StaticBars(output(shell, how))
+    from agentsvc_nb.notebook.widgets.bars import BarsScreen
+
+    return BarsScreen(output(shell, how))
 
 
 def output(shell: Any, how: Mode) -> Output:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames, joblog
 from agentsvc_nb.notebook.answer import JobResult
+from agentsvc_nb.notebook.bars import BARS, Bars
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.grid import Row, code, grid
 from agentsvc_nb.notebook.history import moment
@@ -18,7 +19,6 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.table import Said, Table
 from agentsvc_nb.notebook.telling import telling
 from agentsvc_nb.notebook.tending import BackgroundJob, Tending, look
-from agentsvc_nb.notebook.widgets.bars import BARS, Bars
 from agentsvc_nb.notebook.working import LOOK_SECONDS, Bar, follow, submit
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import joblog
 from agentsvc_nb.notebook.answer import JobResult
+from agentsvc_nb.notebook.bars import BARS, Bars
 from agentsvc_nb.notebook.pending import Pending
 from agentsvc_nb.notebook.render import Bundle, error_bundle, job_bundle, stacked
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.telling import telling
-from agentsvc_nb.notebook.widgets.bars import BARS, Bars
 from agentsvc_nb.notebook.working import LOOK_SECONDS, judge, made
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile

@@ -81,11 +81,19 @@ def narrow(page: Page) -> Iterator[None]:
 
 
 def violations(page: Page, selector: str = OURS) -> list[str]:
-    """A few lines for each element that violates a rule: the rule, the element, what to mend. Opens what is folded."""
+    """A few lines for each element that violates a rule: the rule, the element, what to mend. Opens what is folded, and
+    what scrolls: axe-core takes text at its edge for covered."""
     # JupyterLab's body is 0 pixels high and hides what overflows it: axe-core takes all of the page for invisible.
     page.evaluate("() => { document.body.style.minHeight = '100vh' }")
     page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details').forEach(one => one.open = true)")
-    told = until(lambda: _judged(page, selector), lambda told: not _moving(told))
+    page.evaluate("() => document.querySelectorAll('.asvc-log').forEach(one => one.style.maxHeight = 'none')")
+    told: dict[str, Any] = {}
+
+    def covered() -> list[str]:
+        told.update(_judged(page, selector))
+        return _covered(told)
+
+    until(covered, lambda found: not found)
     judged = {rule["id"] for kind in ("passes", "violations", "incomplete") for rule in told[kind]}
     assert "color-contrast" in judged, f"axe-core sees no text in {selector}"
     return [_told(rule, node) for rule in told["violations"] for node in rule["nodes"]]
@@ -96,10 +104,11 @@ def _judged(page: Page, selector: str) -> dict[str, Any]:
     return found
 
 
-def _moving(told: dict[str, Any]) -> bool:
-    """The page was laid out anew meanwhile: text was taken for covered, or was missed."""
+def _covered(told: dict[str, Any]) -> list[str]:
+    """Texts that something lies over. For a moment that is so while the page is laid out anew."""
     nodes = [node for rule in told["incomplete"] if rule["id"] == "color-contrast" for node in rule["nodes"]]
-    return any((check["data"] or {}).get("messageKey") == "bgOverlap" for node in nodes for check in node["any"])
+    keys = {node["html"]: [(check["data"] or {}).get("messageKey") for check in node["any"]] for node in nodes}
+    return [html for html, found in keys.items() if "bgOverlap" in found]
 
 
 def _told(rule: dict[str, Any], node: dict[str, Any]) -> str:

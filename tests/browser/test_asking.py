@@ -29,7 +29,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def outputs(saved: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """What is seen of each cell: the place of a card that has ended is empty."""
     cells = [cell["outputs"] for cell in saved["cells"] if cell["cell_type"] == "code"]
-    return [[output for output in found if output.get("data") != {}] for found in cells]
+    return [[output for output in found if any(output.get("data", {"": "an error"}).values())] for found in cells]
 
 
 def text(answer: dict[str, Any]) -> str:

@@ -186,6 +186,7 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.files.list("chat_1").first(), WorkspaceFile | None)
     assert_type(await client.files.search("x", chat="chat_1"), FileSearch)
     assert_type(await client.files.download("a", chat="chat_1"), bytes | Path)
+    assert_type(await client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(await client.files.rename("a", "b", chat="chat_1"), WorkspaceFile)
 
 

@@ -1,7 +1,8 @@
 """What the document can't say, told to the fuzzer; it loads this module by its name.
 
 A lookup of a job names a chat, or a project and session, and JSON Schema can't ask for one of several parameters. The
-input of a tool, and whether it is a job, is said by the catalog and not by the document.
+input of a tool, and whether it is a job, is said by the catalog and not by the document. Files that are sent along and
+staged ones that are named have one limit together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import schemathesis
 
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.tools.catalog import offered, tools
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.routes import ROUTES
 
 INPUTS: Final[dict[str, dict[str, Any]]] = {
@@ -32,7 +34,11 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         case.query = {**query, "chat": os.environ["FUZZED_CHAT"]}
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return
-    if case.operation.path == ROUTES["jobs.submit"].path:
+    if case.operation.path == ROUTES["runs.start"].path and isinstance(files := case.body.get("files"), list):
+        payload = case.body.get("payload")
+        named = (payload if isinstance(payload, dict) else case.body).get("file_ids") or []
+        case.body = {**case.body, "files": files[: ATTACHMENTS_MAX - len(named)]}
+    elif case.operation.path == ROUTES["jobs.submit"].path:
         tool = str(case.body.get("tool"))
         if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):
             tool = JOB

@@ -75,7 +75,7 @@ def test_one_static_output_stays_and_a_reloaded_page_sees_the_answer_in_the_widg
     card.run.end()
     bundle = answer_bundle(card.run.view)
     card.screen.finish(bundle)
-    assert card.cell.outputs == [bundle, {}]
+    assert card.cell.outputs == [bundle, {"text/plain": "", "text/html": ""}]
     assert bundle["text/html"] in html(box)
 
 

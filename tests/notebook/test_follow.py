@@ -176,7 +176,7 @@ def test_a_feed_reads_in_a_daemon_thread_and_says_when_it_ends() -> None:
     assert [START, _event(1, "text.delta", text="a")] == _drained(feed, 2)
     stream.gate.set()
     assert _drained(feed, 1) == [None]
-    assert all(thread.daemon for thread in threading.enumerate() if thread.name.startswith("agentsvc"))
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name.startswith("agentsvc-feed"))
 
 
 def test_leaving_closes_the_stream_and_cancels_nothing() -> None:

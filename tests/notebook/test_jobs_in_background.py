@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.errors import JobTimeoutError
+from agentsvc_nb.notebook.bars import BARS
 from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.notebook.widgets.bars import BARS, BarsScreen
+from agentsvc_nb.notebook.widgets.bars import BarsScreen
 from agentsvc_nb.wire.tools import Job, Progress
 from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell
@@ -31,10 +32,10 @@ def test_a_job_is_a_future_and_one_static_output_stays(kernel: Any) -> None:
     assert VIEW in bar
     assert ([file.path for file in later.files], list(later.df["path"])) == (["out/x.txt"], ["out/x.txt"])
     assert (later.done(), later.status, later.job.status) == (True, "succeeded", "succeeded")
-    output, nothing = until(lambda: shown.outputs, lambda outputs: outputs[1] == {})
+    output, nothing = until(lambda: shown.outputs, lambda outputs: not any(outputs[1].values()))
     assert "Files of this job" in output["text/html"]
     assert offences(output["text/html"]) == []
-    assert nothing == {}
+    assert not any(nothing.values())
     kernel.cell("later = _", cell_id="c2")
     kernel.cell("later", cell_id="c3")
     assert "out/x.txt" in kernel.shown.outputs[0]["text/html"]

@@ -12,12 +12,12 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.answer import Shown
+    from agentsvc_nb.notebook.bars import Bars
     from agentsvc_nb.notebook.each import RowsBar
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.session import Session
     from agentsvc_nb.notebook.stream import Screen
     from agentsvc_nb.notebook.variants import Board
-    from agentsvc_nb.notebook.widgets.bars import Bars
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.working import Bar
 

@@ -1,39 +1,18 @@
-"""Where jobs in the background are watched: a bar, a message and a Cancel button for each, all in one output."""
+"""A bar, a message and a Cancel button for each job in the background, all in one output (`notebook/bars.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle, Extras, bar_html, job_amounts, job_bundle, job_doing
+from agentsvc_nb.notebook.bars import BARS
+from agentsvc_nb.notebook.render import Bundle, bar_html, job_amounts, job_doing
 from agentsvc_nb.notebook.stream import Output
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.stage import Stage
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.tools import Job
-
-BARS: Final = 20
-"""So many at once; those after them are followed, too, and counted below."""
-
-
-class Bars(Protocol):
-    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Begin, in the running cell. `cancel` is called with a job's id, and must be quick."""
-        ...
-
-    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
-        """Show the same jobs as they stand, `elapsed` seconds after they began to be watched."""
-        ...
-
-    def leave(self, job_id: str, bundle: Bundle) -> None:
-        """This one has ended; others go on."""
-        ...
-
-    def finish(self, bundle: Bundle) -> None:
-        """Leave this one output."""
-        ...
 
 
 class BarsScreen:
@@ -78,33 +57,6 @@ class _Bar:
     def leave(self, bundle: Bundle) -> None:
         self._moving.layout.display = "none"
         self._end.value, self._end.layout.display = bundle["text/html"], None
-
-
-class StaticBars:
-    """One line for each job, at the beginning: where no output is updated later, `%jobs watch` waits for their end."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-
-    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        for job in jobs[:BARS]:
-            self._output.show(_submitted(job))
-
-    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
-        pass
-
-    def leave(self, job_id: str, bundle: Bundle) -> None:
-        pass
-
-    def finish(self, bundle: Bundle) -> None:
-        pass
-
-
-def _submitted(job: Job) -> Bundle:
-    """A job that was submitted and is not followed here. No bar: it would stand still."""
-    bundle = job_bundle(job, 0.0, Extras(("`%jobs watch` follows it, `%jobs cancel` stops it.",)))
-    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
-    return bundle
 
 
 def _state(job: Job) -> str:

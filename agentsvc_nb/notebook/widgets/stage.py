@@ -36,8 +36,8 @@ class Stage:
             self._output.update(note_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave one static output. An output without data is not shown, and nothing else removes one from a thread."""
-        self._output.update({}, self._box_id)
+        """Leave one static output. Nothing removes an output from a thread: the widget's is emptied."""
+        self._output.update({"text/plain": "", "text/html": ""}, self._box_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         for part in self._parts:
             part.layout.display = "none"
