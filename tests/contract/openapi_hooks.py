@@ -36,8 +36,9 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         return
     if case.operation.path == ROUTES["runs.start"].path and isinstance(files := case.body.get("files"), list):
         payload = case.body.get("payload")
-        named = (payload if isinstance(payload, dict) else case.body).get("file_ids") or []
-        case.body = {**case.body, "files": files[: ATTACHMENTS_MAX - len(named)]}
+        named = (payload if isinstance(payload, dict) else case.body).get("file_ids")
+        left = ATTACHMENTS_MAX - (len(named) if isinstance(named, list) else 0)
+        case.body = {**case.body, "files": files[:left]}
     elif case.operation.path == ROUTES["jobs.submit"].path:
         tool = str(case.body.get("tool"))
         if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):
