@@ -23,6 +23,9 @@ _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
 
 HTML_CHARS: Final = 400_000
 """Longer text is shown as its beginning: a browser should not have to lay out a book."""
+CELLS: Final = 50_000
+"""Text with larger tables is shown as it is. Each line of a table is filled up to as many cells as its head has, so that
+a few thousand characters of bars would become megabytes."""
 
 
 def linkable(url: str) -> bool:
@@ -80,5 +83,19 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     """
     shown = plain(text[:HTML_CHARS])
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
+    if _cells(shown) > CELLS:
+        return f"<pre>{html.escape(shown)}</pre>{cut}"
     # Entities such as &#x202e; become characters only while rendering: strip again.
     return plain((parser or _parser()).render(shown, dict(known or {}))) + cut
+
+
+def _cells(text: str) -> int:
+    """How many cells the tables of a text have at most."""
+    cells = columns = 0
+    for line in text.splitlines():
+        if "-" in line and not line.strip("|-: \t>"):
+            columns = line.count("|") + 1
+        elif not line.strip():
+            columns = 0
+        cells += columns
+    return cells

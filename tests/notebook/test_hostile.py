@@ -183,3 +183,17 @@ def test_a_remote_image_is_a_link_with_its_text() -> None:
 def test_table_cells_are_left_aligned_whatever_the_style_sheet_says() -> None:
     html = text_bundle("| a | b |\n|---|--:|\n| 1 | 2 |")["text/html"]
     assert html.count("text-align:left") == 4
+
+
+@pytest.mark.parametrize("before", ["", "> ", "\n"])
+def test_bars_that_would_become_megabytes_stay_bars(before: str) -> None:
+    bars = before + f"\n{before}".join(["|a" * 300 + "|", "|-" * 300 + "|", *["|<b>"] * 400])
+    shown = text_bundle(bars)["text/html"]
+    assert shown.startswith("<pre>")
+    assert len(shown) < 4 * len(bars)
+    assert "<b>" not in shown
+
+
+def test_a_long_table_is_a_table() -> None:
+    table = "|a|b|\n|-|-|\n" + "|1|2|\n" * 5_000
+    assert text_bundle(table)["text/html"].count("<tr>") == 5_001
