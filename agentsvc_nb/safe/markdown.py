@@ -24,8 +24,8 @@ _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
 HTML_CHARS: Final = 400_000
 """Longer text is shown as its beginning: a browser should not have to lay out a book."""
 CELLS: Final = 50_000
-"""Text with larger tables is shown as it is. Each line of a table is filled up to as many cells as its head has, so that
-a few thousand characters of bars would become megabytes."""
+"""Text with larger tables is shown as it is. Each line of a table is filled up to as many cells as its head has: a few
+thousand characters of bars would become megabytes."""
 
 
 def linkable(url: str) -> bool:
