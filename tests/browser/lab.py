@@ -78,7 +78,11 @@ class Lab:
         self._browser.close()
         self._playwright.stop()
         self._server.terminate()
-        self._server.wait(20)
+        try:
+            self._server.wait(10)
+        except subprocess.TimeoutExpired:  # jupyter_server 2.21, when a page had just connected to a restarted kernel
+            self._server.kill()
+            self._server.wait()
 
     def open(self, name: str, cells: list[str] | None = None, width: int = 1100) -> Notebook:
         """Open a notebook, written from `cells` when they are given, and wait until its kernel is idle."""

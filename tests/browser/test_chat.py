@@ -121,6 +121,7 @@ def test_it_goes_on_where_the_notebook_was_left(place: Place) -> None:
     seen.notebook.save()
     seen.notebook.reload()
     seen.reads("two and the rest")
+    seen.reads("✓ completed", 2)
     seen.ask("say three\nwait 60")
     seen.reads("● running")
     seen.notebook.restart()
