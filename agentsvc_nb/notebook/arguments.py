@@ -16,7 +16,6 @@ from IPython.core.magic import cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.template import expand
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 Declare = Callable[[Any], Any]
@@ -48,6 +47,8 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Names
 
     Raises `AskError` for what the magic does not take, or can't be inserted.
     """
+    from agentsvc_nb.notebook.template import expand  # not when the magics are loaded: it needs the client
+
     return _parsed(magic, lambda: [expand(word, variables) for word in shlex.split(line)])
 
 

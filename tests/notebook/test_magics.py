@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +260,13 @@ def test_a_broken_journal_is_one_line_and_the_ask_goes_on(kernel: Any) -> None:
     assert "journal of runs can't be used" in kernel.shown.outputs[0]["text/plain"]
     assert kernel.cell("%%ask\nsay y").text == "y"
     assert "journal" not in kernel.shown.outputs[0]["text/plain"]
+
+
+def test_loading_the_magics_loads_nothing_that_takes_long() -> None:
+    code = (
+        "import sys; from IPython.core.interactiveshell import InteractiveShell as Shell; before = set(sys.modules);"
+        " Shell.instance().run_line_magic('load_ext', 'agentsvc_nb'); print(*set(sys.modules) - before)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "agentsvc_nb.notebook.magics" in loaded
+    assert not {"httpx", "pandas", "markdown_it", "PIL", "pydantic", "ipywidgets", "agentsvc_nb.client"} & {*loaded}
