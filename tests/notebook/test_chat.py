@@ -282,13 +282,13 @@ def test_an_effect_waits_for_a_yes_or_a_no(careful: Used, asking: RunningService
 def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningService) -> None:
     careful.ask(f"{CALL}\nsay done")
     until(lambda: "Approve" in buttons(careful.box))
-    box = careful.chat._talk._boxes[1]
-    (call,) = box._waiting._cards
+    turn, waiting = careful.chat._conversation.turns[0], careful.chat._talk._view.live._waiting
+    (call,) = waiting._cards
     with AgentService(asking.api_key, asking.base_url) as client:
-        client.runs.refuse(box.turn.run_id, call)
+        client.runs.refuse(turn.run_id, call)
     careful.answered("done")
     assert "Approve" not in buttons(careful.box)
-    late = calls.answer(careful.chat._session, WaitingCall(box.turn.run_id, call, "echo_job", {}, ""), True, "")
+    late = calls.answer(careful.chat._session, WaitingCall(turn.run_id, call, "echo_job", {}, ""), True, "")
     assert "call_not_waiting" in late
 
 
@@ -302,19 +302,21 @@ def test_a_service_that_is_killed_in_the_middle_loses_nothing(careful: Used, ask
 
 
 def test_a_long_chat_stays_as_large_as_it_was(used: Used, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_state, "SHOWN", 3)
+    monkeypatch.setattr(chat_state, "SHOWN", 4)
+    monkeypatch.setattr(chat_state, "KEPT", 2)
     sizes = []
-    for number in range(1, 7):
+    for number in range(1, 9):
         used.ask(f"say answer {number}.")
         used.answered(f" answer {number}.")
         until(lambda: not button(used.box, "Send").disabled)
         sizes.append(len(_instances))
-    assert sizes[5] - sizes[4] == sizes[4] - sizes[3] == 2, "an empty box and its layout"
-    assert "answer 3." not in text(used.box)
-    press(used.box, "Show earlier (3)")
-    read = until(lambda: text(used.box), lambda read: read.count("✓ completed") == 6)
-    assert [read.index(f"say answer {number}.") for number in range(1, 7)] == sorted(
-        read.index(f"say answer {number}.") for number in range(1, 7)
+    assert sizes[4] == sizes[7], "turns take the places of others"
+    assert "answer 4." not in text(used.box)
+    press(used.box, "Show earlier (6)")
+    press(used.box, "Show earlier (1)")
+    read = until(lambda: text(used.box), lambda read: read.count("✓ completed") == 8)
+    assert [read.index(f"say answer {number}.") for number in range(1, 9)] == sorted(
+        read.index(f"say answer {number}.") for number in range(1, 9)
     )
 
 

@@ -15,9 +15,9 @@ from agentsvc_nb.notebook.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
+from agentsvc_nb.notebook.widgets.chat.live import Watched
 from agentsvc_nb.notebook.widgets.chat.page import Page
-from agentsvc_nb.notebook.widgets.chat.state import Conversation, as_cell, summary, transcript
-from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
+from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell, summary, transcript
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.notebook.widgets.design import discard
 from tests.notebook.allowlist import FORBIDDEN, offences
@@ -62,7 +62,7 @@ def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, s
     script = played(text, speed, page)
     cost = sent() / len(text)
     print(f"{len(text):,} characters at {speed} a second: {cost:.0f} bytes each")
-    assert markup(page.box) == answer_bundle(script.view)["text/html"], "one widget remains"
+    assert markup(page.box).strip() == answer_bundle(script.view)["text/html"], "it is all in one widget"
     assert 0 < cost < 80
 
 
@@ -76,18 +76,20 @@ def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
         screen.draw(script.view)
     shown = markup(page.box).partition("</div>")[2]
     assert shown.replace("\n", "") == "".join(text_bundle(block)["text/html"] for block in blocks).replace("\n", "")
-    assert 2 < len(page.box.children) < len(blocks)
+    assert 2 < (widgets := len(page.box.children)) < len(blocks)
     script.event("run.resumed", attempt=2, discard_after=0)
     script.say("anew")
     clock.now += 5
     screen.draw(script.view)
     assert "Paragraph" not in markup(page.box)
     assert "anew" in markup(page.box)
+    assert len(page.box.children) == widgets, "they are used again"
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_state, "SHOWN", 3)
+    monkeypatch.setattr(chat_state, "SHOWN", 4)
+    monkeypatch.setattr(chat_state, "KEPT", 2)
 
 
 @pytest.mark.usefixtures("few")
@@ -97,24 +99,45 @@ def test_only_the_newest_turns_are_held_and_the_others_are_called_back() -> None
         turn = talk.ask(f"question {number}")
         turn.run_id, turn.bundle = f"run-{number}", error_bundle("x", "")
         talk.surplus()
-    assert [turn.number for turn in talk.turns] == [8, 9, 10]
+    assert [turn.number for turn in talk.turns] == [7, 8, 9, 10]
     assert all(turn.bundle is None for turn in talk.earlier)
-    assert [turn.number for turn in talk.call_back(4)] == [4, 5, 6, 7]
+    assert [turn.number for turn in talk.call_back(3)] == [4, 5, 6]
     assert [turn.number for turn in talk.turns] == [4, 5, 6, 7, 8, 9, 10]
     assert "10 turns" in summary(talk)["text/plain"]
     assert "3 earlier turns not shown here" in transcript(talk)["text/plain"]
 
 
+def answered(talk: Conversation, count: int) -> list[Exchange]:
+    """So many turns more, each with an answer."""
+    for _ in range(count):
+        turn = talk.ask("x")
+        turn.bundle = error_bundle(f"answer {turn.number}.", "")
+    return talk.turns
+
+
 def test_what_is_discarded_leaves_no_widget_behind() -> None:
     before = set(_instances)
-    view = ChatView()
-    for number in range(3):
-        box = TurnBox(Conversation().ask("x"), lambda: "", lambda *_: "")
-        view.append(box)
-        box.finish(error_bundle(f"{number}", ""))
-        view.remove([box])
+    view = ChatView(lambda *_: "")
+    view.show(answered(Conversation(), 3), lambda turn: [("As a cell", "x", lambda: "text")])
+    press(view.box, "As a cell")
     discard(view.box)
     assert set(_instances) == before
+
+
+def test_turns_take_the_places_of_others_and_take_no_more_widgets() -> None:
+    view, talk = ChatView(lambda *_: ""), Conversation()
+    view.show(answered(talk, 3), lambda turn: [("As a cell", "x", lambda: f"cell {turn.number}")])
+    press(view.box, "As a cell")
+    assert one(view.box, "Textarea", 0).value == "cell 3"
+    widgets = set(_instances)
+    view.show(answered(talk, 2)[3:], lambda turn: [("As a cell", "x", lambda: f"cell {turn.number}")])
+    assert re.findall(r"answer \d", markup(view.box)) == ["answer 4", "answer 5"]
+    assert len([name for name in buttons(view.box) if name == "As a cell"]) == 2
+    assert one(view.box, "Textarea", 0).description == "Message", "what was to be copied is gone with its turn"
+    assert set(_instances) == widgets
+    press(view.box, "As a cell")
+    assert one(view.box, "Textarea", 0).value == "cell 5"
+    discard(view.box)
 
 
 def test_a_turn_is_a_cell_that_asks_the_same() -> None:
@@ -126,7 +149,7 @@ def test_a_turn_is_a_cell_that_asks_the_same() -> None:
 
 def _judged(widget: Any) -> Iterator[str]:
     """What is wrong with what is shown: markup, and words that are put in as they are. Our classes are ours."""
-    yield from offences(re.sub(r' class="asvc-[a-z]+"', "", markup(widget)))
+    yield from offences(re.sub(r' class="(asvc-[a-z]+|jp-RenderedHTMLCommon)"', "", markup(widget)))
     yield from (found for name in buttons(widget) for found in FORBIDDEN.findall(name))
     for part in parts(widget):
         for words in (
@@ -141,18 +164,20 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     talk = Conversation(text)
     turn = talk.ask(text, (text,))
     turn.run_id = text
-    view, box = ChatView(), TurnBox(turn, lambda: as_cell(turn, None), lambda *_: text)
+    view = ChatView(lambda *_: text)
+    watched = Watched(turn, view.live)
+    view.live.begin(turn)
     waiting = Script()
     waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
-    box.draw(waiting.view)
-    assert len(buttons(box.box)) == 2
-    press(box.box, "Approve")
+    watched.draw(waiting.view)
+    assert len(buttons(view.live.box)) == 2
+    press(view.box, "Approve")
     unfinished = transcript(talk)
-    view.append(box)
-    until(lambda: not button(box.box, "Approve").disabled)
+    until(lambda: not button(view.box, "Approve").disabled)
     assert list(_judged(view.box)) == []
-    box.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
-    box.offer((text, text, lambda: None), ("As a cell", "x", box._show_cell))
+    watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
+    view.show([turn], lambda _: [(text, text, lambda: ""), ("As a cell", "x", lambda: as_cell(turn, None))])
+    view.live.end()
     view.say(text)
     view.attaching.give_back((), [text])
     view.attaching.offer([text])
@@ -174,13 +199,23 @@ def test_what_can_be_chosen_is_bounded() -> None:
     assert attaching.choose.layout.display == "none"
 
 
-def test_a_turn_that_is_asked_again_begins_anew() -> None:
-    box = TurnBox(Conversation().ask("x"), lambda: "", lambda *_: "")
-    script = Script()
+def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
+    view, talk, script = ChatView(lambda *_: ""), Conversation(), Script()
     for word in ("first", "second"):
-        box.begin()
+        turn = talk.ask(f"ask {word}")
+        view.live.begin(turn)
+        script.event("run.resumed", attempt=2, discard_after=0)
         script.say(word)
-        box.draw(script.view)
-        assert word in markup(box.box)
-        box.finish(error_bundle(f"{word} refused", ""))
-    assert "first refused" not in markup(box.box)
+        Watched(turn, view.live).draw(script.view)
+        assert re.findall("first|second", markup(view.live.box)) == [word, word]
+        view.live.end()
+        assert markup(view.live.box) == ""
+    discard(view.box)
+
+
+def test_a_turn_that_is_asked_again_is_the_last_one() -> None:
+    talk = Conversation()
+    first, second = answered(talk, 2)
+    talk.begin(first)
+    assert talk.turns == [second, first]
+    assert first.bundle is None

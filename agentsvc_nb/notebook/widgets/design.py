@@ -34,6 +34,7 @@ STYLE: Final = """<style>
 .asvc .asvc-log > * { flex-shrink: 0; }
 .asvc .asvc-log .widget-box { overflow: visible; }
 .asvc .asvc-log td { overflow-wrap: anywhere; }
+.asvc .asvc-page > .widget-html:has(> .widget-html-content:empty) { display: none; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
 @media (prefers-reduced-motion: reduce) {

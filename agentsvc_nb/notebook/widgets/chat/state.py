@@ -10,8 +10,10 @@ from agentsvc_nb.client.prompts import REFERENCE
 from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, excerpt, label
 
-SHOWN: Final = 30
+SHOWN: Final = 40
 """More turns than this are not held, neither in the kernel nor in the page: the service has them."""
+KEPT: Final = 20
+"""So many are left then: each of them is sent once more, to the place of another."""
 MESSAGE_CHARS: Final = 4_000
 _ASKED: Final = "white-space:pre-wrap;overflow-wrap:anywhere;margin:12px 0 4px;padding:2px 10px;"
 _EDGE: Final = "border-left:3px solid var(--jp-brand-color1,#1976d2)"
@@ -51,9 +53,16 @@ class Conversation:
         self.turns.append(Exchange(last + 1, as_typed(message), files))
         return self.turns[-1]
 
+    def begin(self, turn: Exchange) -> None:
+        """A run of it goes on, maybe not the first one: it is the last turn now."""
+        turn.bundle = None
+        self.turns = [*(other for other in self.turns if other is not turn), turn]
+
     def surplus(self) -> list[Exchange]:
-        """Take away the oldest turns over `SHOWN`; those that can be read again are remembered."""
-        gone, self.turns = self.turns[:-SHOWN], self.turns[-SHOWN:]
+        """Of more than `SHOWN` turns, take away all but `KEPT`; those that can be read again are remembered."""
+        if len(self.turns) <= SHOWN:
+            return []
+        gone, self.turns = self.turns[:-KEPT], self.turns[-KEPT:]
         for turn in gone:
             turn.bundle = None
         self.earlier += [turn for turn in gone if turn.run_id]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from agentsvc_nb.notebook.asking import put_beside
@@ -21,8 +20,9 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.notebook.widgets.chat import calls
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
+from agentsvc_nb.notebook.widgets.chat.live import Watched
+from agentsvc_nb.notebook.widgets.chat.settled import Choice
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell
-from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.safe.text import label
 
@@ -34,7 +34,7 @@ AT_ONCE: Final = 5
 class Going:
     """A run that is being watched; `question` is None for one that was started before."""
 
-    box: TurnBox
+    screen: Watched
     open: Callable[[], Background]
     question: Question | None = None
     background: Background | None = None
@@ -55,7 +55,7 @@ class Talk:
         self._session, self.conversation, self._first, self._view = session, conversation, first, view
         self._changed = changed
         self._lock = threading.RLock()
-        self._boxes: dict[int, TurnBox] = {}
+        self._refused: dict[int, tuple[Question, str]] = {}  # by turn: what was asked, and the run that held the chat
         self._going: Going | None = None
         view.send.on_click(lambda _: self.send())
         view.stop.on_click(lambda _: self.stop())
@@ -83,10 +83,9 @@ class Talk:
                 message += (
                     f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}" if paths else ""
                 )
-                box = self._box(self.conversation.ask(message, tuple(file.path.name for file in files)))
-                view.append(box)
+                turn = self.conversation.ask(message, tuple(file.path.name for file in files))
                 view.input.value = ""
-                self._ask(box, self._question(box.turn, files))
+                self._ask(turn, self._question(turn, files))
         view.input.focus()
 
     def stop(self) -> None:
@@ -101,9 +100,8 @@ class Talk:
     def show_earlier(self) -> None:
         """Show some more of the turns before these."""
         with self._lock:
-            found = [self._box(turn) for turn in self.conversation.call_back(AT_ONCE)]
-            self._view.prepend(found)
-            self._view.has_earlier(len(self.conversation.earlier))
+            found = self.conversation.call_back(AT_ONCE)
+            self._show()
         if found:
             self._thread(lambda: self._read(found))
 
@@ -111,40 +109,38 @@ class Talk:
         """The widget is gone. A run goes on, and its end is still told to `changed`."""
         with self._lock:
             self.conversation.closed = True
-            for box in self._boxes.values():
-                box.close()
+            self._view.live.close()
 
     # -- a turn ------------------------------------------------------------------------------------------------------
-
-    def _box(self, turn: Exchange) -> TurnBox:
-        def cell() -> str:
-            own = self._session.known_chat(self._session.address())
-            return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
-
-        self._boxes[turn.number] = box = TurnBox(turn, cell, partial(calls.answer, self._session))
-        return box
 
     def _question(self, turn: Exchange, files: tuple[Attachment, ...]) -> Question:
         asked = replace(self._first, message=turn.message, typed=turn.typed, files=files)
         chat = self.conversation.chat
         return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
 
-    def _ask(self, box: TurnBox, question: Question) -> None:
-        self._watch(Going(box, lambda: put_beside(self._session, question, box), question))
+    def _ask(self, turn: Exchange, question: Question) -> None:
+        screen = Watched(turn, self._view.live)
+        self._watch(Going(screen, lambda: put_beside(self._session, question, screen), question))
 
-    def _follow(self, box: TurnBox, run_id: str) -> None:
+    def _follow(self, turn: Exchange, run_id: str) -> None:
+        screen = Watched(turn, self._view.live)
+
         def attach() -> Background:
             client = self._session.client()
             feed = Feed(lambda door: client.runs.attach(run_id), client.runs.cancel)
-            turn = Turn(self._session, client, feed, box)
-            return Background(turn, turn.watch)
+            watching = Turn(self._session, client, feed, screen)
+            return Background(watching, watching.watch)
 
-        self._watch(Going(box, attach))
+        self._watch(Going(screen, attach))
 
     def _watch(self, going: Going) -> None:
         """Under the lock."""
+        turn = going.screen.turn
         self._going = going
-        going.box.begin()
+        self._refused.pop(turn.number, None)
+        self.conversation.begin(turn)
+        self._view.live.begin(turn)
+        self._show()
         self._view.is_going(True)
         self._view.say("The answer is being written.")
         self._thread(lambda: self._run(going))
@@ -163,63 +159,84 @@ class Talk:
         self._ended(going, failure)
 
     def _ended(self, going: Going, failure: BaseException | None) -> None:
-        box = going.box
+        screen = going.screen
         with self._lock:
-            if box.turn.bundle is None:
-                box.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
-            self._going, self.conversation.chat = None, box.chat or self.conversation.chat
+            if screen.turn.bundle is None:
+                screen.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
+            self._going, self.conversation.chat = None, screen.chat or self.conversation.chat
             if not self.conversation.closed:
                 self._settle(going, failure)
         self._changed()
-        if (box.wrote or box.turn.files) and not self.conversation.closed:
+        if (screen.wrote or screen.turn.files) and not self.conversation.closed:
             self._offer_files()
 
     def _settle(self, going: Going, failure: BaseException | None) -> None:
-        box, view = going.box, self._view
+        turn, view = going.screen.turn, self._view
         view.is_going(False)
         holder = calls.holder(failure)
         if holder and going.question is not None:
-            self._offer_choices(box, going.question, holder)
-        elif not box.turn.run_id and going.question is not None:
+            self._refused[turn.number] = going.question, holder
+        elif not turn.run_id and going.question is not None:
             view.attaching.give_back(going.question.files, ())
-            view.input.value = view.input.value or box.turn.message
+            view.input.value = view.input.value or turn.message
         view.say("The answer is complete." if failure is None else f"{failure}")
-        gone = [self._boxes.pop(turn.number) for turn in self.conversation.surplus()]
-        view.remove(gone)
-        view.has_earlier(len(self.conversation.earlier))
+        for gone in self.conversation.surplus():
+            self._refused.pop(gone.number, None)
+        self._show()
+        view.live.end()
 
-    def _offer_choices(self, box: TurnBox, question: Question, holder: str) -> None:
-        def wait() -> None:
+    def _show(self) -> None:
+        """What has ended, each turn with its buttons; the view shows the one that goes on by itself."""
+        going = self._going.screen.turn if self._going else None
+        self._view.show([turn for turn in self.conversation.turns if turn is not going], self._choices)
+        self._view.has_earlier(len(self.conversation.earlier))
+
+    # -- what can be done with a turn --------------------------------------------------------------------------------
+
+    def _choices(self, turn: Exchange) -> Sequence[Choice]:
+        if turn.number in self._refused:
+            return self._choices_of_refused(turn, *self._refused[turn.number])
+        if turn.bundle is None or not turn.typed:
+            return ()
+        return [("As a cell", f"Turn {turn.number} as an %%ask cell, to copy", lambda: self._as_cell(turn))]
+
+    def _as_cell(self, turn: Exchange) -> str:
+        own = self._session.known_chat(self._session.address())
+        return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
+
+    def _choices_of_refused(self, turn: Exchange, question: Question, holder: str) -> Sequence[Choice]:
+        def wait() -> str:
             with self._lock:
                 if not self._going:
-                    self._ask(box, replace(question, wait=True))
+                    self._ask(turn, replace(question, wait=True))
+            return ""
 
-        def follow() -> None:
+        def follow() -> str:
             with self._lock:
                 if not self._going:
-                    box.offer(again)
-                    other = self._box(self.conversation.ask("", ()))
-                    self._view.append(other)
-                    self._follow(other, holder)
+                    self._refused[turn.number] = question, ""
+                    self._follow(self.conversation.ask("", ()), holder)
+            return ""
 
-        def stop() -> None:
-            self._view.attaching.say(calls.stop(self._session, holder))
+        def stop() -> str:
+            self._thread(lambda: self._view.attaching.say(calls.stop(self._session, holder)))
+            return ""
 
         again = ("Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
         name = label(holder, 13)
-        box.offer(
-            again,
+        of_holder = [
             (f"Follow run {name}", "Show the run that holds the chat", follow),
-            (f"Stop run {name}", "Stop the run that holds the chat", lambda: self._thread(stop)),
-        )
+            (f"Stop run {name}", "Stop the run that holds the chat", stop),
+        ]
+        return [again, *(of_holder if holder else ())]
 
     # -- what was there before ---------------------------------------------------------------------------------------
 
-    def _read(self, boxes: Sequence[TurnBox]) -> None:
+    def _read(self, turns: Sequence[Exchange]) -> None:
         """The answers of earlier turns, the newest first; a run that goes on is followed."""
-        for box in reversed(boxes):
+        for turn in reversed(turns):
             try:
-                answer = show(self._session, box.turn.run_id)
+                answer = show(self._session, turn.run_id)
                 bundle, active = answer._repr_mimebundle_(), not answer.run.ended
             except Exception as error:  # in a thread nobody sees it
                 bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
@@ -227,9 +244,10 @@ class Talk:
                 if self.conversation.closed:
                     return
                 if active and not self._going:
-                    self._follow(box, box.turn.run_id)
+                    self._follow(turn, turn.run_id)
                 else:
-                    box.finish(bundle)
+                    turn.bundle = bundle
+                    self._show()
         self._offer_files()
 
     def _offer_files(self) -> None:

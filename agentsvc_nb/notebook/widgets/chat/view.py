@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.chat.approve import Answer
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.turn import TurnBox
+from agentsvc_nb.notebook.widgets.chat.live import LiveTurn
+from agentsvc_nb.notebook.widgets.chat.settled import Choice, SettledTurn
+from agentsvc_nb.notebook.widgets.chat.state import Exchange
 
 
 class ChatView:
-    """Turns below each other, the newest at the bottom, and a place to write below them."""
+    """Turns below each other, the one that goes on at the bottom, and a place to write below them.
 
-    def __init__(self) -> None:
+    A page frees nothing of a widget that was closed or taken out of its box, and builds all that follows it anew. So
+    turns move between places that stay (docs/decisions/0024).
+    """
+
+    def __init__(self, answer: Answer) -> None:
         self.earlier = design.button("Show earlier", "Show turns before these")
-        self._turns = ipywidgets.VBox([])
-        scrolled = ipywidgets.VBox([self._turns])
+        self._settled: list[SettledTurn] = []
+        self._places = ipywidgets.VBox([])
+        self.live = LiveTurn(answer)
+        scrolled = ipywidgets.VBox([ipywidgets.VBox([self._places, self.live.box])])
         scrolled.add_class("asvc-log")
         self.heard = design.text("", role="log")
         self.heard.add_class("asvc-heard")
@@ -54,17 +66,13 @@ class ChatView:
         """For who listens rather than looks."""
         design.put(self.heard, words, role="log")
 
-    def append(self, turn: TurnBox) -> None:
-        self._turns.children = (*self._turns.children, turn.box)
-
-    def prepend(self, turns: list[TurnBox]) -> None:
-        gone = [box for box in self._turns.children if not box.children]
-        shown = [box for box in self._turns.children if box.children]
-        self._turns.children = (*(turn.box for turn in turns), *shown)
-        for box in gone:
-            design.discard(box)
-
-    def remove(self, turns: list[TurnBox]) -> None:
-        """Leave empty boxes: a page builds all that follows one that is taken out anew, and frees none of the old."""
-        for turn in turns:
-            turn.close()
+    def show(self, turns: Sequence[Exchange], choices: Callable[[Exchange], Sequence[Choice]]) -> None:
+        """These have ended, the newest last."""
+        if new := [SettledTurn() for _ in turns[len(self._settled) :]]:
+            self._settled += new
+            self._places.children = (*self._places.children, *(place.box for place in new))
+        for place, turn in zip_longest(self._settled, turns):
+            if turn is None:
+                place.hide()
+            else:
+                place.show(turn, choices(turn))
