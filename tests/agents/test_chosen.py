@@ -16,7 +16,7 @@ import pytest
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work import agents
 from agentsvc_nb.service.work.agents import hints
-from agentsvc_nb.service.work.agents.language import chosen
+from agentsvc_nb.service.work.agents.language import missing as answering
 from tests.service.site import as_json, serving
 
 LOADED = """
@@ -51,7 +51,7 @@ def test_what_is_missing_is_one_sentence(
     found = importlib.util.find_spec
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(chosen, "find_spec", lambda name: None if name == lacking else found(name))
+    monkeypatch.setattr(answering, "find_spec", lambda name: None if name == lacking else found(name))
     settings = Settings(tmp_path, model=model)
     fault = agents.fault(settings)
     assert fault is not None

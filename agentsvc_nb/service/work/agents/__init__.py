@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agentsvc_nb.service.ports.agents import Agent
 from agentsvc_nb.service.settings import MODEL_ADVICE, Settings
-from agentsvc_nb.service.work.agents.language.chosen import ModelChoice, missing
+from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
+from agentsvc_nb.service.work.agents.language.missing import missing
 
 
 def choose(model: str, settings: Settings | None = None) -> Agent:

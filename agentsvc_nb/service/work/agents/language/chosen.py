@@ -1,14 +1,11 @@
-"""Which language model answers, and whether it can: a hosted one is asked for by its library, no other loads it."""
+"""Which language model the operator chose."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
-
-from agentsvc_nb.service.ports.agents import AgentFailure
 
 CONTEXT_TOKENS: Final = 8_192
 """What a model is taken to hold when nobody says: most local servers are set up for that or more."""
@@ -35,30 +32,6 @@ class ModelChoice:
     def gguf(self) -> Path | None:
         """The file of a local model."""
         return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
-
-
-def missing(choice: ModelChoice) -> str | None:
-    """What keeps this model from answering here, and what to do; None when nothing is seen to."""
-    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
-        return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
-    if choice.gguf is None:
-        return None if own_server(choice) else _lacking(choice)
-    if find_spec("xllamacpp") is None:
-        return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
-    if not choice.gguf.is_file():
-        return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
-    return None
-
-
-def _lacking(choice: ModelChoice) -> str | None:
-    """What a hosted model lacks. Only its library knows: it is loaded here, rather than with the first run."""
-    from agentsvc_nb.service.work.agents.language.served import by_name
-
-    try:
-        by_name(choice)
-    except AgentFailure as failure:
-        return failure.message
-    return None
 
 
 def own_server(choice: ModelChoice) -> str | None:
