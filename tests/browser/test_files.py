@@ -29,7 +29,7 @@ BROWSER, GALLERY = 5, 6
 EVIL = "<img src=x onerror='window.bad = 1'>"
 TABBED = [
     *("Names", "Sort", "Contents", "Search", "Files", "Open", "Up", "Line-up", "Line-down"),
-    *("Preview", "Get", "Attach", "Upload", "Refresh"),
+    *("Preview", "Get", "Attach", "Upload,", "Refresh"),
 ]
 OURS = ".jp-NotebookPanel .jp-OutputArea-output .asvc"
 CLIP = """() => getComputedStyle(document.querySelector('.asvc-after')).clipPath"""

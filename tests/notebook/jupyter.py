@@ -49,6 +49,18 @@ class Jupyter:
             watch(run)
         return run
 
+    def control(self, kind: str, **content: str) -> dict[str, Any]:
+        """Ask on the control channel; the content of the answer."""
+        request = self._client.session.msg(kind, content)
+        self._client.control_channel.send(request)
+        return dict(self._client.get_control_msg(timeout=PATIENCE_SECONDS)["content"])
+
+    def say_to(self, comm_id: str, data: dict[str, Any], subshell: str | None = None) -> None:
+        """What a page sends to a widget."""
+        message = self._client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
+        message["header"]["subshell_id"] = subshell
+        self._client.shell_channel.send(message)
+
     def _messages(self, run: Run) -> Iterator[dict[str, Any]]:
         socket, session = self._client.iopub_channel.socket, self._client.session
         while True:

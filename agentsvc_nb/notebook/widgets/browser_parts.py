@@ -6,9 +6,8 @@ from typing import Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.notebook.widgets.design import button, frame, row, text
-from agentsvc_nb.notebook.widgets.uploading import UPLOAD_BYTES
+from agentsvc_nb.notebook.widgets.uploading import upload_button
 
 ROWS: Final = 200
 """Lines of the list at a time: a list of 100,000 would stop the page."""
@@ -47,12 +46,7 @@ class Parts:
         self.after = button(f"Next {ROWS}", "The lines after these")
         self.get = button("Get", "Download it into the notebook's folder, as %files get does")
         self.attach = button("Attach", "Give the text that names it in a question")
-        self.upload = ipywidgets.FileUpload(
-            multiple=True,
-            description="Upload",
-            tooltip=f"Put files of yours into the chat, up to {size(UPLOAD_BYTES)} at a time",
-            layout={"width": "auto"},
-        )
+        self.upload = upload_button("Put files of yours into the chat; %files put takes larger ones")
         self.refresh = button("Refresh", "List the files anew")
         self.copied = _field("To copy", "")
         self.copied.layout.display, self.copied.layout.flex = "none", "0 0 auto"

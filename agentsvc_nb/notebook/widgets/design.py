@@ -12,6 +12,7 @@ from typing import Final, Literal
 import ipywidgets
 
 from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.widgets.addressed import keep_addressed
 from agentsvc_nb.safe.text import escape, label, plain
 
 SAID_CHARS: Final = 1_000
@@ -47,6 +48,7 @@ STYLE: Final = """<style>
 def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywidgets.VBox:
     """The outermost box of a widget, with the style sheet. Its parts stand below each other."""
     box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
+    keep_addressed(box)
     box.add_class("asvc")
     if card:
         box.add_class("asvc-card")

@@ -7,6 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import ipywidgets
+
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.storing import files_put
@@ -16,6 +18,12 @@ from agentsvc_nb.safe.text import label
 UPLOAD_BYTES: Final = 10_000_000
 """Of all files of one choice, which come in one message: a server drops a much larger one, and nobody hears of it."""
 TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
+
+
+def upload_button(tooltip: str) -> ipywidgets.FileUpload:
+    """A button for files of the user's machine. It says what it takes: who chooses more sees nothing happen."""
+    name = f"Upload, up to {size(UPLOAD_BYTES)}"
+    return ipywidgets.FileUpload(multiple=True, description=name, tooltip=tooltip, layout={"width": "auto"})
 
 
 def uploaded(session: Session, files: Sequence[Mapping[str, Any]]) -> str:

@@ -11,10 +11,11 @@ from agentsvc_nb.notebook.attaching import held
 from agentsvc_nb.notebook.question import Attachment
 from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.uploading import upload_button
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 
-UPLOAD_BYTES: Final = 20 * MB
+HELD_BYTES: Final = 20 * MB
 """All that is attached at once: it is held in the kernel until it is sent."""
 OFFERED: Final = 200
 _CHOOSE: Final = "a file of this chat"
@@ -24,8 +25,7 @@ class Attaching:
     """Two ways to choose files, and a chip for each that was chosen, which removes it. Not for two threads at once."""
 
     def __init__(self) -> None:
-        self.upload = ipywidgets.FileUpload(multiple=True, description="Upload", tooltip="Attach files of your machine")
-        self.upload.layout.width = "auto"
+        self.upload = upload_button("Attach files of your machine; %files put takes larger ones")
         self.upload.observe(self._uploaded, "value")
         self.choose = ipywidgets.Dropdown(
             options=[(_CHOOSE, "")], description="Attach", style={"description_width": "auto"}
@@ -59,7 +59,7 @@ class Attaching:
     def _uploaded(self, change: Any) -> None:
         if not change["new"]:
             return
-        left = UPLOAD_BYTES - sum(len(file.data or b"") for file in self._files)
+        left = HELD_BYTES - sum(len(file.data or b"") for file in self._files)
         refused = []
         for file in change["new"]:
             if len(self._files) >= ATTACHMENTS_MAX or file["size"] > left:
@@ -68,7 +68,7 @@ class Attaching:
             left -= file["size"]
             self._files.append(held(file["name"], bytes(file["content"])))
         self.upload.value = ()  # else its bytes would be held twice
-        limits = f"{ATTACHMENTS_MAX} files and {size(UPLOAD_BYTES)} go along at most; not attached: "
+        limits = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
         self._show(limits + label(", ".join(refused)) if refused else "")
 
     def _chosen(self, change: Any) -> None:
