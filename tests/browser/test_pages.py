@@ -62,8 +62,9 @@ def test_a_key_is_created_used_deleted_and_refused(page: Page, service: RunningS
     secret = page.locator("#key").inner_text()
     with AgentService(secret, service.base_url) as client:
         assert client.runs.start("say made with a page's key", sync=True).output == "made with a page's key"
-        page.goto(f"{service.base_url}/app/settings")
+        page.reload()
         assert secret not in page.content(), "shown once"
+        assert page.get_by_role("row").filter(has_text="From a browser").count() == 1, "and made once"
         row = page.get_by_role("row").filter(has_text=secret[:12])
         row.get_by_role("link", name="Delete").click()
         page.get_by_role("button", name="Delete key").click()
