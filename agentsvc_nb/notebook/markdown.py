@@ -61,8 +61,9 @@ def parser() -> MarkdownIt:
 def to_html(text: str, chat_url: str = "") -> str:
     """Safe HTML of Markdown, with tables as a notebook needs them.
 
-    With the page of the chat, the source of a quoted passage (`— file, line 12`) is a link to that file.
+    With the page of the chat, or a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to
+    that file.
     """
-    known = {"chat_url": chat_url} if linkable(chat_url) else {}
+    known = {"chat_url": chat_url.partition("?")[0]} if linkable(chat_url) else {}
     shown = markdown.to_html(text, parser(), ": the whole text is in the answer's .text", known)
     return shown.replace('<a href="', _LINK)  # foreign text holds no <
