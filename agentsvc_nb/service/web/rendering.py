@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -58,8 +59,9 @@ def _exact(value: object) -> str:
     return exact(value, 2, _INPUT_CHARS)
 
 
-def _markdown(text: str) -> Markup:
-    return Markup(markdown.to_html(text))
+def _markdown(text: str, chat: str) -> Markup:
+    """An answer in a chat, to whose files its quoted passages lead."""
+    return Markup(markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="}))
 
 
 def _harmless(value: object) -> object:
