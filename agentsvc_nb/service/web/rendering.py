@@ -16,6 +16,7 @@ from agentsvc_nb.safe.text import exact, plain
 from agentsvc_nb.service.rules.prices import CENT
 
 _INPUT_CHARS: Final = 50_000
+_BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
@@ -60,8 +61,9 @@ def _exact(value: object) -> str:
 
 
 def _markdown(text: str, chat: str) -> Markup:
-    """An answer in a chat, to whose files its quoted passages lead."""
-    return Markup(markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="}))
+    """An answer in a chat, to whose files its quoted passages lead; a wide table scrolls in a box of its own."""
+    shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # foreign text holds no <
 
 
 def _harmless(value: object) -> object:
