@@ -126,7 +126,7 @@ class Session:
         from agentsvc_nb.client.surface import AgentService
 
         self.close()
-        revive = self._embedded if self.base_url == EMBEDDED else None
+        revive = self._revived if self.base_url == EMBEDDED else None
         self._client = (url, key, AgentService(key, url, revive=revive))
         return self._client[2]
 
@@ -153,13 +153,16 @@ class Session:
             )
         return url, found[0]
 
-    def _embedded(self) -> tuple[str, str]:
+    def _revived(self) -> tuple[str, str]:
+        return self._embedded(revived=True)
+
+    def _embedded(self, revived: bool = False) -> tuple[str, str]:
         # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.
-        from agentsvc_nb.embedded import EmbeddedError, find_or_start
+        from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.service.settings import SettingsError
 
         try:
-            found = find_or_start()
+            found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
             raise AskError(str(error), "Its data folder, which `agentsvc status` names, holds serve.log.") from None
         if found.notice:

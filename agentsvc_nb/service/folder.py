@@ -49,7 +49,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """One service's folder. Only the server that holds its lock writes `ready`, `key` and `port`."""
+    """One service's folder. Only the server that holds its lock writes `ready` and `port`."""
 
     path: Path
 
