@@ -15,7 +15,7 @@ import os
 import shlex
 import signal
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
-from agentsvc_nb.service.settings import Settings, data_folder
+from agentsvc_nb.service.settings import Settings, data_folder, variable
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -63,6 +63,7 @@ def find_or_start(
 ) -> Connection:
     """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
 
+    Without a model named here or in AGENTSVC_MODEL it is started with the one that the folder had, else `offline`.
     A running one is taken as it is; if it has other settings or another version, `notice` says so. No key is sent.
     Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up.
 
@@ -210,8 +211,17 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Settings]:
+def settings_of(data: str | Path | None, model: str | None) -> Settings:
+    """What a service of the folder is started with from here: when no model is named, the one that it had. With
+    another its runs would end. Raises `SettingsError`."""
     settings = Settings.from_env(os.environ, data=data, model=model)
+    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
+        return replace(settings, model=last)
+    return settings
+
+
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Settings]:
+    settings = settings_of(data, model)
     folder = DataFolder(settings.data)
     return folder, _running(folder) or _start(folder, settings, timeout), settings
 

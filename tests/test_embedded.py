@@ -174,6 +174,28 @@ def test_client_revives_a_dead_service(data: Path) -> None:
         assert client.runs.get(run.run_id).ended
 
 
+def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts the service again and names no model gets the one that it had: with another, runs would end."""
+    with embedded.local(data, model="scripted") as client:
+        run_id = client.runs.start("wait 2\nsay done").run_id
+    embedded.stop(data)
+    with embedded.local(data) as client:
+        assert client.runs.wait(run_id, poll=0.05).output == "done"
+    assert find_or_start(data).notice is None
+    assert main(["restart", "--data", str(data)]) == 0
+    assert model_of(data) == "scripted"
+    embedded.stop(data)
+    monkeypatch.setenv("AGENTSVC_MODEL", "offline")
+    find_or_start(data)
+    assert model_of(data) == "offline", "one that is named counts, and is kept from then on"
+
+
+def model_of(data: Path) -> str:
+    ready = embedded.status(data)
+    assert ready is not None
+    return ready.model
+
+
 def test_a_deleted_key_is_replaced_beside_the_running_service(data: Path) -> None:
     """For a client that has it still, for a new one, and once however many find it gone."""
     with embedded.local(data) as client:

@@ -123,6 +123,7 @@ def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[
     from agentsvc_nb.service.work.agents.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
+    write_private(folder.model, ready.model)
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
