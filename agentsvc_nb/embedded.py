@@ -15,7 +15,7 @@ import os
 import shlex
 import signal
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
-from agentsvc_nb.service.settings import Settings, data_folder
+from agentsvc_nb.service.settings import Settings, data_folder, variable
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -63,20 +63,25 @@ def find_or_start(
 ) -> Connection:
     """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
 
+    Without a model named here or in AGENTSVC_MODEL it is started with the one that the folder had, else `offline`.
     A running one is taken as it is; if it has other settings or another version, `notice` says so. No key is sent.
     Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up.
 
     >>> connection = find_or_start()
     >>> client = AgentService(connection.api_key, base_url=connection.base_url)
     """
-    settings = Settings.from_env(os.environ, data=data, model=model)
-    folder = DataFolder(settings.data)
-    ready = _running(folder) or _start(folder, settings, timeout)
-    try:
-        key = folder.key.read_text().strip()
-    except OSError as error:
-        raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
-    return Connection(ready.base_url, key, ready.instance, _notice(ready, settings))
+    return _connection(*_found(data, model, timeout))
+
+
+def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
+    """`find_or_start` for a client that its service refuses or that finds none: when the folder's key was deleted,
+    the folder gets another. Raises the same."""
+    from agentsvc_nb.service.keyring import ensure_own_key
+
+    folder, ready, settings = _found(data, model, START_SECONDS)
+    if ready.version == __version__:  # the database of another would become one of this version, under its service
+        ensure_own_key(folder)
+    return _connection(folder, ready, settings)
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
@@ -92,7 +97,8 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
 
 
 class Local:
-    """`with local() as client` and `async with local() as client`. A refused connection finds or starts it again."""
+    """`with local() as client` and `async with local() as client`. A refused connection finds or starts it again, a
+    refused key is replaced."""
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
         self._data, self._model = data, model
@@ -131,7 +137,7 @@ class Local:
         return found
 
     def _revive(self) -> tuple[str, str]:
-        found = find_or_start(self._data, model=self._model)
+        found = revive(self._data, model=self._model)
         return found.base_url, found.api_key
 
 
@@ -203,6 +209,29 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     holder = Ready.read(folder.ready)
     who = f"process {holder.pid}, which holds {folder.path}, does not answer" if holder else "it is still starting"
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
+
+
+def settings_of(data: str | Path | None, model: str | None) -> Settings:
+    """What a service of the folder is started with from here: when no model is named, the one that it had. With
+    another its runs would end. Raises `SettingsError`."""
+    settings = Settings.from_env(os.environ, data=data, model=model)
+    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
+        return replace(settings, model=last)
+    return settings
+
+
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Settings]:
+    settings = settings_of(data, model)
+    folder = DataFolder(settings.data)
+    return folder, _running(folder) or _start(folder, settings, timeout), settings
+
+
+def _connection(folder: DataFolder, ready: Ready, settings: Settings) -> Connection:
+    try:
+        key = folder.key.read_text().strip()
+    except OSError as error:
+        raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
+    return Connection(ready.base_url, key, ready.instance, _notice(ready, settings))
 
 
 def _running(folder: DataFolder) -> Ready | None:

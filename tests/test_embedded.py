@@ -13,12 +13,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from agentsvc_nb import embedded
+from agentsvc_nb.cli import main
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from tests.waiting import until
@@ -169,6 +172,52 @@ def test_client_revives_a_dead_service(data: Path) -> None:
         client.runs.wait(run.run_id, poll=0.05)
         embedded.stop(data)
         assert client.runs.get(run.run_id).ended
+
+
+def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts the service again and names no model gets the one that it had: with another, runs would end."""
+    with embedded.local(data, model="scripted") as client:
+        run_id = client.runs.start("wait 2\nsay done").run_id
+    embedded.stop(data)
+    with embedded.local(data) as client:
+        assert client.runs.wait(run_id, poll=0.05).output == "done"
+    assert find_or_start(data).notice is None
+    assert main(["restart", "--data", str(data)]) == 0
+    assert model_of(data) == "scripted"
+    embedded.stop(data)
+    monkeypatch.setenv("AGENTSVC_MODEL", "offline")
+    find_or_start(data)
+    assert model_of(data) == "offline", "one that is named counts, and is kept from then on"
+
+
+def model_of(data: Path) -> str:
+    ready = embedded.status(data)
+    assert ready is not None
+    return ready.model
+
+
+def test_a_deleted_key_is_replaced_beside_the_running_service(data: Path) -> None:
+    """For a client that has it still, for a new one, and once however many find it gone."""
+    with embedded.local(data) as client:
+        before = find_or_start(data)
+        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0
+        with ThreadPoolExecutor(4) as several:
+            list(several.map(lambda _: client.tools.list(), range(4)))
+        after = find_or_start(data)
+        assert (after.instance, after.api_key != before.api_key) == (before.instance, True)
+        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0, "one key has the name"
+    with embedded.local(data) as client:
+        assert client.runs.start("hello", sync=True).ended
+    assert stat.S_IMODE((data / "key").stat().st_mode) == 0o600
+
+
+def test_a_suspended_key_is_not_replaced(data: Path) -> None:
+    with embedded.local(data) as client:
+        key = find_or_start(data).api_key
+        assert main(["keys", "suspend", "embedded", "--data", str(data)]) == 0
+        with pytest.raises(StefanBrainError) as caught:
+            client.tools.list()
+        assert (caught.value.code, embedded.revive(data).api_key) == ("key_suspended", key)
 
 
 def test_stop_ends_it_and_removes_its_record(data: Path) -> None:

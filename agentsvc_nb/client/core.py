@@ -16,6 +16,7 @@ from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.errors import (
     MAY_HAVE_STARTED,
     APIConnectionError,
+    AuthenticationError,
     StefanBrainError,
     deadline_passed,
     from_response,
@@ -132,14 +133,19 @@ class Core:
             call = replace(call, attempt=call.attempt + 1, waited=wait)
 
     async def once(self, call: Call) -> Answer:
-        """One attempt. A service that can be revived and is gone is, and the call repeated if it may be."""
+        """One attempt. A service that can be revived and is gone is, a key of its own that it no longer knows is
+        replaced, and the call is repeated if it may be."""
         try:
             return await self._transmit(call)
         except APIConnectionError as error:
             # What never left may go out again, whatever it is.
             if self.origin.revive is None or error.timed_out or (error.sent and not call.resendable):
                 raise
-            self.origin.adopt(*await self.io.call(self.origin.revive))
+        except AuthenticationError:
+            # What is refused for its key has done nothing.
+            if self.origin.revive is None or not call.rewindable:
+                raise
+        self.origin.adopt(*await self.io.call(self.origin.revive))
         return await self._transmit(call)
 
     async def _transmit(self, call: Call) -> Answer:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb.client.errors import AuthenticationError, StefanBrainError
 
 Revive = Callable[[], tuple[str, str]]
-"""Starts or finds the embedded service again: its (base URL, key)."""
+"""Starts or finds the embedded service again, and replaces a key that it does not know: its (base URL, key)."""
 
 BASE_URL: Final = "http://127.0.0.1:8787"
 KEY_VARIABLE: Final = "SERVICE_API_KEY"

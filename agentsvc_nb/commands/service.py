@@ -11,7 +11,7 @@ from typing import Final
 
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.settings import Settings, SettingsError, data_folder
+from agentsvc_nb.service.settings import SettingsError, data_folder
 from agentsvc_nb.service.work import agents
 
 QUIET_SECONDS: Final = 1.0
@@ -53,11 +53,12 @@ def stop(data: Path | None) -> int:
 
 
 def restart(data: Path | None, model: str | None) -> int:
-    """End the service and start it with the present settings, which are read first: with bad ones it goes on.
+    """End the service and start it with the present settings, which are read first: with bad ones it goes on. Its
+    model stays when no other is named.
 
     Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
     """
-    settings = Settings.from_env(os.environ, data=data, model=model)
+    settings = embedded.settings_of(data, model)
     if fault := agents.fault(settings):
         raise SettingsError(fault)
     _ended(settings.data)

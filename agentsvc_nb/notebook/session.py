@@ -96,6 +96,8 @@ class Session:
         """The label of a chat beside the notebook's own."""
         self._chats: dict[Address, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
+        self._others: dict[tuple[str | None, str], Session] = {}
+        """Those beside this one, by their address and chat."""
         self._warned = self._embedded_told = False
 
     # -- the connection ------------------------------------------------------------------------------------------
@@ -125,8 +127,8 @@ class Session:
             return self._client[2]
         from agentsvc_nb.client.surface import AgentService
 
-        self.close()
-        revive = self._embedded if self.base_url == EMBEDDED else None
+        self._leave()
+        revive = self._revived if self.base_url == EMBEDDED else None
         self._client = (url, key, AgentService(key, url, revive=revive))
         return self._client[2]
 
@@ -153,13 +155,16 @@ class Session:
             )
         return url, found[0]
 
-    def _embedded(self) -> tuple[str, str]:
+    def _revived(self) -> tuple[str, str]:
+        return self._embedded(revived=True)
+
+    def _embedded(self, revived: bool = False) -> tuple[str, str]:
         # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.
-        from agentsvc_nb.embedded import EmbeddedError, find_or_start
+        from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.service.settings import SettingsError
 
         try:
-            found = find_or_start()
+            found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
             raise AskError(str(error), "Its data folder, which `agentsvc status` names, holds serve.log.") from None
         if found.notice:
@@ -171,6 +176,11 @@ class Session:
         return found.base_url, found.api_key
 
     def close(self) -> None:
+        """Close its connection, and those of the sessions beside it."""
+        for session in (self, *self._others.values()):
+            session._leave()
+
+    def _leave(self) -> None:
         if self._client is not None:
             self._client[2].close()
             self._client = None
@@ -217,9 +227,11 @@ class Session:
         self._chat = chat
 
     def beside(self, chat: str) -> Session:
-        """A session over the same connection whose chat is another. This one's connection and chat stay its own."""
-        other = Session(self.notebook, environ=self.environ, journal=self.journal)
-        other.keys, other._url, other._chat = self.keys, self._url, chat
+        """The session at the same address whose chat is another. This one's connection and chat stay its own."""
+        other = self._others.get((self._url, chat))
+        if other is None:
+            other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
+            other.keys, other._url, other._chat = self.keys, self._url, chat
         return other
 
     def turn_to(self, *, label: str | None, project: str | None) -> None:

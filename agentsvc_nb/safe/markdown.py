@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -20,6 +21,8 @@ from markdown_it.utils import OptionsDict
 from agentsvc_nb.safe.text import plain
 
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
+
+_PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
 """Longer text is shown as its beginning: a browser should not have to lay out a book."""
@@ -47,6 +50,16 @@ class SafeRenderer(RendererHTML):
         # The info string would become a class name: foreign text in the style sheet of the page around.
         return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
 
+    def code_inline(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        shown = f"<code>{html.escape(tokens[idx].content)}</code>"
+        place = _place(tokens, idx) if "text_page" in env else None
+        if place is None:
+            return shown
+        path, fragment = quote(tokens[idx].content, errors="replace"), place[1].replace(" ", "=").replace(",=", ",")
+        return f"{_anchor(env['text_page'] + path + '#' + fragment)}{shown}</a>"
+
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # No alignment of the text's own: it would be a style attribute.
         return "<th>"
@@ -57,9 +70,19 @@ class SafeRenderer(RendererHTML):
 
 def anchor(url: str) -> str:
     """The opening of a link; of one that leads nowhere when the address is not `linkable`."""
-    if not linkable(url):
-        return "<a>"
+    return _anchor(url) if linkable(url) else "<a>"
+
+
+def _anchor(url: str) -> str:
     return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
+
+
+def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
+    """Where in the file a passage stands, when this piece of code names the file of one."""
+    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 2]
+    if not before or not after or not before[0].content.endswith("— "):
+        return None
+    return _PLACE.match(after[0].content)
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
@@ -75,8 +98,9 @@ def _parser() -> MarkdownIt:
 def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, str] | None = None) -> str:
     """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
 
-    `parser` is one of `parser_with`, which may use what is `known`; `rest` says where the whole of a longer text is, as
-    plain words.
+    `parser` is one of `parser_with`; `rest` says where the whole of a longer text is, as plain words. With the `known`
+    `text_page`, an address of ours that ends in `?path=`, the source of a quoted passage (`— file, line 12`) is a link
+    to that place on the file's page.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'

@@ -49,7 +49,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """One service's folder. Only the server that holds its lock writes `ready`, `key` and `port`."""
+    """One service's folder. Only the server that holds its lock writes `ready`, `port` and `model`."""
 
     path: Path
 
@@ -86,6 +86,11 @@ class DataFolder:
         return self.path / "port"
 
     @property
+    def model(self) -> Path:
+        """The model last served with."""
+        return self.path / "model"
+
+    @property
     def log(self) -> Path:
         """What a server says that was started without a terminal."""
         return self.path / "serve.log"
@@ -113,6 +118,13 @@ class DataFolder:
             return int(self.port.read_text())
         except (OSError, ValueError):
             return 0
+
+    def last_model(self) -> str | None:
+        """The model of the last server; None when there was none."""
+        try:
+            return self.model.read_text().strip() or None
+        except OSError:
+            return None
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:

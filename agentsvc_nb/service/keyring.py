@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from agentsvc_nb.service.actions import keys
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
@@ -40,24 +40,26 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Make `folder.key` a valid full-access key, unless it is one. Only for the holder of the lock."""
-    with contextlib.suppress(OSError), open_beside(folder) as database:
-        secret = folder.key.read_text().strip()
-        if database.read(_knows(secret)):
-            return
-    write_private(folder.key, create_key(folder, name="embedded") + "\n")
+    """Make `folder.key` a valid full-access key, unless it is one; beside a running service, too."""
+
+    def ensure(tx: Tx) -> None:
+        # In one transaction: of several who find it invalid, one makes a key.
+        if not _is_known(tx, folder):
+            write_private(folder.key, keys.create(tx, _Now(), name="embedded")[1] + "\n")
+
+    with open_beside(folder) as database:
+        database.write_now(ensure)
 
 
-def _knows(secret: str) -> Callable[[Tx], bool]:
-    def look(tx: Tx) -> bool:
-        try:
-            keys.find(tx, secret)
-        except Fail as failure:
-            # A key or account is barred on purpose: a new key would undo that, or change nothing.
-            return failure.row.code != "unauthorized"
-        return True
-
-    return look
+def _is_known(tx: Tx, folder: DataFolder) -> bool:
+    try:
+        keys.find(tx, folder.key.read_text().strip())
+    except OSError:
+        return False
+    except Fail as failure:
+        # A key or account is barred on purpose: a new key would undo that, or change nothing.
+        return failure.row.code != "unauthorized"
+    return True
 
 
 @contextlib.contextmanager

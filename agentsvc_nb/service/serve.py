@@ -79,6 +79,7 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
 
     _make_key(folder)
     base_url = origin(address.host, listening.getsockname()[1])
+    public_url = settings.public_url or base_url
     token = secrets.token_urlsafe(32)
     ready = Ready(
         instance=str(uuid.uuid4()),
@@ -86,11 +87,11 @@ def _answer(settings: Settings, folder: DataFolder, address: Address, listening:
         pid=os.getpid(),
         version=__version__,
         settings_hash=settings.settings_hash,
-        sign_in_url=f"{base_url}/app/sign-in?token={token}",
+        sign_in_url=f"{public_url}/app/sign-in?token={token}",
         model=settings.model,
     )
     try:
-        app = create_app(settings, instance=ready.instance, origin=base_url, sign_in_token=token)
+        app = create_app(settings, instance=ready.instance, origin=public_url, sign_in_token=token)
     except ValueError as error:  # a model that this version has no agent for
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
@@ -122,6 +123,7 @@ def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[
     from agentsvc_nb.service.work.agents.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
+    write_private(folder.model, ready.model)
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)

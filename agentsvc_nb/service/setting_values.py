@@ -31,6 +31,18 @@ def address(text: str) -> str:
     return text.rstrip("/")
 
 
+def origin(text: str) -> str:
+    """An http or https address of a host alone.
+
+    >>> origin("https://agents.example.com/")
+    'https://agents.example.com'
+    """
+    parts = urlsplit(text.rstrip("/"))
+    if not parts.hostname or text.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise ValueError("an address without a path, such as https://agents.example.com")
+    return address(text)
+
+
 def flag(text: str) -> bool:
     """
     >>> flag("yes")

@@ -41,6 +41,7 @@ class Settings:
     """
 
     data: Path
+    public_url: str | None = None
     model: str = "offline"
     model_url: str | None = None
     model_key: str | None = None
@@ -183,6 +184,9 @@ class Setting:
 
 SETTINGS: Final = {
     "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log."),
+    "public_url": Setting(
+        values.origin, "The address that people use when a proxy stands before the service: links begin with it."
+    ),
     "model": Setting(_model, "The agent that answers: see models.md."),
     "model_url": Setting(
         values.address, "A server that speaks OpenAI's chat completions, such as http://host:8000/v1."

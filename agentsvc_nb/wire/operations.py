@@ -43,6 +43,7 @@ class Operation:
 def codes(route: Route, operation: Operation) -> dict[int, list[str]]:
     """Every error that the route can answer, by status: its own, and those that its kind brings along."""
     found = [*operation.codes, *_ANY]
+    found += _STORE if route.access != "open" else ()
     found += _KEY if route.access == "key" else _SESSION if route.access == "session" else ()
     found += _RATES if route.limited and route.access == "key" else ()
     found += _JSON if operation.body else ()
@@ -58,11 +59,10 @@ def codes(route: Route, operation: Operation) -> dict[int, list[str]]:
 _ANY: Final[Codes] = (
     "invalid_query",  # what is no HTTP, too
     "internal_error",
-    "bad_gateway",
     "brain_unavailable",
-    "workspace_busy",
     "gateway_timeout",
 )
+_STORE: Final[Codes] = ("workspace_busy",)  # who asks is looked up
 _KEY: Final[Codes] = ("unauthorized", "api_key_scope_forbidden", "key_suspended", "plan_access_required")
 _SESSION: Final[Codes] = ("unauthorized", "foreign_origin")
 _RATES: Final[Codes] = (
@@ -79,7 +79,6 @@ _OTHER_PATH: Final[Codes] = ("not_found", "method_not_allowed")  # a slash in a 
 _CHAT: Final[Codes] = ("invalid_chat", "chat_not_found")
 _WHERE: Final[Codes] = (*_CHAT, "invalid_project", "project_not_found", "chat_project_mismatch", "chat_id_retired")
 _RUN: Final[Codes] = ("invalid_run_id", "run_not_found")
-_RUNTIME: Final[Codes] = ("runtime_unavailable", "runtime_timeout", "runtime_invalid_response")
 _MONEY: Final[Codes] = (
     "api_wallet_exhausted",
     "api_key_budget_exhausted",
@@ -89,7 +88,6 @@ _MONEY: Final[Codes] = (
 _START: Final[Codes] = (
     *_WHERE,
     *_MONEY,
-    *_RUNTIME,
     "invalid_idempotency_key",
     "too_many_attachments",
     "upload_not_found",
@@ -106,7 +104,7 @@ _SUBMIT: Final[Codes] = (
     "tool_not_found",
 )
 _JOB: Final = (p.JOB_ID, p.JOB_CHAT, p.JOB_PROJECT, p.JOB_SESSION)
-_JOB_CODES: Final[Codes] = (*_WHERE, "job_not_found")
+_JOB_CODES: Final[Codes] = (*_CHAT, "invalid_project", "project_not_found", "job_not_found")
 _PAGE: Final[Codes] = ("landing_page_not_found",)
 
 OPERATIONS: Final[dict[str, Operation]] = {
@@ -127,7 +125,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
         produces="json or events",
         codes=(*_RUN, "invalid_last_event_id"),
     ),
-    "runs.cancel": Operation((p.RUN_ID,), codes=(*_RUN, *_RUNTIME)),
+    "runs.cancel": Operation((p.RUN_ID,), codes=_RUN),
     "runs.approve": Operation(
         (p.RUN_ID, p.CALL_ID), body=Verdict, codes=(*_RUN, "invalid_approval", "call_not_found", "call_not_waiting")
     ),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
@@ -19,6 +19,8 @@ from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
+
+TABLE = "\n".join(f"say |{cell * 12}" for cell in (" a column |", "--:|", " 1 |"))
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +64,9 @@ def test_a_key_is_created_used_deleted_and_refused(page: Page, service: RunningS
     secret = page.locator("#key").inner_text()
     with AgentService(secret, service.base_url) as client:
         assert client.runs.start("say made with a page's key", sync=True).output == "made with a page's key"
-        page.goto(f"{service.base_url}/app/settings")
+        page.reload()
         assert secret not in page.content(), "shown once"
+        assert page.get_by_role("row").filter(has_text="From a browser").count() == 1, "and made once"
         row = page.get_by_role("row").filter(has_text=secret[:12])
         row.get_by_role("link", name="Delete").click()
         page.get_by_role("button", name="Delete key").click()
@@ -178,9 +181,33 @@ def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: Runnin
     scripted.on("console", lambda message: said.append(message.text))
     scripted.on("pageerror", lambda error: said.append(str(error)))
     with AgentService(service.api_key, service.base_url) as client:
-        run = client.runs.start("say | a | b |\nsay |--:|---|\nsay | 1 | 2 |\nsay\nsay " + "long" * 100, sync=True)
+        run = client.runs.start(f"{TABLE}\nsay\nsay {'long' * 100}", sync=True)
     scripted.set_viewport_size({"width": 360, "height": 740})
     for path in ("/app", "/app/settings", "/app/feedback", "/app/terms", f"/app/chats/{run.chat}"):
         scripted.goto(service.base_url + path)
         assert scripted.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     assert said == []
+    table = scripted.get_by_role("region", name="Table")
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX == 'auto'")
+    assert table.get_by_role("columnheader").count() == 12, "and is a table still"
+
+
+def test_an_address_leads_to_its_turn_and_a_passage_to_its_line(page: Page, service: RunningService) -> None:
+    """With and without script: by the addresses alone."""
+    with AgentService(service.api_key, service.base_url) as client:
+        notes = "\n".join(f"note {number}\n" for number in range(100))
+        first = client.runs.start("say one", files=[("notes.md", notes.encode())], sync=True)
+        source = "say > note 70\nsay\nsay — `uploads/notes.md`, line 141\nsay"
+        middle = client.runs.start(source + "\nsay more" * 40, chat=first.chat, sync=True)
+        client.runs.start("say last" + "\nsay more" * 80, chat=first.chat, sync=True)
+    page.goto(str(middle.app_url))
+    assert page.url.endswith(f"/app/chats/{first.chat}#run_{middle.run_id}")
+    turn = page.locator("article:target")
+    expect(turn.get_by_role("heading", name="You")).to_be_in_viewport()
+    with page.expect_popup() as opened:
+        turn.get_by_role("link", name="uploads/notes.md").click()
+    line = opened.value.locator(":target")
+    expect(line).to_be_in_viewport()
+    assert line.inner_text().strip() == "note 70"
+    marked = line.evaluate("line => getComputedStyle(line).backgroundColor")
+    assert marked != line.evaluate("line => getComputedStyle(line.closest('section')).backgroundColor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import traceback
 from collections.abc import Callable
@@ -231,6 +232,26 @@ def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Excepti
     step(runs.get(embedded.core, RUN_ID))
     sent = [(request.url.port, request.headers["authorization"]) for request in embedded.net.requests]
     assert sent == [(1, f"Bearer {KEY}"), (2, "Bearer new-key-1"), (2, "Bearer new-key-1")]
+
+
+def test_a_refused_key_is_replaced_once_and_the_call_repeated() -> None:
+    """A start without a key, too: it was refused before anything was done."""
+    embedded = Embedded(failure("unauthorized", 401), answer(202, run()))
+    assert step(runs.start(embedded.core, "hello")).run_id == RUN_ID
+    embedded = Embedded(*[failure("unauthorized", 401)] * 2, max_retries=3)
+    with pytest.raises(AuthenticationError):
+        step(runs.get(embedded.core, RUN_ID))
+    assert embedded.revived == 1
+
+
+def test_a_refused_pipe_is_not_sent_again() -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        embedded = Embedded(failure("unauthorized", 401))
+        with pytest.raises(AuthenticationError):
+            step(runs.start(embedded.core, "hello", files=[pipe]))
+    assert embedded.revived == 0
 
 
 def test_it_is_revived_once_an_attempt() -> None:

@@ -143,7 +143,7 @@ def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService,
             assert browser.post(url, data=form, headers={"Origin": "http://127.0.0.1:1"}).status_code == 403
             assert browser.post(url, data={"verdict": "perhaps"}).status_code == 400
             assert waiting(client, run.run_id) in url
-            assert browser.post(url, data=form).headers["location"] == path
+            assert browser.post(url, data=form).headers["location"] == f"{path}#run_{run.run_id}"
             assert ended(client, run.run_id).output == "done"
             assert effects(asking) - before == (verdict == "approve")
             assert "waits for your approval" not in page(browser, path)

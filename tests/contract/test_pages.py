@@ -91,9 +91,26 @@ def test_long_lists_go_on_with_links(wire: Wire, browser: httpx.Client) -> None:
     assert "turn 31 of many" not in earlier
 
 
+def test_the_address_of_a_run_leads_to_it_also_in_a_long_chat(wire: Wire, browser: httpx.Client) -> None:
+    first = wire.finish("say the first of many")
+    chat = f"/app/chats/{first['chat']}"
+    for number in range(30):
+        last = wire.finish(f"say number {number}", chat=first["chat"])
+    origin = str(wire.http.base_url).rstrip("/")
+    for run, where in ((last, chat), (first, rf"{chat}\?before=\d+")):
+        assert run["app_url"] == f"{origin}{chat}?run={run['run_id']}"
+        location = browser.get(run["app_url"]).headers["location"]
+        assert re.fullmatch(rf"{where}#run_{run['run_id']}", location)
+        assert f'id="run_{run["run_id"]}"' in page(browser, location)
+    assert f'href="{chat}#run_{last["run_id"]}"' in page(browser, "/app")
+    elsewhere = wire.finish("say elsewhere")
+    page(browser, f"{chat}?run={elsewhere['run_id']}", 404)
+    page(browser, f"/app/chats/chat_unknown?run={first['run_id']}", 404)
+
+
 def test_a_chat_shows_its_turns_as_safe_markdown(wire: Wire, browser: httpx.Client) -> None:
     run = wire.finish("say **bold** and <b>raw</b>\nstep 3\nusage 1000 500")
-    text = page(browser, run["app_url"].removeprefix(wire.http.base_url.__str__().rstrip("/")))
+    text = page(browser, f"/app/chats/{run['chat']}")
     assert "<strong>bold</strong> and &lt;b&gt;raw&lt;/b&gt;" in text
     assert "4 steps" in text
     assert "0.15 cents" in text
@@ -107,12 +124,12 @@ def test_an_active_turn_shows_what_was_said_so_far_and_refreshes_itself(wire: Wi
     run = wire.start("say before\nrewind\nsay so far\nwait 60")
     path = f"/app/chats/{run['chat']}"
     text = until(lambda: page(browser, path), lambda found: "so far</div>" in found.replace("\n</div>", "</div>"))
-    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in text
+    assert f'<noscript><meta http-equiv="refresh" content="3; url={path}"></noscript>' in text
     assert f'data-run="{run["run_id"]}"' in text
     (said,) = re.findall(r"data-text[^>]*>([^<]*)<", text)
     assert said.strip() == "before\nso far", "once: what was said before the rewind no longer counts"
     (stop,) = re.findall(r'action="(/app/runs/[^"]*/cancel)"', text)
-    assert browser.post(stop).headers["location"] == path
+    assert browser.post(stop).headers["location"] == f"{path}#run_{run['run_id']}"
     stopped = until(lambda: page(browser, path), lambda found: "http-equiv" not in found)
     assert "cancelled" in stopped
     assert stop not in stopped

@@ -27,8 +27,11 @@ def fields(**more: str) -> dict[str, str]:
 
 def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:
     made = browser.post("/app/settings/keys", data=fields())
-    assert made.status_code == 201
-    (secret,) = re.findall(r'id="key">(svc_sk_[\w-]{43})<', made.text)
+    assert (made.status_code, made.headers["location"]) == (303, "/app/settings")
+    assert browser.head("/app/settings").status_code == 200
+    with signed_in(service) as another:
+        assert 'id="key"' not in page(another, "/app/settings"), "it is shown to whom it was made for"
+    (secret,) = re.findall(r'id="key">(svc_sk_[\w-]{43})<', page(browser, "/app/settings"))
     tools = f"{service.base_url}{V1}/tools"
     assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 200
     text = page(browser, "/app/settings")

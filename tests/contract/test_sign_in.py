@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import code
 from tests.contract.signing import ACCEPTED, KEYS, signed_in
 
@@ -59,6 +60,25 @@ def test_our_own_pages_and_programs_without_an_origin_are_not(service: RunningSe
     with signed_in(service) as browser:
         assert browser.get(KEYS, headers={"Origin": service.base_url}).status_code == 200
         assert browser.get(KEYS).status_code == 200
+
+
+def test_behind_a_proxy_links_begin_with_its_address() -> None:
+    with running_service(public_url="https://agents.example.com/") as service:
+        public = "https://agents.example.com"
+        key = {"x-api-key": service.api_key}
+        start = {"message": "say x", "sync": True}
+        run = httpx.post(service.base_url + ROUTES["runs.start"].path, headers=key, json=start, timeout=60).json()
+        assert run["app_url"] == f"{public}/app/chats/{run['chat']}?run={run['run_id']}"
+        assert httpx.get(service.base_url + ROUTES["terms.get"].path).json()["url"] == f"{public}/app/terms"
+        assert service.sign_in_url.startswith(f"{public}/app/sign-in?token=")
+        assert service.base_url.startswith("http://127.0.0.1:"), "programs on this machine need no proxy"
+        passed_on = {"Host": "agents.example.com", "X-Forwarded-Proto": "https"}
+        with httpx.Client(base_url=service.base_url, headers=passed_on) as browser:
+            cookie = browser.get(service.sign_in_url.removeprefix(public)).headers["set-cookie"]
+            assert "Secure" in cookie
+            named = {"Cookie": cookie.partition(";")[0]}
+            assert browser.get("/app", headers=named | {"Origin": public}).status_code == 200
+            assert browser.get("/app", headers=named | {"Origin": "https://evil.example"}).status_code == 403
 
 
 def test_signing_out_ends_the_session_and_no_other(service: RunningService) -> None:

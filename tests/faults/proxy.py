@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import socket
 import struct
 import threading
@@ -39,9 +38,10 @@ class Proxy:
         self._service, self._plan = (host, int(port)), plan
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
-        self._numbers = itertools.count()
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self.taken = 0
+        """How many connections it took."""
         self.struck = 0
         """How many connections have been broken (a delay breaks none)."""
 
@@ -80,7 +80,7 @@ class Proxy:
         task.add_done_callback(self._connections.discard)
 
     async def _connection(self, client: Streams) -> None:
-        number = next(self._numbers)
+        number, self.taken = self.taken, self.taken + 1
         fault = self._plan[number] if number < len(self._plan) else None
         service = await asyncio.open_connection(*self._service)
         up, down = (fault if fault and fault.direction == way else None for way in ("up", "down"))

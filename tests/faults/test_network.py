@@ -104,7 +104,8 @@ def test_a_start_without_a_key_is_sent_once(
         outcome = outcome_of(lambda: face(lambda client: client.runs.start("say one", timeout=PATIENCE_SECONDS)))
     if isinstance(outcome, APIConnectionError):
         assert "may have started" in (outcome.hint or "")
-        assert (outcome.attempts, proxy.struck) == (1, 1)
+        # Not `struck`: before the answer of a busy machine comes, the client has given up.
+        assert (outcome.attempts, proxy.taken) == (1, 1)
         assert count(service, "run") - before <= 1
     else:
         assert how == "delay" or not proxy.struck
@@ -156,7 +157,8 @@ def test_a_download_over_faults_is_whole(
         face: Face = facing(proxy)
 
         def fetch(client: Any) -> Any:
-            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=3)
+            # As many as faults: what a busy machine has not read yet, a reset takes away, and nothing was gained.
+            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=len(plan))
             return client.files.download("uploads/big.bin", chat=chat, to=tmp_path)
 
         assert face(fetch).read_bytes() == CONTENT

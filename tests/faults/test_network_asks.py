@@ -76,7 +76,8 @@ def test_an_ask_without_a_key_is_sent_once(
         outcome = outcome_of(lambda: face(lambda client: quick(client).ask("say one", chat="new")))
     if isinstance(outcome, APIConnectionError):
         assert "may have started" in (outcome.hint or "")
-        assert (outcome.attempts, proxy.struck) == (1, 1)
+        # Not `struck`: before the answer of a busy machine comes, the client has given up.
+        assert (outcome.attempts, proxy.taken) == (1, 1)
         assert count(service, "run") - before <= 1
     else:
         assert outcome.answer == "one"

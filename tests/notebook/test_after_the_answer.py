@@ -53,7 +53,8 @@ def test_each_quoted_passage_is_linked_to_its_file_and_place(
     html = kernel.shown.outputs[0]["text/html"]
     (href, path) = re.findall(r'<a [^>]*href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', html)[0]
     assert path == "uploads/my brief.md"
-    assert re.fullmatch(re.escape(f"{answer.run.app_url}/files?path=uploads/my%20brief.md#line=") + r"\d+", href)
+    chat = answer.run.app_url.partition("?")[0]
+    assert re.fullmatch(re.escape(f"{chat}/text?path=uploads/my%20brief.md#line=") + r"\d+", href)
     assert offences(html) == []
 
 
@@ -73,5 +74,5 @@ def test_other_code_is_no_link(text: str) -> None:
 
 def test_a_path_cannot_leave_the_link() -> None:
     html = to_html('> q\n\n— `"><script>.md&path=x#y`, row 3', CHAT)
-    assert f'href="{CHAT}/files?path=%22%3E%3Cscript%3E.md%26path%3Dx%23y#row=3"' in html
+    assert f'href="{CHAT}/text?path=%22%3E%3Cscript%3E.md%26path%3Dx%23y#row=3"' in html
     assert "href" not in to_html("> q\n\n— `a.md`, row 3", "javascript:alert(1)//")

@@ -18,6 +18,7 @@ from agentsvc_nb.notebook.widgets.browser import Browser
 from agentsvc_nb.notebook.widgets.browser_parts import ROWS
 from agentsvc_nb.notebook.widgets.opened import Opened
 from agentsvc_nb.wire.files import WorkspaceFile
+from tests.faults.network import sockets
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.test_folders import file
 from tests.notebook.test_hostile import HOSTILE
@@ -220,6 +221,17 @@ def test_where_no_widget_is_shown_it_is_the_table(terminal: Any) -> None:
     terminal.cell("%%ask\nsay x\nwrite a.txt hi")
     assert list(terminal.cell("%files browse").df["path"]) == ["a.txt"]
     assert list(terminal.cell("import agentsvc_nb\nagentsvc_nb.Files()").df["path"]) == ["a.txt"]
+
+
+def test_another_chats_connection_is_closed_with_the_notebooks(session: Session) -> None:
+    """One for each chat, however often it is looked through: widgets live as long as the kernel."""
+    before = sockets()
+    other = session.beside("chat_1")
+    other.client().tools.list()
+    assert sockets() == before + 1
+    assert session.beside("chat_1") is other
+    session.close()
+    assert sockets() == before
 
 
 def test_a_notebook_without_a_chat_says_so(kernel: Any) -> None:

@@ -35,6 +35,7 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
     text |= {
+        "public_url": "https://agents.example.com",
         "model_url": "http://host.example/v1",
         "model_sees": "True",
         "model_tools": "False",
@@ -72,6 +73,10 @@ def test_a_secret_is_not_shown_when_it_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("PUBLIC_URL", "agents.example.com"),
+        ("PUBLIC_URL", "https://agents.example.com/agents"),
+        ("PUBLIC_URL", "ftp://agents.example.com"),
+        ("PUBLIC_URL", "https://a@agents.example.com"),
         ("MODEL", "gpt"),
         ("MODEL", "openai-chat:"),
         ("MODEL", ":x"),

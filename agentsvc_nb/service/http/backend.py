@@ -20,6 +20,7 @@ from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.runs import RunRunner
 from agentsvc_nb.service.work.storage import Storage
+from agentsvc_nb.wire.keys import CreatedKey
 
 T = TypeVar("T")
 
@@ -38,6 +39,9 @@ class Backend:
     runs: RunRunner
     jobs: JobRunner
     sign_in_token: str = field(default="", repr=False)
+    fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
+    """By a session's digest, the key that its form made and the page after it has not shown yet: here and nowhere
+    else."""
 
 
 @dataclass(frozen=True)

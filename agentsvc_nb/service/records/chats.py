@@ -39,11 +39,12 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsedChat:
-    """A chat with its last turn, if it has any: the `message`'s beginning, and its run's `status`."""
+    """A chat with its last turn, if it has any: the `message`'s beginning, its run and that one's `status`."""
 
     id: str
     project: str | None
     retired_at: int | None
+    run_id: str | None
     status: str | None
     message: str | None
     used_at: int

@@ -39,5 +39,5 @@ def document(row: Row, structured_output: dict[str, Any] | None, origin: str) ->
         "steps": row["steps"],
         "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
         "model": row["model"],
-        "app_url": f"{origin}/app/chats/{row['chat']}",
+        "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.service.actions import chats as actions
 from agentsvc_nb.service.actions import files as file_actions
+from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http import files as http_files
 from agentsvc_nb.service.http import parameters
 from agentsvc_nb.service.http import runs as http_runs
@@ -20,6 +21,7 @@ from agentsvc_nb.service.records import chats, files, jobs, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.web import forms
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.service.web.turns import PICTURES, Turn, shown_file, turn
@@ -59,7 +61,10 @@ async def recent(call: Call) -> Response:
 
 
 async def show(call: Call) -> Response:
+    """A page of the chat; with `run` (a run's `app_url`), the way to that run on it."""
     chat, before, after = call.path("chat"), _before(call), call.request.query_params.get("files_after", "")
+    if run_id := call.request.query_params.get("run"):
+        return RedirectResponse(call.read(lambda tx: _place(tx, call.account, chat, run_id)), 303)
     shown = await asyncio.to_thread(call.read, lambda tx: _read(tx, call.account, chat, before, after))
     blobs = call.backend.blobs
     heads = await asyncio.to_thread(lambda: [shown_file(file, blobs.path(file.sha256)) for file in shown.files])
@@ -80,13 +85,26 @@ async def approve(call: Call) -> Response:
     form = await forms.read(call.request)
     verdicts = {"approve": True, "refuse": False}
     await http_runs.decided(call, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")})
-    return RedirectResponse(f"/app/chats/{quote(http_runs.named(call).chat)}", 303)
+    return RedirectResponse(_anchor(http_runs.named(call)), 303)
 
 
 async def stop(call: Call) -> Response:
     """Cancel a run, and back to its chat."""
-    record = await http_runs.cancelled(call)
-    return RedirectResponse(f"/app/chats/{quote(record.chat)}", 303)
+    return RedirectResponse(_anchor(await http_runs.cancelled(call)), 303)
+
+
+def _place(tx: Tx, account: str, chat: str, run_id: str) -> str:
+    """Where a run stands: on the page with the latest turns, or at the end of an earlier one."""
+    actions.of_account(tx, chat, account)
+    run = runs.get_of_account(tx, run_id, account)
+    if run is None or run.chat != chat:
+        raise Fail("run_not_found")
+    latest = (each.run_id for each in runs.of_chat(tx, chat, None, _TURNS))
+    return _anchor(run, "" if run_id in latest else f"?before={run.created_at + 1}")
+
+
+def _anchor(run: RunRecord, query: str = "") -> str:
+    return f"/app/chats/{quote(run.chat)}{query}#run_{run.run_id}"
 
 
 def _read(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> _Shown:

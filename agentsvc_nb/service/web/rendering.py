@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from agentsvc_nb.safe.text import exact, plain
 from agentsvc_nb.service.rules.prices import CENT
 
 _INPUT_CHARS: Final = 50_000
+_BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
@@ -58,8 +60,10 @@ def _exact(value: object) -> str:
     return exact(value, 2, _INPUT_CHARS)
 
 
-def _markdown(text: str) -> Markup:
-    return Markup(markdown.to_html(text))
+def _markdown(text: str, chat: str) -> Markup:
+    """An answer in a chat, to whose files its quoted passages lead; a wide table scrolls in a box of its own."""
+    shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # foreign text holds no <
 
 
 def _harmless(value: object) -> object:

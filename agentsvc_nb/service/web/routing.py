@@ -7,7 +7,7 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from agentsvc_nb.service.http import runs
-from agentsvc_nb.service.web import chats, feedback, reference, settings, signing
+from agentsvc_nb.service.web import chats, feedback, reference, settings, signing, texts
 from agentsvc_nb.service.web.page import Page
 
 _PAGES: Final = {
@@ -15,6 +15,7 @@ _PAGES: Final = {
     "/app": Page({"GET": chats.recent}),
     "/app/chats/{chat}": Page({"GET": chats.show}),
     "/app/chats/{chat}/files": Page({"GET": chats.file}),
+    "/app/chats/{chat}/text": Page({"GET": texts.show}),
     "/app/runs/{run_id}/events": Page({"GET": runs.events}),
     "/app/runs/{run_id}/cancel": Page({"POST": chats.stop}),
     "/app/runs/{run_id}/calls/{call_id}/approval": Page({"POST": chats.approve}),

@@ -18,11 +18,13 @@ from agentsvc_nb.wire.limits import KEY_NAME_CHARS
 
 
 async def show(call: Call) -> Response:
-    return _page(call)
+    """The page, with the key on it that was just made, this once."""
+    seen = call.request.method == "GET"  # of HEAD nobody sees the page
+    return _page(call, made=call.backend.fresh_keys.pop(_session(call), None) if seen else None)
 
 
 async def create(call: Call) -> Response:
-    """The page with the new key on it, this once; or with what is wrong."""
+    """Make a key and go to the page that shows it, which makes none when it is loaded again; or say what is wrong."""
     form = await forms.read(call.request)
     document = {
         "name": form.get("name", ""),
@@ -30,10 +32,10 @@ async def create(call: Call) -> Response:
         "developerTermsVersion": form.get("version", ""),
     }
     try:
-        made = await http_keys.made(call, http_keys.new_key(document))
+        call.backend.fresh_keys[_session(call)] = await http_keys.made(call, http_keys.new_key(document))
     except Fail as fail:
         return _page(call, fail=fail, name=document["name"])
-    return _page(call, made=made)
+    return RedirectResponse("/app/settings", 303)
 
 
 async def confirm(call: Call) -> Response:
@@ -47,13 +49,18 @@ async def delete(call: Call) -> Response:
     return RedirectResponse("/app/settings", 303)
 
 
+def _session(call: Call) -> str:
+    assert call.known_session is not None, "the page is not open"
+    return call.known_session.digest
+
+
 def _page(call: Call, *, made: CreatedKey | None = None, fail: Fail | None = None, name: object = "") -> Response:
     known = call.read(lambda tx: keys.all(tx, call.account))
     names = {key.id: key.name if key.revoked_at is None else f"{key.name} (deleted)" for key in known}
     billed = call.read(lambda tx: usage.by_key_and_month(tx, call.account))
     return render(
         "settings.html",
-        201 if made else fail.row.status if fail else 200,
+        fail.row.status if fail else 200,
         keys=[key for key in known if key.revoked_at is None],
         usage=lines.lines(billed, names),
         made=made,

@@ -59,7 +59,7 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> str:
 def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
     trail: dict[int, str] = {}
     alone: Passage | None = None
-    for line, block in _blocks(text):
+    for line, block in blocks(text):
         heading = _HEADING.fullmatch(block)
         if heading:
             level, title = len(heading[1]), heading[2].rstrip("#").strip() or heading[2]
@@ -75,7 +75,7 @@ def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
         yield alone
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
+def blocks(text: str) -> Iterator[tuple[int, str]]:
     """Runs of lines with nothing blank between them, with the number of their first line; headings stand alone."""
     held: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):

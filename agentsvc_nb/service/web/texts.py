@@ -1,0 +1,89 @@
+"""The page of a file's text, with a place for each line or row that an answer can point at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from starlette.responses import Response
+
+from agentsvc_nb.service.actions import files as actions
+from agentsvc_nb.service.http import parameters
+from agentsvc_nb.service.http.backend import Call
+from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.service.web.turns import PICTURES
+from agentsvc_nb.service.work.agents.offline.passages import blocks
+from agentsvc_nb.service.work.agents.offline.tables import Table, is_table, parse
+from agentsvc_nb.service.work.workspace import ChatWorkspace
+
+_LINES: Final = 20_000
+_CELLS: Final = 50_000
+"""A browser should not have to lay out more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a text; `id` is what an address ends in that leads to it: `line=12` or `page=2,line=5`."""
+
+    id: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of a text, or all of one that has none (`number` 0): its lines, those of a passage together."""
+
+    number: int
+    passages: Sequence[Sequence[_Line]]
+
+
+async def show(call: Call) -> Response:
+    chat, path = call.path("chat"), parameters.text(call, "path")
+    record = call.read(lambda tx: actions.get(tx, call.account, chat, path))
+    text = await ChatWorkspace(call.backend.storage, chat).text(path)
+    return await asyncio.to_thread(_page, record, text)
+
+
+def _page(record: FileRecord, text: str) -> Response:
+    table = parse(record.path, text) if is_table(record.path, record.media_type) else None
+    rows = table.rows[: max(1, _CELLS // len(table.columns))] if table else []
+    pages = [] if table or not text.strip() else _pages(text)
+    return render(
+        "text.html",
+        file=record,
+        picture=record.media_type in PICTURES,
+        columns=table.columns if table else [],
+        rows=rows,
+        pages=pages,
+        cut=_is_cut(table, len(rows), text),
+    )
+
+
+def _is_cut(table: Table | None, rows: int, text: str) -> bool:
+    return rows < len(table.rows) if table else len(text.splitlines()) > _LINES
+
+
+def _pages(text: str) -> list[_Page]:
+    pages, left, found = text.split("\f"), _LINES, []
+    for number, page in enumerate(pages, 1):
+        lines = page.splitlines()[:left]
+        left -= len(lines)
+        if lines:
+            found.append(_numbered(lines, number if len(pages) > 1 else 0))
+    return found
+
+
+def _numbered(lines: Sequence[str], page: int) -> _Page:
+    prefix = f"page={page}," if page else ""
+    numbered = [_Line(f"{prefix}line={number}", number, line) for number, line in enumerate(lines, 1)]
+    # Where passages begin as answers quote them, and where they end.
+    cuts = {0, len(lines)}
+    for first, block in blocks("\n".join(lines)):
+        cuts |= {first - 1, first + block.count("\n")}
+    ends = sorted(cuts)
+    return _Page(page, [numbered[start:end] for start, end in pairwise(ends)])
