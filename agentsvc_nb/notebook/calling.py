@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
@@ -48,10 +48,12 @@ def call(
     *,
     timeout: float | None = None,
     raise_error: bool = True,
+    follow: Callable[..., JobResult] = follow,
 ) -> ToolAnswer | JobResult:
     """Call a tool in this notebook's chat and show what it answers; one that takes its time is followed as a job.
 
-    Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what `working.work` raises.
+    `follow` does that. Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what
+    `working.work` raises.
     """
     client, address = session.client(), session.address()
     try:

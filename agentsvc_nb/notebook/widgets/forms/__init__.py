@@ -5,7 +5,7 @@ writing    a value as a `%%tool` cell                 describing all of it as a 
 bounded    the judge of values, in bounded time
 leaves     one input of the form                      groups     inputs that hold others
 building   which field becomes which input            view       the form and its buttons
-tool_form  what a user holds: it calls the tool
+progress   a job of it while it goes on               tool_form  what a user holds: it calls the tool
 
 The first five know nothing of ipywidgets.
 """
