@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,7 +11,6 @@ from agentsvc_nb.notebook.render import LINE_CHARS, Bundle, line_html, status_bu
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.safe.text import exact, label
 
-_CODE: Final = re.compile("`([^`]+)`")
 INPUT_CHARS: Final = 4_000
 """More is in `%approve -o calls`."""
 SHOWN: Final = 20
@@ -68,4 +66,4 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
-    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + _CODE.sub(r"<code>\1</code>", line_html(hint))
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)

@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.render import MUTED, Bundle, mark
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import fetcher
 from agentsvc_nb.notebook.working import Bar, follow, refusal
-from agentsvc_nb.safe.text import escape, excerpt, label, plain
+from agentsvc_nb.safe.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
@@ -111,7 +111,7 @@ def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Map
     lines = [" · ".join(head), *(label(note, 400) for note in notes)]
     return {
         "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
-        "text/html": "".join(f'<div style="{MUTED}">{escape(line, 600)}</div>' for line in lines)
+        "text/html": "".join(f'<div style="{MUTED}">{worded(line, 600)}</div>' for line in lines)
         + "".join(part["text/html"] for part in parts),
     }
 

@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.previewing import Preview, content, listed
 from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.tables import size
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.safe.text import escape, label, worded
 from agentsvc_nb.wire.files import WorkspaceFile
 
 _SEEN_MAX: Final = 240
@@ -126,7 +126,7 @@ def gallery_bundle(found: Pictures) -> Bundle:
             figures.append(figure)
     rest = len(lines) - len(figures)
     more = [f"… {rest} not shown; `%files get PATH` fetches one"] if rest else []
-    tail = "".join(f'<div style="{MUTED}">{escape(line)}</div>' for line in more)
+    tail = "".join(f'<div style="{MUTED}">{worded(line)}</div>' for line in more)
     return {
         "text/plain": "\n".join([f"{len(lines)} picture{'s' * (len(lines) != 1)}", *lines, *more]),
         "text/html": f"<div>{''.join(figures)}</div>{tail}",

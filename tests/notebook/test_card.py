@@ -36,6 +36,7 @@ def test_it_says_what_the_run_does_and_shows_the_end_of_the_answer() -> None:
     assert "one\n\ntwo &lt;b&gt;</pre>" in shown
     line = card.cell.outputs[0]["text/plain"]
     assert line.endswith(f"`%runs show {card.run.view.run_id}` shows the answer.")
+    assert f"<code>%runs show {card.run.view.run_id}</code> shows" in card.cell.outputs[0]["text/html"]
 
 
 def test_only_its_state_is_told_to_a_screen_reader_and_only_when_it_changes() -> None:
