@@ -45,13 +45,18 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
     if reason and not refuse:
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
     call = _the_call(session, given)
-    with telling(session):
-        if refuse:
-            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
-        else:
-            session.client().runs.approve(call.run_id, call.call_id)
-    session.known.calls = [known for known in session.known.calls if known != call.call_id]
+    decide(session, call, not refuse, reason)
     return Said(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+
+
+def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
+    """Send the answer to a call. Raises `AskError`, also when it does not wait any more."""
+    with telling(session):
+        if approved:
+            session.client().runs.approve(call.run_id, call.call_id)
+        else:
+            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
+    session.known.calls = [known for known in session.known.calls if known != call.call_id]
 
 
 def _the_call(session: Session, given: str) -> WaitingCall:

@@ -16,7 +16,9 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.render import answer_bundle
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
+from tests.notebook.clicking import buttons, press
 from tests.notebook.screens import Script
+from tests.notebook.widgets import inside
 from tests.waiting import until
 
 CALL = 'say Shall I?\ncall echo_job {"steps": 0, "seconds": 0}\nsay done'
@@ -98,6 +100,15 @@ def test_a_run_in_the_background_is_approved_from_the_next_cell(kernel: Any, cli
     assert repr(kernel.cell("%approve")) == "Nothing waits for approval."
     with pytest.raises(AskError, match=f"No call {call} waits"):
         kernel.cell(f"%approve {call}")
+
+
+def test_a_run_in_the_background_is_approved_in_its_card(kernel: Any, client: AgentService) -> None:
+    answer = kernel.cell("%%ask --bg\n" + CALL, cell_id="c1")
+    card = inside(kernel.shown.outputs[1])[0]
+    until(lambda: "Approve" in buttons(card))
+    press(card, "Approve")
+    assert answer.text.split() == ["Shall", "I?", "done"]
+    assert "echo_job was approved" in answer._repr_mimebundle_()["text/html"]
 
 
 def test_a_refusal_goes_by_the_run_and_tells_why(
