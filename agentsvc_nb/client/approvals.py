@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.wire.events import Event
@@ -38,12 +38,26 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
 
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
     """The calls of the run that wait now, in order, by call id. Raises as `client.runs.events`."""
-    found: dict[str, WaitingCall] = {}
-    after = 0
-    while True:
-        page = client.runs.events(run_id, after=after, limit=_PAGE)
-        for event in page.data:
-            note(found, run_id, event)
-        if not page.has_more:
-            return found
-        after = page.next_after
+    run = Watched(client, run_id)
+    run.look()
+    return run.waiting
+
+
+@dataclass(slots=True)
+class Watched:
+    """A run as far as its events were read: its state, and its calls that wait."""
+
+    client: AgentService
+    run_id: str
+    status: str = ""
+    waiting: dict[str, WaitingCall] = field(default_factory=dict)
+    _after: int = 0
+
+    def look(self) -> None:
+        """Read what has come since the last look. Raises as `client.runs.events`."""
+        more = True
+        while more:
+            page = self.client.runs.events(self.run_id, after=self._after, limit=_PAGE)
+            for event in page.data:
+                note(self.waiting, self.run_id, event)
+            self._after, self.status, more = page.next_after, str(page.status), page.has_more

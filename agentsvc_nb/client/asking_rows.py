@@ -62,6 +62,7 @@ class AskingRows:
         self._failed = self._done = len(rows) - len(self._fresh)
         self._stopped: StefanBrainError | str | None = None
         self._last_end = core.io.now()
+        self._going: dict[str, str] = {}  # runs by the row's key
 
     @property
     def answered(self) -> int:
@@ -74,13 +75,16 @@ class AskingRows:
                 self._settle(row, run)
         self._fresh = deque(row for row in self._fresh if not row.ended)
         crew: Crew[_Outcome] = self._core.io.crew()
-        beside = _beside(self._core, crew.io)
+        beside, told = _beside(self._core, crew.io), 0
         try:
             while self._running or (self._waiting and not self._stopped):
                 self._start(crew, beside)
                 if outcome := await crew.next(self._patience()):
                     self._running -= 1
                     await self._take(outcome)
+                elif len(self._going) > told:
+                    await tell(self._hook, self._progress())
+                told = len(self._going)
                 self._look_at_the_clock()
         finally:
             await crew.leave()
@@ -130,7 +134,7 @@ class AskingRows:
         return min([1.0, *(wait for wait in waits if wait > 0)])
 
     async def _asked(self, core: Core, row: Row) -> _Outcome:
-        """Ask one row. Runs beside, and changes nothing."""
+        """Ask one row. Runs beside, and changes nothing but what goes on."""
         terms, run = self._terms, None
         try:
             run = await runs.start(
@@ -142,6 +146,7 @@ class AskingRows:
                 idempotency_key=row.idempotency_key,
             )
             if not run.ended:
+                self._going[row.key] = run.run_id
                 run = await ended(core, run.run_id, terms.timeout)
         except StefanBrainError as error:
             return _Outcome(row, run, error)
@@ -154,6 +159,7 @@ class AskingRows:
         if error is not None:
             await self._refused(row, run, error)
         elif run is not None:
+            self._going.pop(row.key, None)
             self._pace.ended(row.began, self._core.io.now())
             await self._ended(row, run)
         await tell(self._hook, self._progress())
@@ -229,6 +235,7 @@ class AskingRows:
             cents_expected=self._spent / done * total / _MICROCENTS if known and done else None,
             seconds_left=self._pace.seconds_for(total - done, now) if known else None,
             waiting=max(0.0, self._pace.held_until - now),
+            going=tuple(self._going.values()),
             partial=self._so_far,
         )
 

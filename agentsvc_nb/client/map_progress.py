@@ -12,8 +12,9 @@ class MapProgress:
     """How far a `map` has come.
 
     `cents` is what the rows cost so far, `cents_expected` what all will; that and `seconds_left` are known when five
-    rows have been answered. `waiting`: the service is busy, and no row begins for so many seconds. `partial()` gives
-    the DataFrame so far.
+    rows have been answered. `waiting`: the service is busy, and no row begins for so many seconds. `going` are runs of
+    rows that take long, or longer than they may: the service answered before they had ended. `partial()` gives the
+    DataFrame so far.
     """
 
     total: int
@@ -24,6 +25,7 @@ class MapProgress:
     cents_expected: float | None
     seconds_left: float | None
     waiting: float
+    going: tuple[str, ...]
     partial: Callable[[], Any] = field(repr=False)
 
 

@@ -67,7 +67,7 @@ async def map_(
         prefix: what the names of the new columns begin with.
         salt: another text than before asks everything anew.
         keep: a file that keeps the answers, for calls on other days.
-        on_progress: is called with a `MapProgress` after each row, from here.
+        on_progress: is called with a `MapProgress` after each row, and when one takes long, from here.
 
     Raises:
         StefanBrainError: refused before the first answer: an unknown column, a wrong schema, no money left.

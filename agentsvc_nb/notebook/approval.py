@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall
@@ -12,7 +11,6 @@ from agentsvc_nb.notebook.render import LINE_CHARS, Bundle, line_html, status_bu
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.safe.text import exact, label
 
-_CODE: Final = re.compile("`([^`]+)`")
 INPUT_CHARS: Final = 4_000
 """More is in `%approve -o calls`."""
 SHOWN: Final = 20
@@ -43,9 +41,16 @@ def watched_bundle(view: Transcript) -> Bundle:
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
 
 
-def why_late(view: Transcript) -> str:
+def tell_once(calls: Iterable[WaitingCall], told: set[str]) -> None:
+    """Tell who waits, without an output that moves, what for; `told` are the ids that were told before."""
+    if new := [call for call in calls if call.call_id not in told]:
+        told.update(call.call_id for call in new)
+        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
+
+
+def why_late(calls: Iterable[WaitingCall]) -> str:
     """Why a run has not ended in time, if that is why."""
-    waiting = [*view.asked.values()][:3]
+    waiting = [*calls][:3]
     return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
 
 
@@ -68,4 +73,4 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
-    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + _CODE.sub(r"<code>\1</code>", line_html(hint))
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)

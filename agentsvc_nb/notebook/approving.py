@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.client.approvals import WaitingCall, waiting_calls
+from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
@@ -15,6 +15,7 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.table import Said, Table
 from agentsvc_nb.notebook.telling import telling
 from agentsvc_nb.safe.text import label
+from agentsvc_nb.wire.runs import TERMINAL
 
 _CALL: Final = "call_"
 _ID_CHARS: Final = 10
@@ -25,7 +26,7 @@ _LISTS: Final = "`%approve` lists what waits."
 def approvals(session: Session, *, everywhere: bool = False) -> Table:
     """The calls of this notebook's runs that wait now, or with `everywhere` of all runs of this machine.
 
-    Raises `AskError`.
+    Runs of rows (`%%ask --each`) are among them as far as this kernel knows them. Raises `AskError`.
     """
     found = _waiting(session, everywhere)
     session.known.calls = [call.call_id for call in found]
@@ -45,13 +46,18 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
     if reason and not refuse:
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
     call = _the_call(session, given)
-    with telling(session):
-        if refuse:
-            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
-        else:
-            session.client().runs.approve(call.run_id, call.call_id)
-    session.known.calls = [known for known in session.known.calls if known != call.call_id]
+    decide(session, call, not refuse, reason)
     return Said(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+
+
+def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
+    """Send the answer to a call. Raises `AskError`, also when it does not wait any more."""
+    with telling(session):
+        if approved:
+            session.client().runs.approve(call.run_id, call.call_id)
+        else:
+            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
+    session.known.calls = [known for known in session.known.calls if known != call.call_id]
 
 
 def _the_call(session: Session, given: str) -> WaitingCall:
@@ -72,14 +78,18 @@ def _the_call(session: Session, given: str) -> WaitingCall:
 
 
 def _waiting(session: Session, everywhere: bool) -> list[WaitingCall]:
-    return [call for run_id in active(session, everywhere=everywhere) for call in _of_run(session, run_id)]
+    known = dict.fromkeys(active(session, everywhere=everywhere)) | session.known.rows
+    return [call for run_id in known for call in _of_run(session, run_id)]
 
 
 def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
+    run = Watched(session.client(), run_id)
     with telling(session):
         try:
-            return [*waiting_calls(session.client(), run_id).values()]
+            run.look()
         except StefanBrainError as error:
             if error.status != 404:  # a run of another account
                 raise
-            return []
+    if run.status in TERMINAL:
+        session.known.rows.pop(run_id, None)
+    return [*run.waiting.values()]

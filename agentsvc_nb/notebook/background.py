@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.notebook.answer import Answer
-from agentsvc_nb.notebook.approval import calls_bundle, watched_bundle
+from agentsvc_nb.notebook.approval import tell_once, watched_bundle
 from agentsvc_nb.notebook.pending import Pending
 from agentsvc_nb.notebook.render import Bundle, error_bundle
 from agentsvc_nb.notebook.watching import Turn
@@ -37,10 +37,7 @@ class Background(Pending[Answer]):
 
     def tell(self, told: set[str]) -> None:
         """Who waits here without an output that moves must know what for."""
-        waiting = [call for call in [*self._turn.view.asked.values()] if call.call_id not in told]
-        if waiting:
-            told.update(call.call_id for call in waiting)
-            print(f"{calls_bundle(waiting)['text/plain']}Stop ends this waiting, not the run.")
+        tell_once([*self._turn.view.asked.values()], told)
 
     def cancel(self) -> None:
         """Stop the run on the service; one that still waits for its turn is never started. Safe to repeat."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.render import MUTED, Bundle, mark
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import fetcher
 from agentsvc_nb.notebook.working import Bar, follow, refusal
-from agentsvc_nb.safe.text import escape, excerpt, label, plain
+from agentsvc_nb.safe.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
@@ -48,10 +48,12 @@ def call(
     *,
     timeout: float | None = None,
     raise_error: bool = True,
+    follow: Callable[..., JobResult] = follow,
 ) -> ToolAnswer | JobResult:
     """Call a tool in this notebook's chat and show what it answers; one that takes its time is followed as a job.
 
-    Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what `working.work` raises.
+    `follow` does that. Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what
+    `working.work` raises.
     """
     client, address = session.client(), session.address()
     try:
@@ -109,7 +111,7 @@ def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Map
     lines = [" · ".join(head), *(label(note, 400) for note in notes)]
     return {
         "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
-        "text/html": "".join(f'<div style="{MUTED}">{escape(line, 600)}</div>' for line in lines)
+        "text/html": "".join(f'<div style="{MUTED}">{worded(line, 600)}</div>' for line in lines)
         + "".join(part["text/html"] for part in parts),
     }
 

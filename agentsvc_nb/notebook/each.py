@@ -88,6 +88,11 @@ def ask_each(session: Session, each: Each, bar: RowsBar) -> Rows:
         RunStopped: the cell was interrupted. What was answered is in its `answer`; the same cell goes on from there.
     """
     client = session.client()
+
+    def seen(progress: MapProgress) -> None:
+        session.known.rows.update(dict.fromkeys(progress.going))
+        bar(progress)
+
     try:
         with telling(session):
             out = client.map(
@@ -101,7 +106,7 @@ def ask_each(session: Session, each: Each, bar: RowsBar) -> Rows:
                 timeout=WAIT_SECONDS if each.timeout is None else each.timeout,
                 salt=secrets.token_hex(8) if each.fresh else "",
                 keep=each.keep,
-                on_progress=bar,
+                on_progress=seen,
             )
     except MapStopped as stopped:
         bar.finish(_table(session, each, stopped.partial)[0])

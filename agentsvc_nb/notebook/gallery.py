@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,10 +12,11 @@ from agentsvc_nb.notebook import pictures
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.inscriptions import Inscription, inscription
 from agentsvc_nb.notebook.previewing import Preview, content, listed
+from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
 from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.tables import size
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.safe.text import escape, label, worded
 from agentsvc_nb.wire.files import WorkspaceFile
 
 _SEEN_MAX: Final = 240
@@ -52,6 +54,16 @@ class Pictures:
         if not self.files:
             raise AskError(f"This chat has no pictures that fit {label(pattern)}.", "`%files` lists its files.")
         self._seen: dict[str, Seen] = {}
+        self._looking: Thumbnails | None = None
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Within, one process looks at all pictures; without, each has one of its own."""
+        with Thumbnails() as self._looking:
+            try:
+                yield
+            finally:
+                self._looking = None
 
     def known(self, file: WorkspaceFile) -> Seen | None:
         """What was seen of it before; asks nobody."""
@@ -64,14 +76,20 @@ class Pictures:
         if len(self._seen) >= _SEEN_MAX:
             self._seen.clear()
         data = self._bytes(file)
-        found = Seen(pictures.thumbnail(data), inscription(data)) if data else Seen()
+        found = Seen()
+        if data:
+            with self._look() as looking:
+                uri, texts = looking.small(data)
+            found = Seen(uri, inscription(texts))
         self._seen[file.path + file.id] = found
         return found
 
     def large(self, file: WorkspaceFile) -> str | None:
         """The picture as large as a page needs it; None when it can't be shown. Raises `AskError`."""
-        data = self._bytes(file)
-        return pictures.large(data) if data else None
+        if not (data := self._bytes(file)):
+            return None
+        with self._look() as looking:
+            return looking.large(data)
 
     def before(self, file: WorkspaceFile) -> tuple[WorkspaceFile | None, str]:
         """The picture that this was made from; or None, and why it is not shown if it was made from one."""
@@ -89,6 +107,9 @@ class Pictures:
         """What there is to say to who can't see it."""
         seen = self.known(file)
         return (seen and seen.said.words) or label(file.name or file.file_name or file.path)
+
+    def _look(self) -> AbstractContextManager[Thumbnails]:
+        return Thumbnails() if self._looking is None else nullcontext(self._looking)
 
     def _bytes(self, file: WorkspaceFile) -> bytes:
         if not 0 < file.size_bytes <= pictures.SOURCE_BYTES:
@@ -117,16 +138,17 @@ def files_gallery(session: Session, pattern: str = "*") -> Preview:
 
 def gallery_bundle(found: Pictures) -> Bundle:
     """Pictures beside each other with their paths, within the budget of an output; the rest by name."""
-    figures, lines, left = [], [], pictures.OUTPUT_BYTES
-    for place, file in enumerate(found.files):
-        lines.append(f"  {label(file.path)}  ({size(file.size_bytes)})")
-        figure = _figure(found, file) if place < pictures.PER_OUTPUT else ""
-        if figure and len(figure) <= left:
-            left -= len(figure)
-            figures.append(figure)
+    figures, left = list[str](), pictures.OUTPUT_BYTES
+    with found.looking():
+        for file in found.files[: pictures.PER_OUTPUT]:
+            figure = _figure(found, file)
+            if figure and len(figure) <= left:
+                left -= len(figure)
+                figures.append(figure)
+    lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in found.files]
     rest = len(lines) - len(figures)
     more = [f"… {rest} not shown; `%files get PATH` fetches one"] if rest else []
-    tail = "".join(f'<div style="{MUTED}">{escape(line)}</div>' for line in more)
+    tail = "".join(f'<div style="{MUTED}">{worded(line)}</div>' for line in more)
     return {
         "text/plain": "\n".join([f"{len(lines)} picture{'s' * (len(lines) != 1)}", *lines, *more]),
         "text/html": f"<div>{''.join(figures)}</div>{tail}",

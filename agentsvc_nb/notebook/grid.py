@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.notebook.render import MUTED, Bundle
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.safe.text import escape, label, worded
 
 ROWS: Final = 50
 TEXT_CHARS: Final = 60
@@ -46,7 +46,7 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
     head = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{escape(name)}</th>' for name in columns)
     body = "".join(f"<tr>{''.join(_td(cell) for cell in row)}</tr>" for row in shown)
     html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>" if shown else title
-    tail = "".join(f'<div style="{MUTED}">{escape(line, 400)}</div>' for line in below)
+    tail = "".join(f'<div style="{MUTED}">{worded(line, 400)}</div>' for line in below)
     return {
         "text/plain": "\n".join([*lines, *below]),
         "text/html": f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>{tail}',

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.errors import JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.approvals import Watched
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.frames import frame
 from agentsvc_nb.notebook import frames
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.approval import tell_once, why_late
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.grid import Row, code, grid
 from agentsvc_nb.notebook.render import cost, mark
 from agentsvc_nb.notebook.session import Session
@@ -132,7 +134,9 @@ def cancel(session: Session, *run_ids: str) -> Said:
 
 
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> Table:
-    """Wait until these runs have ended; with none named, all active ones of this notebook. Shows nothing meanwhile.
+    """Wait until these runs have ended; with none named, all active ones of this notebook.
+
+    Meanwhile it tells of the calls that wait for approval, and shows nothing else.
 
     Raises:
         AskError: one is not known.
@@ -141,26 +145,38 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
     """
     rows = session.journal.runs(_name(session))
     wanted = [the_run(session, given) for given in run_ids] or [r["run_id"] for r in rows if _stale(session, r)]
-    end = None if timeout is None else time.monotonic() + timeout
+
+    def table() -> Table:
+        return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
+
     try:
-        for run_id in wanted:
-            _wait(session, run_id, end)
+        with telling(session):
+            _wait(session, wanted, PATIENCE_SECONDS if timeout is None else timeout)
     except KeyboardInterrupt:
         raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
-    except JobTimeoutError as late:
-        failure = RunFailed(f"Run {late.job_id} has not ended within {timeout:g} s; it goes on.", "`%runs` lists them.")
-        raise failure from None
-    return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
-
-
-def _wait(session: Session, run_id: str, end: float | None) -> None:
-    left = PATIENCE_SECONDS if end is None else max(0.0, end - time.monotonic())
-    try:
-        session.journal.seen(session.client().runs.wait(run_id, poll=POLL_SECONDS, timeout=left))
-    except JobTimeoutError:
+    except RunFailed as late:
+        late.answer = table()
         raise
-    except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+    return table()
+
+
+def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
+    client, told = session.client(), set[str]()
+    runs = [Watched(client, run_id) for run_id in wanted]
+    end = time.monotonic() + timeout
+    while runs:
+        for run in runs:
+            run.look()
+            tell_once(run.waiting.values(), told)
+            if run.status in TERMINAL:
+                session.journal.seen(client.runs.get(run.run_id))
+        runs = [run for run in runs if run.status not in TERMINAL]
+        left = end - time.monotonic()
+        if runs and left <= 0:
+            late, why = runs[0].run_id, why_late(runs[0].waiting.values())
+            raise RunFailed(f"Run {late} has not ended within {timeout:g} s; it goes on.{why}", "`%runs` lists them.")
+        if runs:
+            time.sleep(min(POLL_SECONDS, left))
 
 
 def _name(session: Session) -> str:

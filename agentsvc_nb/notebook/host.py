@@ -15,6 +15,7 @@ from agentsvc_nb.notebook.trail import Place
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.bars import Bars
+    from agentsvc_nb.notebook.widgets.approve import Decide
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 Mode = Literal["live", "static", "terminal"]
@@ -77,11 +78,11 @@ def screen(shell: Any, how: Mode) -> Screen:
     return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
 
 
-def card(shell: Any, how: Mode) -> CardScreen | QuietScreen:
-    """Where a run in the background is watched."""
+def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
+    """Where a run in the background is watched, and `decide`s about its calls that wait for approval."""
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
-    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how))
+    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
 
 
 def bars(shell: Any, how: Mode) -> Bars:

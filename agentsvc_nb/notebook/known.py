@@ -23,6 +23,9 @@ class Known:
     calls: list[str] = field(default_factory=list)
     """Those that `%approve` has listed."""
 
+    rows: dict[str, None] = field(default_factory=dict)
+    """Runs of rows of `%%ask --each` that were last seen going on."""
+
     def wrote(self, paths: Iterable[str]) -> None:
         """A run or job wrote these files."""
         self.files = list(dict.fromkeys([*paths, *self.files]))

@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.table import Said, Table
 from agentsvc_nb.notebook.telling import telling
 from agentsvc_nb.notebook.tending import BackgroundJob, Tending, look
-from agentsvc_nb.notebook.working import LOOK_SECONDS, Bar, follow, submit
+from agentsvc_nb.notebook.working import LOOK_SECONDS, Bar, begun, follow, submit
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
 _ID_CHARS: Final = 8
@@ -48,9 +48,10 @@ def start(
     Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
     """
     accepted = submit(session, tool, given)
-    job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
-    later = BackgroundJob(session, job, bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes())
-    session.apart.add(job.job_id)
+    later = BackgroundJob(
+        session, begun(accepted), bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes()
+    )
+    session.apart.add(accepted.job_id)
     later.begin()
     return later
 

@@ -17,7 +17,7 @@ from typing import Final
 from agentsvc_nb.notebook.markdown import to_html
 from agentsvc_nb.notebook.timeline import timeline_html
 from agentsvc_nb.notebook.transcript import Transcript
-from agentsvc_nb.safe.text import escape, label, plain
+from agentsvc_nb.safe.text import escape, label, plain, worded
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job
@@ -120,7 +120,7 @@ def _status_html(pieces: list[str]) -> str:
 
 def line_html(line: str) -> str:
     """A line of our own, small."""
-    return f'<div style="{_SMALL}">{escape(line, LINE_CHARS)}</div>'
+    return f'<div style="{_SMALL}">{worded(line, LINE_CHARS)}</div>'
 
 
 def text_bundle(text: str) -> Bundle:

@@ -78,7 +78,7 @@ class Turn:
         if not view.run_id:
             self.screen.clear()
             raise ending.unstarted(end, view.waiting, self.timeout)
-        why = why_late(view)
+        why = why_late(view.asked.values())
         answer = self._leave(ending.note(end, view.run_id, self.timeout, why))
         if failed := ending.failure(end, answer.run, self.timeout, why):
             self._fail(failed, answer)

@@ -92,6 +92,11 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
     return accepted
 
 
+def begun(accepted: JobAccepted) -> Job:
+    """The job as far as its acceptance tells."""
+    return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
+
+
 def follow(
     session: Session,
     accepted: JobAccepted,
@@ -134,7 +139,7 @@ class _Watch:
     ) -> None:
         self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
         self.began = time.monotonic()
-        self.job = Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
+        self.job = begun(accepted)
 
     def follow(self, timeout: float | None) -> tuple[Job, bool]:
         """The job as last seen, and whether it was stopped here."""

@@ -25,6 +25,7 @@ _INVISIBLE = re.compile(
     "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tags: text that nobody sees
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded: would break the kernel's channel
+_CODE = re.compile("`([^`]+)`")
 
 LABEL_CHARS: Final = 200
 
@@ -48,6 +49,15 @@ def label(text: object, limit: int = LABEL_CHARS) -> str:
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
     """A name for HTML, in text or within a quoted attribute."""
     return html.escape(label(text, limit), quote=True)
+
+
+def worded(text: object, limit: int = LABEL_CHARS) -> str:
+    """A line of words for HTML; what stands between backticks is code.
+
+    >>> worded("`%runs` lists them & more")
+    '<code>%runs</code> lists them &amp; more'
+    """
+    return _CODE.sub(r"<code>\1</code>", escape(text, limit))
 
 
 def excerpt(text: str, limit: int) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 from nbconvert import HTMLExporter, MarkdownExporter
+from playwright.sync_api import expect
 
+from tests.browser import axe
 from tests.browser.conftest import APPS, Place, placed
 from tests.browser.lab import Notebook
 from tests.waiting import until
@@ -200,6 +202,28 @@ def test_restart_and_run_all_starts_no_run(place: Place) -> None:
     notebook.wait_idle()
     assert "Shown again" in notebook.output(2)
     assert place.count() == before
+    notebook.page.close()
+
+
+def test_a_run_in_the_background_is_answered_in_its_card(place: Place) -> None:
+    first, second = (f'call echo_job {{"steps": {steps}, "seconds": 0}}' for steps in (0, 1))
+    notebook = place.lab.open("card.ipynb", [LOAD, f"%%ask --bg\nsay before\n{first}\n{second}\nsay after"])
+    notebook.run_all()
+    card = notebook.page.locator(".asvc")
+    approve, refuse = (card.get_by_role("button", name=name) for name in ("Approve", "Refuse"))
+    expect(approve).to_be_enabled(timeout=60_000)
+    if place.lab.app == "lab":
+        axe.check(notebook, ".asvc")
+    approve.focus()
+    notebook.page.keyboard.press("Enter")
+    until(lambda: notebook.output(1), lambda text: '"steps": 1' in text and "before" in text)
+    card.get_by_label("Reason").fill("once is enough")
+    refuse.click()
+    until(lambda: notebook.output(1), lambda text: "✓ completed" in text and "after" in text)
+    folded = notebook.page.locator(".jp-CodeCell").nth(1).text_content() or ""
+    assert "echo_job was approved" in folded
+    assert "echo_job was refused: once is enough" in folded
+    assert card.get_by_role("button").count() == 0
     notebook.page.close()
 
 

@@ -23,8 +23,9 @@ CELLS = [
     """import json
 from agentsvc_nb.notebook.widgets.forms.view import FormView
 FormView(json.load(open("hostile.json")), {}, print, str).box""",
+    "%tools form echo_job",
 ]
-IMAGES, MAIL, ANSWER, HOSTILE_CELL = 1, 2, 3, 4
+IMAGES, MAIL, ANSWER, HOSTILE_CELL, JOB = 1, 2, 3, 4, 5
 
 
 def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> None:
@@ -41,6 +42,7 @@ def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> 
     notebook.wait_idle()
     assert "succeeded {'kind': 'static_ad', 'brief': 'Pack light'" in notebook.output(ANSWER)
     _nothing_executes(place, notebook)
+    _a_job_moves_and_is_cancelled(notebook)
     notebook.save()
     assert notebook.errors == []
     notebook.restart()
@@ -118,6 +120,21 @@ def _nothing_executes(place: Place, notebook: Notebook) -> None:
     assert form.locator("script, iframe, base, object, img, svg, form, link, meta").count() == 0
     origin = f"http://127.0.0.1:{place.lab.port}/"
     assert [url for url in notebook.requests if not url.startswith((origin, "data:", "blob:"))] == []
+
+
+def _a_job_moves_and_is_cancelled(notebook: Notebook) -> None:
+    notebook.run(JOB)
+    notebook.wait_idle()
+    form = _form(notebook, JOB)
+    form.get_by_label("Steps").fill("100")
+    form.get_by_label("Seconds").fill("100")
+    form.get_by_label("Seconds").press("Tab")
+    form.get_by_role("button", name="Run", exact=True).click()
+    expect(form.get_by_role("progressbar")).to_be_visible()
+    assert axe.violations(notebook.page, ".asvc-form") == []
+    form.get_by_role("button", name="Cancel").click()
+    expect(form.get_by_role("button", name="Run", exact=True)).to_be_enabled()
+    expect(form).to_contain_text("It was cancelled.")
 
 
 def _hostile_schema() -> dict[str, object]:

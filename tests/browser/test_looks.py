@@ -87,6 +87,6 @@ def _opened_with_a_fresh_kernel(place: Place) -> None:
     """What was saved in the middle says how to see the rest."""
     shutil.copy(place.lab.root / "looks.ipynb", place.lab.root / "opened.ipynb")
     opened = place.lab.open("opened.ipynb")
-    assert "`%runs show " in opened.output(CARD)
-    assert "`%jobs` lists them" in opened.output(BARS)
+    assert ", %runs show " in opened.output(CARD)
+    assert ", %jobs lists them" in opened.output(BARS)
     opened.page.close()

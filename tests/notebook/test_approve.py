@@ -6,17 +6,21 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 
-from agentsvc_nb import AgentService
+from agentsvc_nb import AgentService, MapProgress
 from agentsvc_nb.client.approvals import waiting_calls
 from agentsvc_nb.notebook.approval import INPUT_CHARS, calls_bundle
+from agentsvc_nb.notebook.each import RowsBar
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.render import answer_bundle
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
+from tests.notebook.clicking import buttons, press
 from tests.notebook.screens import Script
+from tests.notebook.widgets import inside
 from tests.waiting import until
 
 CALL = 'say Shall I?\ncall echo_job {"steps": 0, "seconds": 0}\nsay done'
@@ -100,6 +104,15 @@ def test_a_run_in_the_background_is_approved_from_the_next_cell(kernel: Any, cli
         kernel.cell(f"%approve {call}")
 
 
+def test_a_run_in_the_background_is_approved_in_its_card(kernel: Any, client: AgentService) -> None:
+    answer = kernel.cell("%%ask --bg\n" + CALL, cell_id="c1")
+    card = inside(kernel.shown.outputs[1])[0]
+    until(lambda: "Approve" in buttons(card))
+    press(card, "Approve")
+    assert answer.text.split() == ["Shall", "I?", "done"]
+    assert "echo_job was approved" in answer._repr_mimebundle_()["text/html"]
+
+
 def test_a_refusal_goes_by_the_run_and_tells_why(
     terminal: Any, client: AgentService, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +182,46 @@ def test_who_waits_for_a_background_run_is_told_and_stop_ends_the_waiting(
     assert "Stop ends this waiting" in said
     terminal.cell(f"%approve {call}")
     assert answer.wait().status == "completed"
+
+
+def test_who_waits_for_runs_is_told_what_they_wait_for(
+    terminal: Any, client: AgentService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow, asking = client.runs.start("wait 600").run_id, client.runs.start(CALL).run_id
+    call = waiting(client, asking)
+    with pytest.raises(RunFailed, match=f"{slow} has not ended within 2 s; it goes on"):
+        terminal.cell(f"%runs wait {slow} {asking} --timeout 2")
+    said = capsys.readouterr().out
+    assert said.count(f"%approve {call}") == 1, "once, though it looked again and again"
+    assert "Stop ends this waiting, not the run." in said
+    with pytest.raises(RunFailed, match=f"echo_job waits for approval: `%approve {call}`"):
+        terminal.cell(f"%runs wait {asking} --timeout 0.2")
+    client.runs.cancel(slow)
+    client.runs.approve(asking, call)
+    terminal.cell(f"%runs wait {slow} {asking}")
+    assert client.runs.get(asking).status == "completed"
+
+
+def test_rows_that_wait_are_listed_once_the_cell_was_stopped(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(progress: MapProgress) -> None:
+        if len(progress.going) == 2:
+            raise KeyboardInterrupt
+
+    with running_service(model="scripted", approve_effects="yes", sync_hold_seconds=0.2) as service:
+        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+        terminal.user_ns["rows"] = pd.DataFrame({"number": [1, 2]})
+        cell = '%%ask --each rows\ncall echo_job {"steps": 0, "seconds": 0}\nsay {{number}}'
+        with monkeypatch.context() as patch:
+            patch.setattr(RowsBar, "__call__", lambda self, progress: stop(progress))
+            with pytest.raises(RunStopped):
+                terminal.cell(cell)
+        table = until(lambda: terminal.cell("%approve"), lambda table: len(table) == 2)
+        for call in table["call_id"]:
+            terminal.cell(f"%approve {call}")
+        assert list(terminal.cell(cell).frame["answer"]) == ["1", "2"]
+        assert len(terminal.cell("%approve")) == 0
+        assert _session(terminal).known.rows == {}
 
 
 @pytest.mark.parametrize(

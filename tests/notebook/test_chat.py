@@ -12,8 +12,8 @@ from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb import AgentService, Chat
 from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.notebook.approving import decide
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.widgets.chat import calls
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
@@ -288,8 +288,8 @@ def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningServi
         client.runs.refuse(turn.run_id, call)
     careful.answered("done")
     assert "Approve" not in buttons(careful.box)
-    late = calls.answer(careful.chat._session, WaitingCall(turn.run_id, call, "echo_job", {}, ""), True, "")
-    assert "call_not_waiting" in late
+    with pytest.raises(AskError, match="call_not_waiting"):
+        decide(careful.chat._session, WaitingCall(turn.run_id, call, "echo_job", {}, ""), True, "")
 
 
 def test_a_service_that_is_killed_in_the_middle_loses_nothing(careful: Used, asking: RunningService) -> None:

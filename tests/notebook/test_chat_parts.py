@@ -11,6 +11,7 @@ import pytest
 from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
+from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
@@ -117,7 +118,7 @@ def answered(talk: Conversation, count: int) -> list[Exchange]:
 
 def test_what_is_discarded_leaves_no_widget_behind() -> None:
     before = set(_instances)
-    view = ChatView(lambda *_: "")
+    view = ChatView(lambda *_: None)
     view.show(answered(Conversation(), 3), lambda turn: [("As a cell", "x", lambda: "text")])
     press(view.box, "As a cell")
     discard(view.box)
@@ -125,7 +126,7 @@ def test_what_is_discarded_leaves_no_widget_behind() -> None:
 
 
 def test_turns_take_the_places_of_others_and_take_no_more_widgets() -> None:
-    view, talk = ChatView(lambda *_: ""), Conversation()
+    view, talk = ChatView(lambda *_: None), Conversation()
     view.show(answered(talk, 3), lambda turn: [("As a cell", "x", lambda: f"cell {turn.number}")])
     press(view.box, "As a cell")
     assert one(view.box, "Textarea", 0).value == "cell 3"
@@ -164,7 +165,11 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     talk = Conversation(text)
     turn = talk.ask(text, (text,))
     turn.run_id = text
-    view = ChatView(lambda *_: text)
+
+    def decide(*_: object) -> None:
+        raise AskError(text, text)
+
+    view = ChatView(decide)
     watched = Watched(turn, view.live)
     view.live.begin(turn)
     waiting = Script()
@@ -200,7 +205,7 @@ def test_what_can_be_chosen_is_bounded() -> None:
 
 
 def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
-    view, talk, script = ChatView(lambda *_: ""), Conversation(), Script()
+    view, talk, script = ChatView(lambda *_: None), Conversation(), Script()
     for word in ("first", "second"):
         turn = talk.ask(f"ask {word}")
         view.live.begin(turn)

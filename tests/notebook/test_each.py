@@ -112,7 +112,7 @@ def test_what_cannot_be_asked_is_said(kernel: Any, line: str, why: str) -> None:
 
 
 def test_the_line_says_what_it_costs_and_how_long_it_takes() -> None:
-    progress = MapProgress(1000, 412, 3, 8, 12.4, 30.1, 140.0, 4.6, lambda: None)
+    progress = MapProgress(1000, 412, 3, 8, 12.4, 30.1, 140.0, 4.6, (), lambda: None)
     assert progress_bundle(progress)["text/plain"] == (
         "412 of 1,000 rows · 3 failed · 12.40 cents of about 30.10 cents · about 2 min left"
         " · the service is busy: waiting 5 s"
@@ -124,6 +124,6 @@ def test_a_browser_is_sent_few_of_many_rows() -> None:
     bar = RowsBar(cell, "live", clock)
     for done in range(1, 1001):
         clock.now += 0.003
-        bar(MapProgress(1000, done, 0, 32, 0.0, None, None, 0.0, lambda: None))
+        bar(MapProgress(1000, done, 0, 32, 0.0, None, None, 0.0, (), lambda: None))
     assert cell.messages < 20
     assert cell.outputs[-1]["text/plain"].startswith("1,000 of 1,000 rows")

@@ -7,6 +7,7 @@ import re
 import ipywidgets
 import pytest
 
+from agentsvc_nb.notebook.widgets.forms.checking import Checker
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.driven_forms import INPUTS, below, form, inside, named
 from tests.notebook.form_schemas import Schema
@@ -173,6 +174,52 @@ def test_a_schema_that_can_not_be_used_is_a_form_that_says_so(schema: Schema) ->
         view.run_button.click()
         assert len(sent) == 1
         assert "only the service can" in view.status.value
+
+
+LONG = "a" * 60 + "!"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"pattern": "(a+)+$"},
+        {"pattern": "(a+)+$", "$schema": "https://json-schema.org/draft/2020-12/schema"},
+        {"patternProperties": {"(a+)+$": False}},
+        {"patternProperties": {"(a+)+$": False}, "additionalProperties": False},
+        {"patternProperties": {"(a+)+$": False}, "unevaluatedProperties": False},
+        {"propertyNames": {"pattern": "(a+)+$"}},
+        {"not": {"pattern": "(a+)+$"}},
+        {"$ref": "#/$defs/0"},
+    ],
+    ids=lambda part: " ".join(part),
+)
+@pytest.mark.timeout(30)
+def test_what_would_take_for_ever_is_judged_at_once_or_left_to_the_service(part: Schema) -> None:
+    branching = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)} | {"40": False}
+    schema = {"type": "object", "properties": {"a": part}, "$defs": branching}
+    for value in (LONG, {LONG: LONG}):
+        checker = Checker(schema)
+        wrong = bool(checker.messages({"a": value}, {}))
+        assert checker.fits(part, value) is not (wrong or bool(checker.fault))
+
+
+def test_patterns_are_judged_where_they_can_be() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"pattern": r"^\w+$"}, "b": {"pattern": "(?=x)"}},
+        "patternProperties": {"^n_": {"type": "integer"}},
+        "additionalProperties": {"type": "boolean"},
+    }
+    assert Checker(schema).messages({"a": "größe", "n_1": 1, "c": True}, {}) == {}
+    said = Checker(schema).messages({"a": "a b", "n_1": "1", "c": 1}, {})
+    assert {path[0]: words for path, words in said.items()} == {
+        "a": r"'a b' does not match '^\\w+$'",
+        "n_1": "'1' is not of type 'integer'",
+        "c": "1 is not of type 'boolean'",
+    }
+    checker = Checker(schema)
+    assert checker.messages({"b": "x"}, {}) == {}
+    assert "only the service understands" in checker.fault
 
 
 def test_hostile_strings_anywhere_in_a_schema_are_only_text() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import io
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from PIL import Image
@@ -17,9 +18,10 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.failures import AskError, told
 from agentsvc_nb.notebook.gallery import Pictures, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.inscriptions import Inscription, inscription
+from agentsvc_nb.notebook.inscriptions import Inscription
 from agentsvc_nb.notebook.journal import Journal
-from agentsvc_nb.notebook.pictures import LARGE_BYTES, large
+from agentsvc_nb.notebook.previews.child.large import PICTURE_BYTES
+from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.widgets.gallery import Gallery
 from agentsvc_nb.notebook.widgets.gallery_parts import Stage
@@ -83,7 +85,7 @@ def test_pictures_are_opened_compared_and_closed(session: Session) -> None:
     until(lambda: stage.figure.value.count("<img") == 2)
     assert (parts.grid.layout.display, stage.box.layout.display) == ("none", "")
     assert 'alt="Before: Pack light' in stage.figure.value
-    assert len(stage.figure.value) < 2 * LARGE_BYTES * 4 / 3 + 2_000
+    assert len(stage.figure.value) < 2 * PICTURE_BYTES * 4 / 3 + 2_000
     stage.old.click()
     assert "--asvc-wipe: 100%" in stage._wiping.value
     stage.wipe.value = 30
@@ -176,15 +178,17 @@ def test_hostile_names_and_inscriptions_are_text(text: str) -> None:
 def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:
     noise = io.BytesIO()
     Image.effect_noise((1_300, 900), 120).convert("RGB").save(noise, "PNG")
-    uri = large(noise.getvalue())
+    with Thumbnails() as looking:
+        uri, flat, none = (
+            looking.large(data) for data in (noise.getvalue(), png(size=(3_000, 10)), b"\x89PNG\r\n\x1a\n")
+        )
     assert uri is not None
     data = base64.b64decode(uri.split(",")[1])
-    assert len(data) <= LARGE_BYTES
+    assert len(data) <= PICTURE_BYTES
     assert max(Image.open(io.BytesIO(data)).size) <= 1_200
-    flat = large(png(size=(3_000, 10)))
     assert flat is not None
     assert Image.open(io.BytesIO(base64.b64decode(flat.split(",")[1]))).size == (1_200, 4)
-    assert large(b"\x89PNG\r\n\x1a\n") is None
+    assert none is None
 
 
 @pytest.mark.parametrize(
@@ -197,11 +201,30 @@ def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:
     ],
 )
 def test_inscriptions_are_taken_for_what_they_are(words: Any, edited_from: Any, found: Inscription) -> None:
-    assert inscription(png(words=words, edited_from=edited_from)) == found
+    data = {"a.png": png(words=words, edited_from=edited_from), "b.png": b"no picture"}
+    pictures = Pictures([picture("a.png"), picture("b.png")], lambda file: data[file.path])
+    assert [pictures.seen(file).said for file in pictures.files] == [found, Inscription()]
 
 
-def test_no_picture_has_no_inscription(tmp_path: Path) -> None:
-    assert inscription(b"no picture") == inscription(b"") == Inscription()
+LOOKED: Final = """
+import sys
+from agentsvc_nb.notebook.gallery import Pictures, gallery_bundle
+from agentsvc_nb.wire.files import WorkspaceFile
+from tests.notebook import samples
+from tests.notebook.images import png
+
+made = [png("navy"), samples.wide_picture(), samples.wide_picture(12_000, written=True), png()[:60], b"<svg>", png()]
+files = [WorkspaceFile(id=str(n), path=f"{n}.png", media_type="image/png", size_bytes=9) for n in range(len(made))]
+del sys.modules["PIL"]  # the tests' own
+found = Pictures(files, lambda file: made[int(file.id)])
+assert gallery_bundle(found)["text/html"].count("<img") == 2
+print([found.known(file).thumb is not None for file in found.files], found.large(files[1]), "PIL" in sys.modules)
+"""
+
+
+def test_pictures_are_decoded_in_a_process_and_one_that_is_too_much_leaves_the_others() -> None:
+    ran = subprocess.run([sys.executable, "-c", LOOKED], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\n")[0] == "[True, False, False, False, False, True] None False"
 
 
 def test_the_magic_shows_a_widget_where_one_is_seen(kernel: Any, chat: str) -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 
 from agentsvc_nb.notebook.previews import process
 from agentsvc_nb.notebook.previews.decoding import Text, decoded
-from agentsvc_nb.notebook.previews.subject import HEAD_BYTES, OUTPUT_BYTES, WHOLE_BYTES
+from agentsvc_nb.notebook.previews.subject import HEAD_BYTES, OUTPUT_BYTES, WHOLE_BYTES, CannotShow
 from agentsvc_nb.notebook.previews.tree import closed
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
@@ -185,6 +185,20 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_decoder_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.001)
     assert "takes too long or too much memory" in harmless(preview("a.png", samples.picture()))[0]
+
+
+def test_a_decoder_that_was_ended_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (place := tmp_path / "a").write_bytes(samples.picture())
+    with process.Decoder("pictures") as decoder:
+        with monkeypatch.context() as patch:
+            patch.setattr(process, "PATIENCE_SECONDS", 0.001)
+            with pytest.raises(CannotShow, match="too long"):
+                decoder.asked(place)
+        found = decoder.asked(place)
+        pid = decoder._child and decoder._child.pid
+        assert decoder.asked(place) == found
+        assert decoder._child
+        assert decoder._child.pid == pid, "one process for both"
 
 
 @pytest.mark.parametrize(

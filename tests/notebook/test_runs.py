@@ -11,6 +11,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import frames
 from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.notebook.table import Table
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -68,8 +69,9 @@ def test_two_runs_are_compared_line_by_line(terminal: Any) -> None:
 
 def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: AgentService) -> None:
     slow, quick = client.runs.start("wait 60"), client.runs.start("say x")
-    with pytest.raises(RunFailed, match=rf"{slow.run_id} has not ended within 0.2 s; it goes on"):
+    with pytest.raises(RunFailed, match=rf"{slow.run_id} has not ended within 0.2 s; it goes on") as late:
         terminal.cell(f"%runs wait {slow.run_id} --timeout 0.2")
+    assert isinstance(late.value.answer, Table)
     client.runs.cancel(slow.run_id)
     terminal.cell(f"%runs wait {slow.run_id} {quick.run_id}")
     assert [client.runs.get(run.run_id).status for run in (slow, quick)] == ["cancelled", "completed"]

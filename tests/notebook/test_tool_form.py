@@ -10,8 +10,10 @@ import agentsvc_nb
 from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.catalog import tool_bundle
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.clicking import buttons, markup, press, text
 from tests.notebook.driven_forms import named
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
@@ -55,6 +57,36 @@ def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:
     _pressed(other)
     assert other.answer.result.error.code == "agent_error"
     assert "It broke" in kernel.shown.outputs[2]["text/plain"]
+
+
+def test_a_job_moves_in_the_form_and_is_cancelled_there(kernel: Any) -> None:
+    form = kernel.cell("%tools form echo_job -o form", cell_id="c1")
+    named(form.view, "Steps").value, named(form.view, "Seconds").value = "100", "100"
+    assert "Cancel" not in buttons(form.view.box)
+    form.view.run_button.click()
+    until(lambda: "1 of 100" in text(form.view.box))
+    shown = kernel.shown.outputs
+    assert "`%jobs show " in shown[2]["text/plain"], "a notebook saved now says how to go on"
+    press(form.view.box, "Cancel")
+    until(lambda: not form.view.run_button.disabled)
+    assert form.answer.status == "cancelled"
+    assert "cancelled" in kernel.shown.outputs[2]["text/plain"]
+    assert "It was cancelled." in text(form.view.box)
+    assert "Cancel" not in buttons(form.view.box)
+    assert "progress" not in markup(form.view.box)
+
+
+def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_service(model="scripted", ask_handle_seconds=0.2) as service:
+        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+        form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
+        named(form.view, "Message").value = "wait 60"
+        form.view.run_button.click()
+        until(lambda: "Cancel" in buttons(form.view.box))
+        press(form.view.box, "Cancel")
+        until(lambda: not form.view.run_button.disabled)
+        assert form.answer.status == "cancelled"
 
 
 def test_a_form_that_is_not_right_sends_nothing(kernel: Any) -> None:

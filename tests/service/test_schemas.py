@@ -38,6 +38,7 @@ def test_a_plain_schema_is_accepted(config: dict[str, Any]) -> None:
         ({"type": "array"}, "root"),
         ({"type": "object", "properties": {"a": {"pattern": "("}}}, "regex"),
         ({"type": "object", "patternProperties": {"*": {}}}, "regex"),
+        ({"type": "object", "properties": {"a": {"pattern": "a{99999999999}"}}}, "not a valid JSON Schema"),
         ({"type": "object", "properties": 5}, "not a valid JSON Schema"),
         ({"type": "object", "description": "x" * 70_000}, "64 KB"),
         ({"type": "object", "properties": {"a": {"$ref": "https://example.com/x"}}}, "remote"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from IPython.core.magic import Magics
@@ -73,8 +74,9 @@ class Desk:
     def card(self) -> CardScreen | QuietScreen:
         """Where a run in the background of the running cell is shown, in a browser or a terminal."""
         from agentsvc_nb.notebook import host
+        from agentsvc_nb.notebook.approving import decide
 
-        return host.card(self.shell, self.mode)
+        return host.card(self.shell, self.mode, partial(decide, self.session))
 
     def board(self) -> Board:
         """Where the variants of the running cell are shown."""

@@ -10,15 +10,20 @@ from agentsvc_nb.notebook.render import MUTED
 from agentsvc_nb.safe.text import escape
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_BYTES_MAX: Final = 100_000
+_CHARS_MAX: Final = 100_000
 _LOOK: Final = "display:inline-block;vertical-align:top;margin:4px 12px 8px 0;max-width:100%;overflow-wrap:anywhere"
+
+
+def data_uri(picture: Any, most: int = _CHARS_MAX) -> str:
+    """Of a WebP picture in base64, of at most so many characters. Raises `CannotShow` for what is none."""
+    if not isinstance(picture, str) or len(picture) > most or not _BASE64.fullmatch(picture):
+        raise CannotShow("its decoder gave no picture.")
+    return f"data:image/webp;base64,{picture}"
 
 
 def figure(picture: Any, alternative: str, caption: str) -> str:
     """A WebP picture in base64, as a figure. Raises `CannotShow` for what is none or too large."""
-    if not isinstance(picture, str) or len(picture) > _BYTES_MAX or not _BASE64.fullmatch(picture):
-        raise CannotShow("its decoder gave no picture.")
     return (
-        f'<figure style="{_LOOK}"><img src="data:image/webp;base64,{picture}" alt="{escape(alternative, 400)}"'
+        f'<figure style="{_LOOK}"><img src="{data_uri(picture)}" alt="{escape(alternative, 400)}"'
         f' style="max-width:100%"><figcaption style="{MUTED}">{escape(caption, 400)}</figcaption></figure>'
     )

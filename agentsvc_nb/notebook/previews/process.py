@@ -1,7 +1,8 @@
-"""A decoder of a format that may be hostile, in a process that lives for one file (docs/decisions/0022)."""
+"""A decoder of formats that may be hostile, in a process of its own (docs/decisions/0022)."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -21,35 +22,70 @@ _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "SYSTEMR
 
 
 def asked(decoder: str, place: Path) -> dict[str, Any]:
-    """What this decoder of `child` says of the file. Raises `CannotShow`.
+    """What this decoder of `child` says of one file. Raises `CannotShow`."""
+    with Decoder(decoder) as child:
+        return child.asked(place)
 
-    What it says is no more to be trusted than the file.
+
+class Decoder:
+    """A decoder of `child`, in a process that looks at one file after the other.
+
+    It is begun with the first file, and anew after one that was too much for it. For one thread at a time.
     """
-    answer, ended = _told([sys.executable, "-P", "-m", CHILD, decoder, str(place)], place.parent)
-    if not ended:
-        raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")
-    try:
-        found = json.loads(answer)
-    except ValueError:
-        raise CannotShow("its decoder gave no answer that can be read.") from None
-    if reason := found.get("error"):
-        raise CannotShow(label(reason, 300))
-    return dict(found)
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._child: subprocess.Popen[bytes] | None = None
 
-def _told(command: list[str], folder: Path) -> tuple[bytes, bool]:
-    """What it printed, and whether it came to its end by itself and in time."""
-    env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, cwd=folder, env=env) as child:
+    def __enter__(self) -> Decoder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def asked(self, place: Path) -> dict[str, Any]:
+        """What it says of a file. Raises `CannotShow`.
+
+        What it says is no more to be trusted than the file.
+        """
+        answer = self._told(place)
+        if not answer.endswith(b"\n"):
+            self._end()
+            if len(answer) <= ANSWER_BYTES:
+                raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")
+        try:
+            found = json.loads(answer)
+        except ValueError:
+            raise CannotShow("its decoder gave no answer that can be read.") from None
+        if reason := found.get("error"):
+            raise CannotShow(label(reason, 300))
+        return dict(found)
+
+    def _told(self, place: Path) -> bytes:
+        """A line that it printed; less when it did not come to its end by itself and in time."""
+        child = self._child = self._child or _begun(self._name, place.parent)
+        assert child.stdin is not None
+        assert child.stdout is not None
         alarm = threading.Timer(PATIENCE_SECONDS, child.kill)
         alarm.start()
         try:
-            assert child.stdout is not None
-            answer = child.stdout.read(ANSWER_BYTES)
-            if child.stdout.read(1):
-                child.kill()
-            return answer, child.wait() == 0
+            child.stdin.write(f"{place}\n".encode())
+            child.stdin.flush()
+            return child.stdout.readline(ANSWER_BYTES + 1)
+        except OSError:  # it is no longer there
+            return b""
         finally:
             alarm.cancel()
+
+    def _end(self) -> None:
+        if child := self._child:
+            self._child = None
             child.kill()
+            with contextlib.suppress(OSError):  # what it was told last is not read any more
+                child.__exit__(None, None, None)
+
+
+def _begun(decoder: str, folder: Path) -> subprocess.Popen[bytes]:
+    command, pipe = [sys.executable, "-P", "-m", CHILD, decoder], subprocess.PIPE
+    env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=folder, env=env)

@@ -22,10 +22,10 @@ class BarsScreen:
         self._output = output
 
     def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        self._bars = {job.job_id: _Bar(job, cancel) for job in jobs[:BARS]}
+        self._bars = {job.job_id: JobBar(job, cancel) for job in jobs[:BARS]}
         parts = [part for bar in self._bars.values() for part in bar.parts]
         more = [design.text(f"… {len(jobs) - BARS} more", "muted")] * (len(jobs) > BARS)
-        self._stage = Stage(self._output, _line(jobs), [*parts, *more])
+        self._stage = Stage(self._output, standing(jobs), [*parts, *more])
 
     def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
         for job in jobs:
@@ -40,14 +40,16 @@ class BarsScreen:
         self._stage.finish(bundle)
 
 
-class _Bar:
+class JobBar:
+    """A row that moves: Cancel, the bar, what the job does; and a place for what comes of it."""
+
     def __init__(self, job: Job, cancel: Callable[[str], object]) -> None:
         self._state, self._amounts = design.text(_state(job), role="status"), design.text("", "muted")
         self._meter, self._end = ipywidgets.HTML(bar_html(job)), ipywidgets.HTML(layout={"display": "none"})
         button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
         design.once(button, "Cancelling", lambda: cancel(job.job_id))
-        self._moving = design.row([button, self._meter, self._state, self._amounts])
-        self.parts = (self._moving, self._end)
+        self.row = design.row([button, self._meter, self._state, self._amounts])
+        self.parts = (self.row, self._end)
 
     def draw(self, job: Job, elapsed: float) -> None:
         design.put(self._state, _state(job), role="status")
@@ -55,7 +57,7 @@ class _Bar:
         self._meter.value = bar_html(job)
 
     def leave(self, bundle: Bundle) -> None:
-        self._moving.layout.display = "none"
+        self.row.layout.display = "none"
         self._end.value, self._end.layout.display = bundle["text/html"], None
 
 
@@ -63,7 +65,8 @@ def _state(job: Job) -> str:
     return " · ".join(job_doing(job))
 
 
-def _line(jobs: Sequence[Job]) -> str:
+def standing(jobs: Sequence[Job]) -> str:
+    """The line that a saved notebook has of what moves."""
     if len(jobs) == 1:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
         return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."

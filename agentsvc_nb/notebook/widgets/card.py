@@ -1,4 +1,4 @@
-"""Where a run in the background is watched: what it does now, the last lines of its answer, and a Cancel button."""
+"""Where a run in the background is watched: what it does now, the last lines of its answer, Cancel, and approvals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import ipywidgets
-
-from agentsvc_nb.notebook.approval import calls_bundle
 from agentsvc_nb.notebook.render import Bundle, amounts, doing
 from agentsvc_nb.notebook.stream import STATUS_SECONDS, Output
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.approve import Decide, Waiting
 from agentsvc_nb.notebook.widgets.stage import Stage
 from agentsvc_nb.safe.text import label, plain
 
@@ -24,15 +22,15 @@ _LOOK_SECONDS: Final = STATUS_SECONDS / 4
 class CardScreen:
     """A card in the output of the cell that runs now; made there, drawn from another thread."""
 
-    def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: Output, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._looked, self._ticked = clock, -STATUS_SECONDS, -STATUS_SECONDS
         self._state = design.text(" · ".join(doing(Transcript())), role="status")
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
-        self._asked = ipywidgets.HTML()
+        self._waiting = Waiting(decide)
         self._cancel = design.button("Cancel", "Stop this run on the service")
         head = design.row([self._cancel, self._state, self._amounts])
-        self._stage = Stage(output, _line(""), [head, self._asked, self._preview])
+        self._stage = Stage(output, _line(""), [head, self._waiting.box, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         """What the button does; it must be quick, whichever thread it is called in."""
@@ -46,13 +44,14 @@ class CardScreen:
         self._looked = now
         design.put(self._state, " · ".join(doing(view)), role="status")
         design.put_lines(self._preview, last_lines(view))
-        self._asked.value = calls_bundle([*view.asked.values()])["text/html"]
+        self._waiting.show(view.asked)
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             design.put(self._amounts, " · ".join(amounts(view)), "muted")
             self._stage.say(_line(view.run_id))
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self._waiting.show({})
         self._stage.finish(bundle, metadata)
 
     def clear(self) -> None:

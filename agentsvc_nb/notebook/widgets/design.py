@@ -13,7 +13,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.markdown import to_html
 from agentsvc_nb.notebook.widgets.addressed import keep_addressed
-from agentsvc_nb.safe.text import escape, label, plain
+from agentsvc_nb.safe.text import label, plain, worded
 
 SAID_CHARS: Final = 1_000
 STYLE: Final = """<style>
@@ -73,7 +73,7 @@ def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
 
 
 def text(said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> ipywidgets.HTML:
-    """Words as they are, no markup. `role="status"` has a screen reader say what changes."""
+    """Words, no markup but code between backticks. `role="status"` has a screen reader say what changes."""
     part = ipywidgets.HTML()
     put(part, said, look, role=role)
     return part
@@ -83,7 +83,7 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
     """Change what `text` made."""
     kind = f' class="asvc-{look}"' if look else ""
     heard = f' role="{role}"' if role else ""
-    part.value = f"<div{kind}{heard}>{escape(said, SAID_CHARS)}</div>"
+    part.value = f"<div{kind}{heard}>{worded(said, SAID_CHARS)}</div>"
 
 
 def lines(said: str) -> ipywidgets.HTML:

@@ -85,9 +85,10 @@ class Gallery:
 
     def _viewed(self, at: int) -> None:
         found, file = self._pictures, self._pictures.files[at]
-        uri = found.large(file)
-        before, why = found.before(file)
-        old = found.large(before) if before and found.seen(before).thumb else None
+        with found.looking():
+            uri = found.large(file)
+            before, why = found.before(file)
+            old = found.large(before) if before and found.seen(before).thumb else None
         said = f"{caption(file, why)}, before: {label(before.path)}" if before and old else caption(file, why)
         with self._lock:
             if self._at == at and self.parts.stage.box.layout.display != "none":
@@ -96,12 +97,13 @@ class Gallery:
                 )
 
     def _filled(self, first: int) -> None:
-        for place, file in enumerate(self._pictures.files[first : first + PER_OUTPUT]):
-            self._pictures.seen(file)
-            with self._lock:
-                if self._first != first:
-                    return
-                self._thumb(place)
+        with self._pictures.looking():
+            for place, file in enumerate(self._pictures.files[first : first + PER_OUTPUT]):
+                self._pictures.seen(file)
+                with self._lock:
+                    if self._first != first:
+                        return
+                    self._thumb(place)
 
     # -- what is seen ---------------------------------------------------------------------------------------------
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
 import ipywidgets
 
 from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.safe.text import escape, label
-
-_CODE: Final = re.compile("`([^`]*)`")
+from agentsvc_nb.safe.text import label, worded
 
 
 class Opened:
@@ -35,8 +32,7 @@ class Opened:
 def summary(said: str, again: str, shown: Bundle) -> Bundle:
     """One line of what it is and of how to open it `again`, with a static form of it folded in."""
     line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
-    head = _CODE.sub(r"<code>\1</code>", escape(line, 600))
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",
-        "text/html": f"<details><summary>{head}</summary>{shown['text/html']}</details>",
+        "text/html": f"<details><summary>{worded(line, 600)}</summary>{shown['text/html']}</details>",
     }

@@ -42,6 +42,8 @@ def fault(config: object) -> str | None:
         return f"output_config is not a valid JSON Schema: {error.message[:200]}"
     except RecursionError:
         return "output_config is nested too deeply."
+    except OverflowError as error:  # `re` of a pattern like a{99999999999}
+        return f"output_config is not a valid JSON Schema: {error}"
     return _reference_fault(config)
 
 

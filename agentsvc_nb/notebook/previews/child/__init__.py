@@ -1,4 +1,6 @@
-"""What runs in the process that decodes one file: `python -m ...child DECODER FILE` prints its findings as JSON.
+"""What runs in the process that decodes files: `python -m ...child DECODER` reads their places and prints its findings
+as JSON, a line each.
 
 pictures   Pillow      pages   PDFium      parquet   DuckDB      workbook   calamine
+thumbnails, large      pictures for a gallery
 """

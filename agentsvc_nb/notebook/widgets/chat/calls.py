@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
-from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.failures import AskError, told
 from agentsvc_nb.notebook.session import Session
-
-
-def answer(session: Session, call: WaitingCall, approved: bool, reason: str) -> str:
-    """Approve or refuse a call that waits."""
-
-    def send() -> None:
-        runs = session.client().runs
-        if approved:
-            runs.approve(call.run_id, call.call_id)
-        else:
-            runs.refuse(call.run_id, call.call_id, reason=reason)
-
-    return _wrong(session, send)
 
 
 def stop(session: Session, run_id: str) -> str:

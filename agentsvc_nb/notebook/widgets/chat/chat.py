@@ -86,12 +86,12 @@ class Chat:
         return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
 
     def _open(self) -> None:
-        from agentsvc_nb.notebook.widgets.chat import calls
+        from agentsvc_nb.notebook.approving import decide
         from agentsvc_nb.notebook.widgets.chat.talk import Talk
         from agentsvc_nb.notebook.widgets.chat.view import ChatView
 
         self._session.client()  # that there is no service, or no key, fails the cell
-        view = ChatView(partial(calls.answer, self._session))
+        view = ChatView(partial(decide, self._session))
         self._box = view.box
         self._talk = Talk(self._session, self._conversation, self._first, view, self._tell)
         view.close.on_click(lambda _: self.close())

@@ -10,7 +10,7 @@ import ipywidgets
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.transcript import Transcript
-from agentsvc_nb.notebook.widgets.chat.approve import Answer, Waiting
+from agentsvc_nb.notebook.widgets.approve import Decide, Waiting
 from agentsvc_nb.notebook.widgets.chat.page import Page
 from agentsvc_nb.notebook.widgets.chat.state import Exchange, asked_html
 
@@ -23,13 +23,13 @@ class _Screen(LiveScreen):
 
 
 class LiveTurn:
-    """One for all turns of a chat, one after the other. `answer` answers a call that waits for approval."""
+    """One for all turns of a chat, one after the other. `decide` answers a call that waits for approval."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, decide: Decide) -> None:
         self._asked = ipywidgets.HTML()
         self._page = Page()
         self._screen = _Screen(self._page)
-        self._waiting = Waiting(answer)
+        self._waiting = Waiting(decide)
         self._closed = False
         self.box = ipywidgets.VBox([self._asked, self._page.box, self._waiting.box])
         self.end()

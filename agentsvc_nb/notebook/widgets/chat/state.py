@@ -8,7 +8,7 @@ from typing import Final
 
 from agentsvc_nb.client.prompts import REFERENCE
 from agentsvc_nb.notebook.render import MUTED, Bundle
-from agentsvc_nb.safe.text import escape, excerpt, label
+from agentsvc_nb.safe.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
 """More turns than this are not held, neither in the kernel nor in the page: the service has them."""
@@ -126,4 +126,4 @@ def _unfinished(turn: Exchange) -> Bundle:
 
 
 def _line(words: str) -> Bundle:
-    return {"text/plain": words, "text/html": f'<div style="{MUTED};font-size:90%">{escape(words, 400)}</div>'}
+    return {"text/plain": words, "text/html": f'<div style="{MUTED};font-size:90%">{worded(words, 400)}</div>'}

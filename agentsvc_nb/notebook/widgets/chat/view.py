@@ -8,7 +8,7 @@ from itertools import zip_longest
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.chat.approve import Answer
+from agentsvc_nb.notebook.widgets.approve import Decide
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
 from agentsvc_nb.notebook.widgets.chat.live import LiveTurn
 from agentsvc_nb.notebook.widgets.chat.settled import Choice, SettledTurn
@@ -22,11 +22,11 @@ class ChatView:
     turns move between places that stay (docs/decisions/0024).
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, decide: Decide) -> None:
         self.earlier = design.button("Show earlier", "Show turns before these")
         self._settled: list[SettledTurn] = []
         self._places = ipywidgets.VBox([])
-        self.live = LiveTurn(answer)
+        self.live = LiveTurn(decide)
         scrolled = ipywidgets.VBox([ipywidgets.VBox([self._places, self.live.box])])
         scrolled.add_class("asvc-log")
         self.heard = design.text("", role="log")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agentsvc_nb.notebook.widgets.forms.bounded import Judge
 from agentsvc_nb.notebook.widgets.forms.schemas import Schema
 from agentsvc_nb.safe.text import label
 
@@ -40,7 +41,6 @@ class Checker:
 
     def __init__(self, schema: Schema) -> None:
         import jsonschema
-        from referencing import Registry
 
         self.fault = ""
         self._usable = True
@@ -49,8 +49,7 @@ class Checker:
         except Exception as error:  # a schema is foreign: too deep, not a schema, a pattern that is none, ...
             self._usable = False
             self.fault = f"This tool's schema is not valid ({_reason(error)}): only the service can check the input."
-        registry: Any = Registry()  # without it, addresses in a schema would be asked
-        self._validator = jsonschema.Draft202012Validator(schema, registry=registry, format_checker=_formats())
+        self._judge = Judge(schema, _formats())
 
     def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
         """What is wrong, by the path of the field; the first of each.
@@ -61,13 +60,13 @@ class Checker:
         if not self._usable:
             return found
         try:
-            for error in self._validator.iter_errors(value):
+            for error in self._judge.errors(value):
                 for path, said in _told(error, chosen):
                     found.setdefault(path, said)
                 if len(found) >= MESSAGES_MAX:
                     break
             for path, one in chosen.items():
-                for error in self._validator.evolve(schema=one.schema).iter_errors(one.value):
+                for error in self._judge.errors(one.value, one.schema):
                     for inner, said in _told(error, {}):
                         found.setdefault((*path, *inner), said)
         except Exception as error:  # as above: references that lead nowhere, patterns of another language, ...
@@ -77,7 +76,7 @@ class Checker:
     def fits(self, part: Schema, value: Any) -> bool:
         """Whether a value is right by a part of the schema."""
         try:
-            return bool(self._validator.evolve(schema=part).is_valid(value))
+            return next(self._judge.errors(value, part), None) is None
         except Exception:  # as above
             return False
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import calling, host, working
-from agentsvc_nb.notebook.answer import JobResult, Kept
+from agentsvc_nb.notebook.answer import JobResult
 from agentsvc_nb.notebook.catalog import tool_bundle
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.here import here
@@ -21,10 +21,11 @@ from agentsvc_nb.notebook.previewing import listed
 from agentsvc_nb.notebook.render import MUTED, Bundle, error_bundle
 from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.tending import BackgroundJob
 from agentsvc_nb.notebook.widgets.forms import writing
 from agentsvc_nb.notebook.widgets.forms.fields import FILE_FORMAT
 from agentsvc_nb.safe.text import escape, label
-from agentsvc_nb.wire.tools import ToolDescription
+from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.forms.view import FormView
@@ -121,14 +122,17 @@ class ToolForm:
         threading.Thread(target=self._call, args=(given,), name="agentsvc-form", daemon=True).start()
 
     def _call(self, given: dict[str, Any]) -> None:
+        session, tool = self._session, self.tool.name
         view, below = self.view, self._below or _Below(host.TerminalOutput(), "")
-        view.tell("The tool is at work; `%jobs cancel last` stops it." if self.tool.asynchronous else "")
+        view.tell("")
         try:
-            act = working.work if self.tool.asynchronous else calling.call
-            self.answer = act(self._session, self.tool.name, given, below, raise_error=False)
-            assert isinstance(self.answer, Kept)
+            if self.tool.asynchronous:
+                self.answer = self._follow(session, working.submit(session, tool, given), below)
+            else:
+                self.answer = calling.call(session, tool, given, below, raise_error=False, follow=self._follow)
             self._session.known.wrote(file.path for file in self.answer.files)
-            view.tell("The answer stands below; `.answer` of the form has it.")
+            stopped = isinstance(self.answer, JobResult) and self.answer.status == "cancelled"
+            view.tell("It was cancelled." if stopped else "The answer stands below; `.answer` of the form has it.")
         except AskError as error:
             below.finish(error_bundle(str(error), error.hint))
             view.tell(str(error), wrong=True)
@@ -137,6 +141,14 @@ class ToolForm:
             view.tell("That went wrong; what happened stands below.", wrong=True)
         finally:
             view.sending(False)
+
+    def _follow(self, session: Session, accepted: JobAccepted, below: working.Bar, **_: Any) -> JobResult:
+        from agentsvc_nb.notebook.widgets.forms.progress import FormBars
+
+        bars = FormBars(self.view.moving, below.finish)
+        later = BackgroundJob(session, working.begun(accepted), bars, raise_error=False, notes=session.take_notes())
+        later.begin()
+        return later.wait()
 
     def _as_cell(self, given: dict[str, Any]) -> str:
         return writing.cell(self.tool.name, self.tool.asynchronous, given)

@@ -65,6 +65,7 @@ class FormView:
         self._builder = Builder(self.checker, self._changed, known)
         self._lock, self._everything = threading.RLock(), False
         self._body, self.summary, self.status = ipywidgets.VBox(), ipywidgets.HTML(), design.text("", role="status")
+        self.moving = ipywidgets.VBox()
         self.cell = ipywidgets.Textarea(description="As a cell", rows=6, layout={"display": "none"})
         self.cell.add_class("asvc-field")
         self.run_button = design.button("Run", "Check the input and call the tool", look="primary")
@@ -118,7 +119,7 @@ class FormView:
         legend = design.text("* is required.", "muted")
         buttons = design.row([self.run_button, self.cell_button, self.reset_button])
         style = ipywidgets.HTML(STYLE, layout={"display": "none"})
-        box = design.frame([style, self.summary, legend, self._body, buttons, self.status, self.cell])
+        box = design.frame([style, self.summary, legend, self._body, buttons, self.moving, self.status, self.cell])
         box.add_class("asvc-form")
         return box
 

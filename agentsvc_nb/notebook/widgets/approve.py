@@ -1,4 +1,4 @@
-"""What an agent asks before it does what can't be taken back: a card with Approve and Refuse (docs/decisions/0020)."""
+"""What an agent asks before it does what can't be taken back: cards with Approve and Refuse (docs/decisions/0020)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.approval import call_bundle
+from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.wire.limits import REASON_CHARS
 
-Answer = Callable[[WaitingCall, bool, str], str]
-"""Sends a yes or no, and why; gives in words what went wrong."""
+Decide = Callable[[WaitingCall, bool, str], None]
+"""Sends a yes or no, and why. Raises `AskError`."""
 
 
 class Waiting:
     """A card for each call that waits. Shown from one thread; answered from any."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, decide: Decide) -> None:
+        self._decide = decide
         self._cards: dict[str, ipywidgets.VBox] = {}
         self.box = ipywidgets.VBox([])
 
@@ -46,8 +47,11 @@ class Waiting:
             threading.Thread(target=send, args=(approved, reason.value[:REASON_CHARS]), daemon=True).start()
 
         def send(approved: bool, why: str) -> None:
-            if wrong := self._answer(call, approved, why):  # else the run's events take the card away
-                design.put(failed, wrong, "wrong", role="status")
+            try:
+                self._decide(call, approved, why)  # the run's events take the card away
+            except Exception as error:  # in a thread nobody sees it
+                said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
+                design.put(failed, said, "wrong", role="status")
                 approve.disabled = refuse.disabled = False
 
         approve.on_click(lambda _: decide(True))
