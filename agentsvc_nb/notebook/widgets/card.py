@@ -10,7 +10,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.approval import calls_bundle
 from agentsvc_nb.notebook.render import Bundle, amounts, doing
-from agentsvc_nb.notebook.stream import STATUS_SECONDS, Output
+from agentsvc_nb.notebook.stream import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.stage import Stage
@@ -24,7 +24,7 @@ _LOOK_SECONDS: Final = STATUS_SECONDS / 4
 class CardScreen:
     """A card in the output of the cell that runs now; made there, drawn from another thread."""
 
-    def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: SavedOutput, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._looked, self._ticked = clock, -STATUS_SECONDS, -STATUS_SECONDS
         self._state = design.text(" · ".join(doing(Transcript())), role="status")
         self._amounts = design.text("", "muted")
