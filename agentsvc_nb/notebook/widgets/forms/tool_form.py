@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class ToolForm:
     """A form for a tool's input: fill it in, press Run, and its answer stands below; `form.answer` has it, too.
 
-    Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from.
+    Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from; in
+    a script or marimo a call of the client.
 
     Args:
         tool: its name.
@@ -93,7 +94,9 @@ class ToolForm:
         return self._repr_mimebundle_()["text/plain"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return tool_bundle(self.tool, self._given)
+        from IPython.core.getipython import get_ipython
+
+        return tool_bundle(self.tool, self._given, magics=get_ipython() is not None)
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]
