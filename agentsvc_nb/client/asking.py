@@ -12,11 +12,12 @@ from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError, chat_busy, refused
 from agentsvc_nb.client.options import WaitOptions
 from agentsvc_nb.client.reading import read
+from agentsvc_nb.client.results import Answer
 from agentsvc_nb.client.run_ends import OnBusy, when_free
 from agentsvc_nb.client.runs import SYNC_SECONDS
 from agentsvc_nb.client.waiting import in_time
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
-from agentsvc_nb.wire.tools import Answer, Job, JobAccepted, ToolResult
+from agentsvc_nb.wire.tools import Job, JobAccepted, ToolResult
 
 TOOL: Final = "ask_stefanbrain"
 

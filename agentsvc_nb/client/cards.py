@@ -21,6 +21,8 @@ Bundle = dict[str, str]
 ROWS: Final = 20
 TEXT_CHARS: Final = 2_000
 _PACKAGE: Final = __name__.partition(".")[0]
+_CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
+"""Where the page has no style for tables, as in marimo, what stands in them would touch."""
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
@@ -28,7 +30,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
     """A title, the facts that are known, and a text below."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
+    cells = "".join(f"<tr><th{_CELL}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
     parts = [f"<p><strong>{escape(title)}</strong></p>", f"<table>{cells}</table>" if known else ""]
     if text:
         shown = excerpt(text, TEXT_CHARS)
@@ -61,7 +63,7 @@ def _cell(value: object) -> object:
 
 
 def _tr(cells: Iterable[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}{_CELL}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -87,6 +87,14 @@ class Job(tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
+class Answer(tools.Answer):
+    """What an ask came to; a notebook shows it as a card."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+        facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}
+        return cards.card("Answer", facts, self.answer)
+
+
 class Listing(list[T]):
     """A list of records that knows their model: a table in a notebook, and a DataFrame, also when it is empty."""
 

@@ -63,13 +63,17 @@ def tools_describe(session: Session, name: str) -> Preview:
     return Preview(tool_bundle(tool))
 
 
-def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}) -> Bundle:
-    """A tool's description, the fields of its input, and a cell to begin from, with what is given filled in."""
+def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
+    """A tool's description, the fields of its input, and a cell to begin from, with what is given filled in.
+
+    Without `magics` it is a call of the client.
+    """
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(describing.lines(whole), _FIELDS)]
     rows = [(code(path), kind, "yes" if needed else "", about) for path, kind, needed, about in fields]
     table = grid("Input", ("field", "type", "required", "what it is"), rows)
-    cell = excerpt(writing.cell(tool.name, tool.asynchronous, {**describing.beginning(whole), **given}), _CELL_CHARS)
+    write = writing.cell if magics else writing.call
+    cell = excerpt(write(tool.name, tool.asynchronous, {**describing.beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
     facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]
     head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")

@@ -1,4 +1,4 @@
-"""Where output is shown: a browser that takes updates, one that does not (nbclient), or a terminal."""
+"""Where output is shown: a browser that takes updates, a page of voila, what keeps outputs (nbclient), a terminal."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.notebook.stream import LiveScreen, Output, Screen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.stream import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.trail import Place
 
 if TYPE_CHECKING:
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.approve import Decide
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
-Mode = Literal["live", "static", "terminal"]
+Mode = Literal["live", "page", "static", "terminal"]
+
+VIEW: Final = "application/vnd.jupyter.widget-view+json"
+_VOILA: Final = "VOILA_BASE_URL"
+"""Set in every kernel of voila, also in one that it has started ahead of its visitor, where SERVER_SOFTWARE is not."""
 
 
 class CellOutput:
@@ -31,6 +35,9 @@ class CellOutput:
         transient = {"display_id": display_id} if display_id else {}
         self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient=transient)
 
+    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        self.show(bundle, display_id=display_id)
+
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         """May be called from any thread."""
         self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient={"display_id": display_id}, update=True)
@@ -39,11 +46,37 @@ class CellOutput:
         self._pub.clear_output(wait=True)
 
 
+class PageOutput(CellOutput):
+    """The same in voila, where updates of outputs are lost once the cell has ended: what will change is a widget."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._places: dict[str, Any] = {}
+
+    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        if display_id and VIEW not in bundle:
+            from agentsvc_nb.notebook.widgets import design
+
+            self._places[display_id] = place = design.place(bundle["text/html"])
+            bundle = design.frame([place], card=False)._repr_mimebundle_()
+        super().show(bundle, metadata=metadata)
+
+    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        """Nothing: nobody saves a page."""
+
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
+        if place := self._places.get(display_id):
+            place.value = bundle["text/html"]
+
+
 class TerminalOutput:
     """Plain text on stdout."""
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         print(bundle["text/plain"])
+
+    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        self.show(bundle)
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         pass
@@ -56,20 +89,20 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     """How a cell of this shell is watched; `live` decides where it is given and there is a kernel.
 
     JupyterLab and VS Code send the cell's id with each request; nbclient, papermill and nbconvert send none, and would
-    keep the first state of an output that is updated.
+    keep the first state of an output that is updated. So does voila, but widgets are alive in its pages.
     """
     if not hasattr(shell, "kernel"):
         return "terminal"
     if live is None:
+        if _VOILA in os.environ:
+            return "page"
         live = bool(cell_id(shell)) or "google.colab" in sys.modules
     return "live" if live else "static"
 
 
 def shows_widgets(shell: Any, live: bool | None = None) -> bool:
-    """Whether widgets are seen and answer: where outputs are live, and in voila, which sends no cell's id."""
-    if not hasattr(shell, "kernel"):
-        return False
-    return mode(shell, live) == "live" or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+    """Whether widgets are seen and answer."""
+    return mode(shell, live) in ("live", "page")
 
 
 def screen(shell: Any, how: Mode) -> Screen:
@@ -87,7 +120,7 @@ def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
 
 def bars(shell: Any, how: Mode) -> Bars:
     """Where jobs in the background are watched."""
-    if how != "live":
+    if how not in ("live", "page"):
         from agentsvc_nb.notebook.bars import StaticBars
 
         return StaticBars(output(shell, how))
@@ -96,8 +129,10 @@ def bars(shell: Any, how: Mode) -> Bars:
     return BarsScreen(output(shell, how))
 
 
-def output(shell: Any, how: Mode) -> Output:
-    return TerminalOutput() if how == "terminal" else CellOutput(shell)
+def output(shell: Any, how: Mode) -> SavedOutput:
+    if how == "terminal":
+        return TerminalOutput()
+    return PageOutput(shell) if how == "page" else CellOutput(shell)
 
 
 def asker(shell: Any) -> Callable[[str], str] | None:

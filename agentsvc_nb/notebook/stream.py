@@ -42,6 +42,14 @@ class Output(Protocol):
         ...
 
 
+class SavedOutput(Output, Protocol):
+    """That of a notebook, which may be saved and opened again."""
+
+    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        """Append what is for a notebook that was opened again, where no widget lives any more."""
+        ...
+
+
 class Screen(Protocol):
     def draw(self, view: Transcript) -> None:
         """Show the run as it stands; called about ten times a second, also when nothing has changed."""

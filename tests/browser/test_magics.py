@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import APPS, Place, placed
 from tests.waiting import until
@@ -39,7 +40,8 @@ CELLS = [
 ]
 SILENT, CLICKABLE = ("%load_ext", "import"), ("%files gallery", "%files browse", "%tools form")
 WATCH, ERROR = CELLS.index("%jobs watch"), len(CELLS) - 1
-BROWSE, FORM = CELLS.index("%files browse"), CELLS.index("%tools form ask_stefanbrain")
+GALLERY, BROWSE = CELLS.index("%files gallery"), CELLS.index("%files browse")
+FORM = CELLS.index("%tools form ask_stefanbrain")
 TOOL = next(number for number, cell in enumerate(CELLS) if cell.startswith("%%tool"))
 
 
@@ -63,7 +65,7 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
         notebook.wait_idle()
     cells = notebook.page.locator(".jp-CodeCell")
     assert "1 run, 0.42 cents in all" in notebook.output(2)
-    assert cells.nth(4).locator("details figure img").count() == 2
+    _a_picture_is_opened_and_left(cells.nth(GALLERY))
     cells.nth(BROWSE).get_by_role("button", name="Line down").click()
     cells.nth(BROWSE).get_by_role("region", name="Folder images").wait_for()
     form = cells.nth(FORM)
@@ -84,3 +86,17 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
     here = f"127.0.0.1:{place.lab.port}"
     assert [url for url in notebook.requests if here not in url and not url.startswith(("data:", "blob:"))] == []
     notebook.page.close()
+
+
+def _a_picture_is_opened_and_left(gallery: Locator) -> None:
+    page = gallery.page
+    expect(gallery.locator("details figure img")).to_have_count(2)
+    gallery.locator("button.asvc-thumb").first.focus()
+    page.keyboard.press("Enter")
+    expect(gallery.get_by_role("button", name="Next")).to_be_focused()
+    gallery.get_by_role("button", name="Enlarge").press("Enter")
+    expect(page.locator(":popover-open")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(":popover-open")).to_have_count(0)
+    gallery.get_by_role("button", name="Close").click()
+    expect(gallery.locator("button.asvc-thumb").first).to_be_focused()

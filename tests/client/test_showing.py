@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client import errors
-from agentsvc_nb.client.results import EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.results import Answer, EventPage, FileSearch, Job, Listing, Run
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
@@ -33,6 +33,7 @@ def everything(text: str) -> list[Any]:
     return [
         Run(run_id=text, status=text, chat=text, output=text, last_error=text, started_at=text),
         Job(job_id=text, status=text, tool=text, files=[file], **job),
+        Answer(answer=text, chat=text, app_url=text, run_id=text),
         Listing([file], WorkspaceFile),
         Listing([ToolDescription(name=text, description=text)], ToolDescription),
         FileSearch(chat=text, results=[search]),
@@ -49,6 +50,11 @@ def test_whatever_the_service_says_is_text(text: str) -> None:
         plain, html = shown(value)
         assert offences(html) == []
         assert not FORBIDDEN.search(plain.replace("\n", ""))
+
+
+def test_an_answer_as_a_card() -> None:
+    plain, _ = shown(Answer(answer="**42**", chat="chat_1", run_id=RUN_ID, steps=1))
+    assert plain == f"Answer\n  run: {RUN_ID}\n  chat: chat_1\n  steps: 1\n**42**"
 
 
 def test_a_run_as_a_card() -> None:

@@ -26,7 +26,7 @@ from agentsvc_nb import (
 )
 from agentsvc_nb.client.history import Attempt, History
 from agentsvc_nb.client.pages import AsyncPages, Pages
-from agentsvc_nb.client.results import EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.results import Answer, EventPage, FileSearch, Job, Listing, Run
 from agentsvc_nb.client.stream import AsyncEventStream, EventStream
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.chats import Project, RetiredChat
@@ -36,7 +36,7 @@ from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
 from agentsvc_nb.wire.landing_pages import Label, LandingPage
 from agentsvc_nb.wire.media import AdMedia, Transcript
 from agentsvc_nb.wire.runs import CallApproval
-from agentsvc_nb.wire.tools import Answer, JobAccepted, ToolDescription, ToolResult
+from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
 
 
 class Offer(BaseModel):

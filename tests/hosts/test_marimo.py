@@ -1,18 +1,26 @@
-"""marimo, which has no magics: the client, and the functions behind the magics."""
+"""marimo, which has no magics and no widgets of Jupyter's: the client, and what the rest shows instead."""
 
 from __future__ import annotations
 
+import html
+import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import run_module
+from tests.waiting import until
 
 pytestmark = pytest.mark.hosts
 
-APP = """
+EVIL = "<img src=x onerror='window.bad = 1'>"
+APP = f"""
 import marimo
 
 app = marimo.App()
@@ -22,39 +30,88 @@ app = marimo.App()
 def _():
     import os
     import pandas as pd
-    from agentsvc_nb import AgentService
-    from agentsvc_nb.notebook.commands import ask
-    from agentsvc_nb.notebook.host import TerminalOutput
-    from agentsvc_nb.notebook.question import Question
+    from agentsvc_nb import AgentService, Chat, Files, ToolForm
+    from agentsvc_nb.notebook import commands
     from agentsvc_nb.notebook.session import Session
-    from agentsvc_nb.notebook.stream import StaticScreen
-    return AgentService, Question, Session, StaticScreen, TerminalOutput, ask, os, pd
+    return AgentService, Chat, Files, Session, ToolForm, commands, os, pd
 
 
 @app.cell
 def _(AgentService, os, pd):
     client = AgentService(base_url=os.environ["AGENTSVC_BASE_URL"])
-    out = client.map(pd.DataFrame({"text": ["one", "two"]}), "say {{text}}")
+    out = client.map(pd.DataFrame({{"text": ["one", "two"]}}), "say {{{{text}}}}")
     print("MAPPED", list(out.answer))
     return client, out
 
 
 @app.cell
-def _(Question, Session, StaticScreen, TerminalOutput, ask):
-    answer = ask(Session(), Question("say **hello** from marimo"), StaticScreen(TerminalOutput()))
+def _(client):
+    answer = client.ask("say **hello** {EVIL}", chat="new")
+    print("ANSWERED", answer.answer)
+    answer
     return (answer,)
 
 
 @app.cell
 def _(client):
-    run = client.runs.start("say **a card**", sync=True)
+    run = client.runs.start("say **a card**\\nwrite out/plan.md # Autumn", sync=True)
     run
     return (run,)
+
+
+@app.cell
+def _(client, run):
+    started = client.jobs.submit("create_images", {{"request": {{"brief": "Headline: Pack light"}}}}, chat=run.chat)
+    job = client.jobs.wait(started.job_id, chat=run.chat)
+    job
+    return (job,)
+
+
+@app.cell
+def _(Files, job):
+    Files(job.chat)
+    return
+
+
+@app.cell
+def _(Session, commands, job):
+    session = Session().beside(job.chat)
+    commands.files_gallery(session)
+    return (session,)
+
+
+@app.cell
+def _(commands, session):
+    commands.files_preview(session, "out/plan.md")
+    return
+
+
+@app.cell
+def _(ToolForm):
+    form = ToolForm("create_images", {{"request": {{"brief": "Autumn sale"}}}})
+    print("BRIEF", form.value["request"]["brief"], form.problems)
+    form
+    return (form,)
+
+
+@app.cell
+def _(Chat):
+    Chat()
+    return
 
 
 if __name__ == "__main__":
     app.run()
 """
+SHOWN = [
+    "Run completed",
+    "Job succeeded",
+    "images/pack-light",
+    "Autumn",
+    "client.jobs.submit('create_images', {'request': {'brief': 'Autumn sale'}})",
+    "A chat needs a Jupyter notebook",
+    "client.ask(...)",
+]
 
 
 @pytest.fixture
@@ -64,16 +121,60 @@ def app(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def address(app: Path, environ: dict[str, str]) -> Iterator[str]:
+    """The app, served for visitors."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "marimo", "run", str(app), "--headless", f"--port={port}"]
+    log = app.with_name("marimo.log")
+    with log.open("wb") as file:
+        server = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environ, cwd=app.parent)
+    try:
+        until(lambda: server.poll() is not None or "URL:" in log.read_text())
+        assert server.poll() is None, log.read_text()
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Page]:
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        opened = browser.new_page()
+        opened.goto(address)
+        yield opened
+        browser.close()
+
+
 def test_an_app_runs_as_a_script(app: Path, environ: dict[str, str]) -> None:
     done = subprocess.run([sys.executable, app], env=environ, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "MAPPED ['one', 'two']" in done.stdout
-    assert "**hello** from marimo" in done.stdout
-    assert "✓ completed" in done.stdout
+    assert "ANSWERED **hello**" in done.stdout
+    assert "BRIEF Autumn sale {}" in done.stdout
 
 
-def test_an_exported_page_has_the_cards(app: Path, environ: dict[str, str]) -> None:
+def test_an_exported_page_has_all_that_the_cells_show(app: Path, environ: dict[str, str]) -> None:
     page = app.with_name("page.html")
     done = run_module("marimo", "export", "html", app, "-o", page, environ=environ)
     assert done.returncode == 0, done.stderr
-    assert "Run completed" in page.read_text()
+    exported = html.unescape(page.read_text().replace("\\u0026", "&"))
+    assert [words for words in SHOWN if words not in exported] == []
+
+
+@pytest.mark.browser
+def test_a_visitor_sees_static_cards_tables_and_pictures(page: Page) -> None:
+    body = page.locator("body")
+    for words in SHOWN:
+        expect(body).to_contain_text(words, timeout=60_000)
+    expect(body).to_contain_text(f"**hello** {EVIL}")
+    expect(body.locator("figure img")).to_have_count(1)
+    expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)
+    expect(body).not_to_contain_text("Traceback")
+    assert page.evaluate("window.bad") is None

@@ -1,4 +1,4 @@
-"""voila: a notebook as a page, run anew for each visitor."""
+"""voila: a notebook as a page, run anew for each visitor, whose widgets are alive."""
 
 from __future__ import annotations
 
@@ -6,19 +6,42 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from tests.browser import axe
 from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import LOAD, Written
 from tests.waiting import until
 
 pytestmark = [pytest.mark.hosts, pytest.mark.browser]
+
+PATIENCE = 60_000
+EVIL = "<img src=x onerror='window.bad = 1'>"
+BEGUN = f"say The *first* lines {EVIL}\nsay of an answer\nstep 1"
+LASTING = {
+    "quick": f"%%ask --bg --new-chat -o quick\nsay **soon** {EVIL}",
+    "card": f"%%ask --bg --new-chat\n{BEGUN}\nwait 600",
+    "first bar": "%%job echo_job --bg\nsteps: 100\nseconds: 600",
+    "second bar": "%%job echo_job --bg\nsteps: 50\nseconds: 600",
+    "bars": "%jobs watch --bg",
+    "waited for": "_ = quick.text",
+}
+FILES = [
+    '%%job create_images -o made\nrequest.brief: "Headline: Pack light"',
+    "path = made.files[0].path",
+    "%%job edit_image\nrequest.path: {{path}}\nrequest.headline: Travel far",
+    "%files gallery",
+    "%tools form send_email",
+    "%tools form create_images",
+]
+GALLERY, MAIL, IMAGES = (FILES.index(cell) + 1 for cell in FILES[-3:])
+Served = Callable[..., str]
 
 
 def answers(url: str) -> bool:
@@ -30,41 +53,151 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture
-def url(notebook: Written, environ: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    asked = "%%ask\nsay **hello** <img src=x onerror='window.bad = 1'>\nwrite out/a.txt hi"
-    chat = "import agentsvc_nb\nagentsvc_nb.Chat(new=True)"
-    path = notebook(LOAD, asked, "%files browse", chat)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "voila", str(path), "--no-browser", f"--port={port}"]
-    with (tmp_path / "voila.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environ, cwd=tmp_path)
-    address = f"http://127.0.0.1:{port}/"
-    try:
-        until(lambda: server.poll() is not None or answers(f"{address}voila/static/voila.js") or answers(address))
+def served(notebook: Written, environ: dict[str, str], tmp_path: Path) -> Iterator[Served]:
+    """Serves a notebook of these cells; gives its address."""
+    servers = []
+
+    def serve(*cells: str) -> str:
+        path = notebook(*cells)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "voila", str(path), "--no-browser", f"--port={port}"]
+        with (tmp_path / "voila.log").open("wb") as log:
+            server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environ, cwd=tmp_path)
+        servers.append(server)
+        address = f"http://127.0.0.1:{port}/"
+        until(lambda: server.poll() is not None or answers(f"{address}voila/static/voila.js"))
         assert server.poll() is None, (tmp_path / "voila.log").read_text()
-        yield address
+        return address
+
+    try:
+        yield serve
     finally:
-        server.terminate()
-        server.wait(20)
+        for server in servers:
+            server.terminate()
+            server.wait(20)
 
 
-def test_a_visitor_sees_the_answer(url: str) -> None:
+@pytest.fixture
+def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium")
     assert executable, "install the chromium package"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
-        page = browser.new_page()
-        page.goto(url, timeout=120_000)
-        page.wait_for_selector("strong:has-text('hello')", timeout=120_000)
-        text = page.inner_text("body")
-        assert "✓ completed" in text
-        assert "out/a.txt" in text
-        assert page.evaluate("window.bad") is None
-        page.get_by_role("button", name="Line down").click()
-        page.wait_for_selector("[role=region]:has-text('out/ (1 file)')", timeout=60_000)
-        page.get_by_label("Message").fill("say **good** day")
-        page.get_by_role("button", name="Send").click()
-        page.wait_for_selector("strong:has-text('good')", timeout=60_000)
-        browser.close()
+        opened = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        yield opened
+        opened.close()
+
+
+def test_a_visitor_sees_the_answer(served: Served, browser: Browser) -> None:
+    asked = f"%%ask\nsay **hello** {EVIL}\nwrite out/a.txt hi"
+    chat = "import agentsvc_nb\nagentsvc_nb.Chat(new=True)"
+    page = visited(browser, served(LOAD, asked, "%files browse", chat))
+    page.wait_for_selector("strong:has-text('hello')", timeout=PATIENCE)
+    text = page.inner_text("body")
+    assert "✓ completed" in text
+    assert "out/a.txt" in text
+    assert "opened again" not in text, "that is for saved notebooks"
+    assert page.evaluate("window.bad") is None
+    page.get_by_role("button", name="Line down").click()
+    page.wait_for_selector("[role=region]:has-text('out/ (1 file)')", timeout=PATIENCE)
+    page.get_by_label("Message").fill("say **good** day")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_selector("strong:has-text('good')", timeout=PATIENCE)
+
+
+def test_what_goes_on_is_seen_going_on_and_cancelled(served: Served, browser: Browser) -> None:
+    page = visited(browser, served(LOAD, *LASTING.values()))
+    place = {name: cell(page, number) for number, name in enumerate(LASTING, 1)}
+    expect(place["quick"].locator("strong:has-text('soon')")).to_have_count(1, timeout=PATIENCE)
+    expect(seen(place["quick"], "✓ completed")).to_have_count(1)
+    expect(place["quick"].get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(place["card"]).to_contain_text("of an answer")
+    assert "opened again" not in page.inner_text("body")
+    expect(place["bars"].get_by_role("progressbar")).to_have_count(2)
+    assert axe.violations(page, ".asvc") == []
+    place["card"].get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    expect(seen(place["card"], "■ cancelled")).to_have_count(1, timeout=PATIENCE)
+    expect(place["card"].locator("em:has-text('first')")).to_have_count(1)
+    expect(place["card"].get_by_role("button", name="Cancel")).to_be_hidden()
+    place["bars"].get_by_role("button", name="Cancel").first.click()
+    expect(seen(place["first bar"], "■ cancelled")).to_have_count(1, timeout=PATIENCE)
+    expect(place["second bar"]).to_contain_text("running")
+    place["second bar"].get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Space")
+    expect(seen(place["bars"], "■ cancelled")).to_have_count(2, timeout=PATIENCE)
+    assert page.evaluate("window.bad") is None
+
+
+def test_forms_and_pictures_are_used(served: Served, browser: Browser) -> None:
+    address = served(LOAD, *FILES)
+    page = visited(browser, address)
+    _pictures_are_opened(cell(page, GALLERY))
+    _a_form_says_what_is_wrong_and_sends_what_is_right(cell(page, MAIL))
+    _a_form_starts_a_job(cell(page, IMAGES))
+    assert axe.violations(page, ".asvc") == []
+    page.set_viewport_size({"width": axe.NARROW, "height": 900})
+    for widget in page.locator(".asvc").all():
+        assert widget.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
+    dark = visited(browser, f"{address}?theme=dark")
+    cell(dark, IMAGES).get_by_label("Brief").wait_for(timeout=2 * PATIENCE)
+    assert axe.violations(dark, ".asvc") == []
+
+
+def _pictures_are_opened(gallery: Locator) -> None:
+    page = gallery.page
+    gallery.locator("button.asvc-thumb").first.focus()
+    page.keyboard.press("Enter")
+    gallery.locator("img.asvc-after[alt^='Travel far']").wait_for(timeout=PATIENCE)
+    expect(gallery.get_by_alt_text("Before: Pack light")).to_be_visible()
+    expect(gallery.get_by_role("button", name="Next")).to_be_focused()
+    gallery.get_by_role("button", name="Enlarge").press("Enter")
+    expect(page.locator(":popover-open")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(":popover-open")).to_have_count(0)
+    gallery.get_by_role("button", name="Close").click()
+    expect(gallery).to_contain_text("1 to 2 of 2 pictures")
+
+
+def _a_form_says_what_is_wrong_and_sends_what_is_right(mail: Locator) -> None:
+    page = mail.page
+    mail.get_by_label("To 1").click()
+    page.keyboard.type("nobody")
+    page.keyboard.press("Tab")
+    expect(mail.get_by_role("alert").first).to_contain_text("does not match")
+    expect(mail.get_by_role("button", name="Remove")).to_be_focused()
+    mail.get_by_role("button", name="Run", exact=True).click()
+    expect(mail.get_by_role("alert").first).to_contain_text("subject: This is required.")
+    mail.get_by_label("To 1").fill("ada@example.org")
+    mail.get_by_label("Subject").fill("Hello")
+    mail.get_by_label("Text").fill(EVIL)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(mail.get_by_role("alert")).to_have_count(0)
+    mail.get_by_role("button", name="Run", exact=True).press("Enter")
+    expect(mail).to_contain_text("The answer stands below", timeout=PATIENCE)
+    expect(mail.get_by_text("✓ completed · send_email")).to_be_visible()
+    assert page.evaluate("window.bad") is None
+
+
+def _a_form_starts_a_job(images: Locator) -> None:
+    images.get_by_label("Brief").fill("Pack light")
+    images.get_by_role("button", name="Run", exact=True).click()
+    expect(images.get_by_text("✓ succeeded · create_images")).to_be_visible(timeout=PATIENCE)
+    expect(images.locator("table img")).to_have_count(1)
+
+
+def visited(browser: Browser, address: str) -> Page:
+    page = browser.new_page()
+    page.goto(address, timeout=2 * PATIENCE)
+    return page
+
+
+def seen(place: Locator, text: str) -> Locator:
+    return place.get_by_text(text).filter(visible=True)
+
+
+def cell(page: Page, number: int) -> Locator:
+    """A code cell, whose outputs and widgets alone are seen."""
+    return page.locator(".jp-CodeCell").nth(number)

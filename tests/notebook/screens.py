@@ -34,6 +34,9 @@ class Cell:
         self.outputs.append(bundle)
         self.metadata = metadata
 
+    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        self.show(bundle, display_id=display_id)
+
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         self._sent(bundle)
         self.outputs[self._ids[display_id]] = bundle

@@ -14,6 +14,7 @@ from agentsvc_nb.notebook.failures import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
 from tests.notebook.shells import KernelShell, loaded
+from tests.notebook.widgets import buttons, html
 from tests.waiting import until
 
 
@@ -122,6 +123,19 @@ def test_in_a_notebook_a_line_with_a_button_moves_and_one_static_output_stays(ke
     kernel.cell("answer = _", cell_id="c2")
     kernel.cell("answer", cell_id="c3")
     assert kernel.shown.outputs == [output]
+
+
+def test_in_voila_there_is_only_the_widget_which_ends_as_the_answer(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
+    answer = kernel.cell("%%ask --bg\nsay **hello**\nwait 1")
+    (card,) = kernel.shown.outputs
+    assert not answer.done()
+    assert [button.description for button in buttons(card)] == ["Cancel"]
+    until(answer.done)
+    assert "<strong>hello</strong>" in "".join(html(card))
+    assert [*kernel.shown.outputs] == [card]
 
 
 def test_why_nothing_was_started_stands_in_the_card(kernel: Any) -> None:

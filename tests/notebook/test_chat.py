@@ -233,9 +233,10 @@ def test_where_nothing_can_be_pressed_it_says_what_to_use(
     kernel.cell("import agentsvc_nb\nagentsvc_nb.Chat()")
     (output,) = kernel.shown.outputs
     assert "`%%ask` asks in the same chat" in output["text/plain"]
-    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.13")
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
     kernel.cell("agentsvc_nb.Chat()")
-    assert WIDGET in kernel.shown.outputs[1]
+    (chat,) = kernel.shown.outputs
+    assert WIDGET in chat
 
 
 def test_in_a_terminal_it_says_what_to_use(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,4 +322,4 @@ def test_a_long_chat_stays_as_large_as_it_was(used: Used, monkeypatch: pytest.Mo
 
 
 def test_without_a_notebook_it_says_what_to_use() -> None:
-    assert repr(Chat()) == "✗ A chat needs a notebook, and this is none.\n`client.ask(...)` asks the agent."
+    assert repr(Chat()) == "✗ A chat needs a Jupyter notebook, and this is none.\n`client.ask(...)` asks the agent."

@@ -110,6 +110,7 @@ def _status(text: str) -> Bundle:
 PLACES: dict[str, Callable[[str], Bundle]] = {
     "catalog": lambda text: tools_bundle([_tool(text)]),
     "a tool": lambda text: tool_bundle(_tool(text)),
+    "a tool without magics": lambda text: tool_bundle(_tool(text), {text: text}, magics=False),
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,

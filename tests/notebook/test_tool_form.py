@@ -16,6 +16,7 @@ from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.clicking import buttons, markup, press, text
 from tests.notebook.driven_forms import named
 from tests.notebook.test_hostile import HOSTILE
+from tests.notebook.widgets import html
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -42,6 +43,16 @@ def test_a_form_calls_its_tool_and_the_cell_shows_the_answer(kernel: Any) -> Non
     assert form.cell == "%%tool ask_stefanbrain\nmessage: say hello <b>there</b>\non_busy: reject"
     _pressed(form)
     assert len(kernel.shown.outputs) == 3, "the answer takes the place of the one before"
+
+
+def test_in_voila_the_answer_stands_in_a_widget(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
+    form = kernel.cell("%tools form ask_stefanbrain")
+    _, place = kernel.shown.outputs
+    named(form.view, "Message").value = "say hello"
+    _pressed(form)
+    assert "<p>hello</p>" in "".join(html(place))
+    assert len(kernel.shown.outputs) == 2
 
 
 def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:

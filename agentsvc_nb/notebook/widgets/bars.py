@@ -8,7 +8,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.bars import BARS
 from agentsvc_nb.notebook.render import Bundle, bar_html, job_amounts, job_doing
-from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.stream import SavedOutput
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.stage import Stage
 from agentsvc_nb.safe.text import label
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.tools import Job
 class BarsScreen:
     """Bars in the output of the cell that runs now; shown there, drawn from another thread."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: SavedOutput) -> None:
         self._output = output
 
     def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
@@ -45,7 +45,8 @@ class JobBar:
 
     def __init__(self, job: Job, cancel: Callable[[str], object]) -> None:
         self._state, self._amounts = design.text(_state(job), role="status"), design.text("", "muted")
-        self._meter, self._end = ipywidgets.HTML(bar_html(job)), ipywidgets.HTML(layout={"display": "none"})
+        self._meter, self._end = ipywidgets.HTML(bar_html(job)), design.place()
+        self._end.layout.display = "none"
         button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
         design.once(button, "Cancelling", lambda: cancel(job.job_id))
         self.row = design.row([button, self._meter, self._state, self._amounts])

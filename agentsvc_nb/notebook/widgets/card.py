@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agentsvc_nb.notebook.render import Bundle, amounts, doing
-from agentsvc_nb.notebook.stream import STATUS_SECONDS, Output
+from agentsvc_nb.notebook.stream import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.approve import Decide, Waiting
@@ -22,7 +22,7 @@ _LOOK_SECONDS: Final = STATUS_SECONDS / 4
 class CardScreen:
     """A card in the output of the cell that runs now; made there, drawn from another thread."""
 
-    def __init__(self, output: Output, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._looked, self._ticked = clock, -STATUS_SECONDS, -STATUS_SECONDS
         self._state = design.text(" · ".join(doing(Transcript())), role="status")
         self._amounts = design.text("", "muted")

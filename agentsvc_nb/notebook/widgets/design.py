@@ -103,6 +103,13 @@ def rendered(markdown: str) -> ipywidgets.HTML:
     return ipywidgets.HTML(to_html(markdown))
 
 
+def place(shown: str = "") -> ipywidgets.HTML:
+    """Where HTML of ours stands that an output would show otherwise; it looks as it does there."""
+    part = ipywidgets.HTML(shown)
+    part.add_class("jp-RenderedHTMLCommon")
+    return part
+
+
 def area(name: str, value: str = "", *, rows: int = 3) -> ipywidgets.Textarea:
     """A place to write, under its name. Its text comes when the focus leaves it: before the click that it left for."""
     part = ipywidgets.Textarea(value, description=name, rows=rows, continuous_update=False, layout={"width": "auto"})

@@ -6,6 +6,7 @@ from typing import Any
 
 import ipywidgets
 
+from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.safe.text import label, worded
 
@@ -17,10 +18,12 @@ class Opened:
         self.summary, self.widget = summary, widget
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
+        from IPython.core.getipython import get_ipython
 
-        display(self.summary, raw=True)  # type: ignore[no-untyped-call]
-        display(self.widget)  # type: ignore[no-untyped-call]
+        shell = get_ipython()
+        output = host.output(shell, host.mode(shell))
+        output.keep(self.summary)
+        output.show(self.widget._repr_mimebundle_())
 
     def __repr__(self) -> str:
         return self.summary["text/plain"]

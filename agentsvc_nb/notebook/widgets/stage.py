@@ -13,20 +13,21 @@ from typing import Any
 import ipywidgets
 
 from agentsvc_nb.notebook.render import Bundle, note_bundle
-from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.stream import SavedOutput
 from agentsvc_nb.notebook.widgets import design
 
 
 class Stage:
     """Made in the cell. Its methods may be called from any thread: they set traits and update outputs, no more."""
 
-    def __init__(self, output: Output, line: str, parts: Sequence[ipywidgets.Widget]) -> None:
+    def __init__(self, output: SavedOutput, line: str, parts: Sequence[ipywidgets.Widget]) -> None:
         self._output, self._line = output, line
         self._line_id, self._box_id = secrets.token_hex(4), secrets.token_hex(4)
         self._parts = tuple(parts)
-        self._end = ipywidgets.HTML(layout={"display": "none"})
+        self._end = design.place()
+        self._end.layout.display = "none"
         box = design.frame([*self._parts, self._end])
-        output.show(note_bundle(line), display_id=self._line_id)
+        output.keep(note_bundle(line), display_id=self._line_id)
         output.show({**box._repr_mimebundle_(), "text/plain": ""}, display_id=self._box_id)
 
     def say(self, line: str) -> None:

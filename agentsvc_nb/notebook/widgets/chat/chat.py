@@ -13,11 +13,11 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.question import Question
 from agentsvc_nb.notebook.render import Bundle, error_bundle
-from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.stream import SavedOutput
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
-_NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
+_NO_NOTEBOOK: Final = ("A chat needs a Jupyter notebook, and this is none.", "`client.ask(...)` asks the agent.")
 
 
 class Chat:
@@ -46,7 +46,7 @@ class Chat:
         address = self._session.address(chat, new, project=project)
         known = None if new else self._session.known_chat(address)
         self._conversation = Conversation(known)
-        self._shown: list[tuple[Output, str]] = []
+        self._shown: list[tuple[SavedOutput, str]] = []
         self._box: Any = None
 
     def _ipython_display_(self) -> None:
@@ -58,7 +58,7 @@ class Chat:
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        output.show(summary(self._conversation), display_id=place)
+        output.keep(summary(self._conversation), display_id=place)
         output.show(self._widget(), display_id=f"{place}-chat")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:

@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.previewing import listed
 from agentsvc_nb.notebook.render import MUTED, Bundle, error_bundle
 from agentsvc_nb.notebook.session import Session
-from agentsvc_nb.notebook.stream import Output
+from agentsvc_nb.notebook.stream import Output, SavedOutput
 from agentsvc_nb.notebook.tending import BackgroundJob
 from agentsvc_nb.notebook.widgets.forms import writing
 from agentsvc_nb.notebook.widgets.forms.fields import FILE_FORMAT
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class ToolForm:
     """A form for a tool's input: fill it in, press Run, and its answer stands below; `form.answer` has it, too.
 
-    Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from.
+    Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from; in
+    a script or marimo a call of the client.
 
     Args:
         tool: its name.
@@ -94,7 +95,9 @@ class ToolForm:
         return self._repr_mimebundle_()["text/plain"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return tool_bundle(self.tool, self._given)
+        from IPython.core.getipython import get_ipython
+
+        return tool_bundle(self.tool, self._given, magics=get_ipython() is not None)
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]
@@ -104,16 +107,17 @@ class ToolForm:
         from IPython.display import display
 
         if here()[1]:
-            self._show(host.CellOutput(get_ipython()))
+            shell = get_ipython()
+            self._show(host.output(shell, host.mode(shell)))
         else:
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
-    def _show(self, output: Output) -> None:
+    def _show(self, output: SavedOutput) -> None:
         """Three outputs: what stays when the notebook is opened again, the widgets, and the place of the answer."""
         gone = f"Form of {label(self.tool.name, 64)}. In a notebook that was opened again, run the cell again."
         fields = tool_bundle(self.tool, self._given)
         html = f"<details><summary>What it takes</summary>{fields['text/html']}</details>"
-        output.show({"text/plain": gone, "text/html": f'<div style="{MUTED}">{escape(gone, 400)}</div>{html}'})
+        output.keep({"text/plain": gone, "text/html": f'<div style="{MUTED}">{escape(gone, 400)}</div>{html}'})
         output.show({"text/plain": "(the form)", **self.view.box._repr_mimebundle_()})
         self._below = _Below(output, secrets.token_hex(4))
         output.show({"text/plain": "", "text/html": ""}, display_id=self._below.display_id)

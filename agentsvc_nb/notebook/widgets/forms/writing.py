@@ -1,8 +1,9 @@
-"""A tool's input as a cell to run: `key: value` lines where they say it all, else JSON."""
+"""A tool's input as a cell to run, `key: value` lines where they say it all, else JSON; or as a call of the client."""
 
 from __future__ import annotations
 
 import json
+import pprint
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -24,6 +25,16 @@ def cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
     count: 8
     """
     return f"{'%%job' if asynchronous else '%%tool'} {label(tool, 64)}\n{_body(_kept(given))}"
+
+
+def call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
+    """The same in Python, for where there are no magics.
+
+    >>> print(call("web_search", False, {"query": "tents", "count": 8}))
+    client.tools.invoke('web_search', {'query': 'tents', 'count': 8})
+    """
+    name = "client.jobs.submit" if asynchronous else "client.tools.invoke"
+    return plain(f"{name}({label(tool, 64)!r}, {pprint.pformat(dict(given), width=100, sort_dicts=False)})")
 
 
 def _body(given: Any) -> str:
