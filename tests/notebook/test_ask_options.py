@@ -80,7 +80,7 @@ def test_a_list_of_records_is_a_dataframe(kernel: Any) -> None:
     assert (list(table["name"]), list(table["count"].fillna(-1))) == (["<b>a", "b"], [2, -1])
     assert (table.attrs["run_id"], table.attrs["chat"]) == (answer.run_id, answer.chat)
     (output,) = kernel.shown.outputs
-    assert "<td>&lt;b&gt;a</td>" in output["text/html"]
+    assert ">&lt;b&gt;a</td>" in output["text/html"]
     assert "{" not in output["text/plain"]
 
 
