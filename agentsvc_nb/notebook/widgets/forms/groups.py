@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import ipywidgets
 
@@ -12,18 +12,25 @@ from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
 from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets.forms.leaves import Below, Messages, Node, Read, one_message
 
-if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.forms.building import Builder
-
 BOXES_MAX: Final = 12
 """So many choices are boxes to tick; more are a list."""
+
+
+class Maker(Protocol):
+    """Makes the parts of a group: `building.Builder`, which knows all kinds of them."""
+
+    def changed(self) -> None: ...
+
+    def within(self, of: Field, start: Any) -> Node: ...
+
+    def variant_of(self, variants: Sequence[Field], value: Any) -> int: ...
 
 
 class Group:
     """A box with a name, lines of its own, and parts by their keys."""
 
-    def __init__(self, of: Field, builder: Builder) -> None:
-        self.field, self.builder, self.touched = of, builder, False
+    def __init__(self, of: Field, maker: Maker) -> None:
+        self.field, self.maker, self.touched = of, maker, False
         self._below = Below(of.about)
         self.body = ipywidgets.VBox()
         self.view = ipywidgets.VBox([self._below.view, self.body])
@@ -56,14 +63,14 @@ class Group:
     def changed(self) -> None:
         """Something was added, removed, chosen."""
         self.touched = True
-        self.builder.changed()
+        self.maker.changed()
 
 
 class Titled(Group):
     """With its name above it."""
 
-    def __init__(self, of: Field, builder: Builder) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, maker: Maker) -> None:
+        super().__init__(of, maker)
         self._head = design.text("")
         self._head.add_class("asvc-title")
         self.call(of.title)
@@ -76,8 +83,8 @@ class Titled(Group):
 class Choices(Titled):
     """Several of some values, in the order of the schema."""
 
-    def __init__(self, of: Field, start: Any, builder: Builder) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+        super().__init__(of, maker)
         self._had, options = start is not MISSING, of.options
         self._values = [value for _, value in options]
         on = [any(same(value, one) for one in start) if self._had else False for value in self._values]
@@ -113,8 +120,8 @@ class Choices(Titled):
 class Optional(Group):
     """A box to tick: unticked it is left out, or null. What is in it is made when it is first ticked."""
 
-    def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], builder: Builder) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], maker: Maker) -> None:
+        super().__init__(of, maker)
         self._off, self._make = off, make
         self._node: Node | None = None
         self._box = ipywidgets.Checkbox(value=ticked, description=of.title, indent=False)
@@ -163,10 +170,10 @@ class Optional(Group):
 class Variants(Titled):
     """One of several kinds of value. Each is made when it is first chosen, and kept."""
 
-    def __init__(self, of: Field, start: Any, builder: Builder) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+        super().__init__(of, maker)
         self._fields, self._made = of.variants(), dict[int, Node]()
-        at = 0 if start is MISSING else builder.variant_of(self._fields, start)
+        at = 0 if start is MISSING else maker.variant_of(self._fields, start)
         self._head.layout.display = "none"
         lines = [(one.title, number) for number, one in enumerate(self._fields)]
         self._kind = ipywidgets.Dropdown(options=lines, value=at, description=f"{of.title} is")
@@ -196,7 +203,7 @@ class Variants(Titled):
     def _show(self, start: Any) -> None:
         at = self._kind.value
         if at not in self._made:
-            self._made[at] = self.builder.within(self._fields[at], start)
+            self._made[at] = self.maker.within(self._fields[at], start)
         self.body.children = [self._made[at].view]
 
 

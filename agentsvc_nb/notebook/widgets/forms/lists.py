@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Path
 from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field
-from agentsvc_nb.notebook.widgets.forms.groups import Group, Titled, fold
+from agentsvc_nb.notebook.widgets.forms.groups import Group, Maker, Titled, fold
 from agentsvc_nb.notebook.widgets.forms.leaves import Node, Read
-
-if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.forms.building import Builder
 
 ITEMS_MAX: Final = 100
 _BLANKS: Final = 3
@@ -23,8 +20,8 @@ _BLANKS: Final = 3
 class Array(Titled):
     """Items that are added, removed and moved."""
 
-    def __init__(self, of: Field, start: Any, builder: Builder) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+        super().__init__(of, maker)
         self._had, self._item = start is not MISSING, of.item()
         self._rows: list[_Row] = []
         self._add = design.button("Add", f"Add an item to {of.title}")
@@ -33,7 +30,7 @@ class Array(Titled):
         least = of.schema.get("minItems")
         blanks = min(least, _BLANKS) if isinstance(least, int) and of.required else 0
         for value in start if self._had else [MISSING] * blanks:
-            self._rows.append(_Row(self, builder.within(self._item, value)))
+            self._rows.append(_Row(self, maker.within(self._item, value)))
         self._show()
 
     def parts(self) -> dict[str | int, Node]:
@@ -69,7 +66,7 @@ class Array(Titled):
 
     def _append(self) -> None:
         if len(self._rows) < ITEMS_MAX:
-            self._rows.append(_Row(self, self.builder.within(self._item, MISSING)))
+            self._rows.append(_Row(self, self.maker.within(self._item, MISSING)))
             self._show()
             self._rows[-1].node.focus()
             self.changed()
@@ -109,11 +106,11 @@ class _Row:
 class Object(Group):
     """The fields of an object, and rows for further keys where the schema allows them."""
 
-    def __init__(self, of: Field, start: Any, builder: Builder, *, titled: bool = True) -> None:
-        super().__init__(of, builder)
+    def __init__(self, of: Field, start: Any, maker: Maker, *, titled: bool = True) -> None:
+        super().__init__(of, maker)
         given: Mapping[str, Any] = {} if start is MISSING else start
         self._had, self._fields = start is not MISSING, list(of.properties())
-        self._nodes = {one.name: builder.within(one, given.get(one.name, MISSING)) for one in self._fields}
+        self._nodes = {one.name: maker.within(one, given.get(one.name, MISSING)) for one in self._fields}
         self._pairs: list[_Pair] = []
         self._other = of.others()
         self.body.children = [node.view for node in self._nodes.values()]
@@ -172,7 +169,7 @@ class Object(Group):
 
     def value_node(self, start: Any) -> Node:
         assert self._other is not None
-        return self.builder.within(self._other, start)
+        return self.maker.within(self._other, start)
 
     def _show(self) -> None:
         self._rows.children = [pair.view for pair in self._pairs]
