@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
 from typing import Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.io import IO, Answer, Request, step
@@ -26,62 +25,53 @@ class _Left(BaseException):
 
 
 class ThreadCrew(Generic[T]):
-    """Coroutines that never suspend, each stepped in a thread. One that is left ends with what it was waiting for.
+    """Coroutines that never suspend, each stepped in a thread that is free. One that is left ends with what it was
+    waiting for.
 
-    `lane` makes an I/O with a connection of its own, for as many works as are done at once; without it all share `io`.
-    For each request, a pool of the HTTP library looks from each of its connections at all of them.
+    `lane` makes an I/O with a connection of its own for each thread; without it all share `io`. For each request, a
+    pool of the HTTP library looks from each of its connections at all of them.
     """
 
     def __init__(self, io: IO, lane: Callable[[], IO] | None = None) -> None:
         self._left, self._lane, self._here = threading.Event(), lane, threading.local()
+        self._begun: queue.SimpleQueue[Coroutine[Any, Any, T] | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
-        self._free: queue.SimpleQueue[IO] = queue.SimpleQueue()
+        self._busy = self._threads = 0
         self.io: IO = _ThreadIO(io, self._left, self._here)
 
     def start(self, work: Coroutine[Any, Any, T]) -> None:
-        # A daemon: the interpreter must not wait at its end for answers that nobody reads.
-        threading.Thread(target=self._work, args=(work,), daemon=True, name="agentsvc-row").start()
+        self._begun.put(work)
+        self._busy += 1
+        if self._busy > self._threads:
+            self._threads += 1
+            # A daemon: the interpreter must not wait at its end for answers that nobody reads.
+            threading.Thread(target=self._work, daemon=True, name="agentsvc-row").start()
 
-    def _work(self, work: Coroutine[Any, Any, T]) -> None:
-        future: Future[T] = Future()
-        try:
-            with self._in_a_lane():
+    def _work(self) -> None:
+        if self._lane:
+            self._here.io = self._lane()
+        while work := self._begun.get():
+            future: Future[T] = Future()
+            try:
                 future.set_result(step(work))
-        except BaseException as error:
-            future.set_exception(error)
-        self._ended.put(future)
-
-    @contextmanager
-    def _in_a_lane(self) -> Iterator[None]:
-        if self._lane is None:
-            yield
-            return
-        try:
-            lane = self._free.get_nowait()
-        except queue.Empty:
-            lane = self._lane()
-        self._here.io = lane
-        try:
-            yield
-        finally:
-            self._free.put(lane)
-            if self._left.is_set():
-                self._close_lanes()
-
-    def _close_lanes(self) -> None:
-        with suppress(queue.Empty):
-            while True:
-                step(self._free.get_nowait().close())
+            except BaseException as error:
+                future.set_exception(error)
+            self._ended.put(future)
+        if self._lane:
+            step(self._here.io.close())
 
     async def next(self, seconds: float) -> T | None:
         try:
-            return self._ended.get(timeout=min(max(seconds, 0.0), LOOK_SECONDS)).result()
+            ended = self._ended.get(timeout=min(max(seconds, 0.0), LOOK_SECONDS))
         except queue.Empty:
             return None
+        self._busy -= 1
+        return ended.result()
 
     async def leave(self) -> None:
         self._left.set()
-        self._close_lanes()
+        for _ in range(self._threads):
+            self._begun.put(None)
 
 
 class _ThreadIO:

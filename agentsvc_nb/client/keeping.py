@@ -36,6 +36,8 @@ class Kept:
 
     def add(self, key: str, run: Run) -> None:
         """Raises `OSError` when it cannot be written."""
+        if self._path is None:
+            return
         # A line begins with a break: it then stands apart from half a line of an earlier end.
         self._append(f"\n{json.dumps({'key': key, 'run': run.model_dump(mode='json')}, ensure_ascii=False)}")
 
