@@ -8,11 +8,11 @@ to the disk.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
 import sqlite3
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,35 +82,40 @@ class WatchedTx:
 
 
 class FaultyDatabase(SqliteDatabase):
-    """Dies, or finds the disk full, at its point. With `group`, the first start waits within its transaction until so
-    many writes have come, which are then one group."""
+    """Dies, or finds the disk full, at its point. With `group`, the writes of the first requests wait until so many
+    have come, which are then one group."""
 
     def __init__(self, path: Path, point: Point, group: int = 0) -> None:
         super().__init__(path)
         self._point = point
-        self._awaited = threading.Semaphore(0)
         self._group = group
+        self._requested = False
+        self._together = asyncio.Event()
 
-    async def write(self, use: Callable[[Tx], T]) -> T:
-        self._awaited.release()
+    def version(self) -> int:
+        self._requested = True  # its key is looked for
+        return super().version()
+
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        if self._requested and self._group:
+            await self._gather()
         dies_after = False
 
         def passed(name: str, row: Row | None) -> None:
             nonlocal dies_after
-            if name == "runs.insert" and self._group:
-                self._gather()
             if self._point.reached(self._point.moment, name):
                 dies_after = self._struck()
 
-        result = await super().write(lambda tx: use(WatchedTx(tx, passed)))
+        result = await super().write(lambda tx: use(WatchedTx(tx, passed)), long=long)
         if dies_after:
             die()
         return result
 
-    def _gather(self) -> None:
-        count, self._group = self._group, 0
-        for _ in range(count):
-            self._awaited.acquire(timeout=10)
+    async def _gather(self) -> None:
+        self._group -= 1
+        if not self._group:
+            self._together.set()
+        await self._together.wait()
 
     def _struck(self) -> bool:
         if self._point.moment == "in":

@@ -80,7 +80,7 @@ def die_at(service: Mortal, point: str) -> Morning:
 
 
 def test_a_group_commit_is_whole_or_nothing() -> None:
-    """Twenty starts; the first holds the writer until the others are there, and the service dies among them."""
+    """Twenty starts, which wait for each other; the service dies among them."""
     with mortal() as service:
         service.start("--group", "20", "--point", "in runs.insert 12")
         keys = [f"key-{number}" for number in range(20)]

@@ -49,14 +49,14 @@ class Witness:
 class HauntedDatabase(SqliteDatabase):
     """Whenever a run was taken over, the attempt before it writes late; whenever one ended, it is ended once more."""
 
-    async def write(self, use: Callable[[Tx], T]) -> T:
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         late: list[tuple[str, int]] = []
 
         def passed(name: str, row: Row | None) -> None:
             if row is not None and name in ("runs.resume", "runs.finish"):
                 late.append((row["run_id"], row["attempt"] - (name == "runs.resume")))
 
-        result = await super().write(lambda tx: use(WatchedTx(tx, passed)))
+        result = await super().write(lambda tx: use(WatchedTx(tx, passed)), long=long)
         for run_id, attempt in late:
             await super().write(lambda tx, run_id=run_id, attempt=attempt: _haunt(tx, run_id, attempt))  # type: ignore[misc]
         return result

@@ -1,9 +1,10 @@
-"""The writer thread: all of a transaction or nothing, one job's failure its own, and others may write beside it."""
+"""Writes: all of a transaction or nothing, one job's failure its own, and others may write beside it."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -106,6 +107,38 @@ def test_a_write_that_nobody_waits_for_any_more_spares_the_others(database: Sqli
 
     assert asyncio.run(leave()) == 1
     assert database.read(names) == ["left", "waited for"]
+
+
+def test_a_long_write_leaves_the_event_loop_free_and_later_ones_wait_for_it(database: SqliteDatabase) -> None:
+    free = threading.Event()
+
+    def long(tx: Tx) -> None:
+        assert free.wait(30)
+        insert(tx, "long")
+
+    async def together() -> None:
+        first = asyncio.ensure_future(database.write(long, long=True))
+        await asyncio.sleep(0)
+        later = asyncio.ensure_future(database.write(names))
+        asyncio.get_running_loop().call_soon(free.set)
+        assert await later == ["long"]
+        await first
+
+    asyncio.run(together())
+
+
+def test_a_write_waits_for_another_process_and_leaves_the_event_loop_free(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    beside = sqlite3.connect(tmp_path / "db.sqlite3", isolation_level=None)
+    beside.execute("BEGIN IMMEDIATE")
+
+    async def together() -> int:
+        asyncio.get_running_loop().call_later(0.1, beside.execute, "COMMIT")
+        return await database.write(partial(insert, name="after"))
+
+    assert asyncio.run(together()) == 1
+    beside.close()
 
 
 def test_the_version_changes_with_each_commit_of_anybody(database: SqliteDatabase, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""SQLite under asyncio: one writer thread with group commit, readers apart.
+"""SQLite under asyncio: what is asked for in one turn of the event loop is one transaction, readers apart.
 
+Short writes are made in the loop itself, for a thread of their own would cost more than they do; long ones in a thread.
 WAL, so that `agentsvc keys` may write beside the running server; BEGIN IMMEDIATE always, because a transaction that
 upgrades from reading to writing fails when another process wrote meanwhile. See docs/decisions/0004-sqlite.md.
 """
@@ -7,12 +8,10 @@ upgrades from reading to writing fails when another process wrote meanwhile. See
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +20,6 @@ from agentsvc_nb.service.ports.storage import Row, StoreBusy, Tx
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
-GROUP_MAX = 200
 
 
 class SqliteTx:
@@ -48,44 +46,90 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._readers = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._writer: threading.Thread | None = None
+        self._writer: sqlite3.Connection
+        self._writing = threading.Lock()
+        self._asked: list[_Job[Any]] = []
+        self._aside: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # its own: others may be busy with files for long
 
     def open(self) -> SqliteDatabase:
-        """Bring the schema up to date and start writing. Raises `migrations.SchemaTooNew`."""
-        connection = self._connect()
+        """Bring the schema up to date. Raises `migrations.SchemaTooNew`."""
+        self._writer = self._connect()
         try:
-            migrate(connection)
+            migrate(self._writer)
         except BaseException:
             self.close()
             raise
-        self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
-        self._writer.start()
         return self
 
     def close(self) -> None:
-        """Finish what is queued, then close every connection."""
-        if self._writer is not None:
-            self._jobs.put(None)
-            self._writer.join()
-            self._writer = None
+        """Finish what is being written, then close every connection."""
+        self._thread.shutdown()
         for connection in self._connections:
             connection.close()
         self._connections.clear()
 
-    async def write(self, use: Callable[[Tx], T]) -> T:
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
+        if not self._asked and self._aside is None:
+            loop.call_soon(self._end_turn)
         done: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(use, done, loop))
+        self._asked.append(_Job(use, long, done))
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
         """`write` for the command line and tests: it blocks, whether an event loop is running or not."""
-        done: Future[T] = Future()
-        self._jobs.put(_Job(use, done, None))
-        return done.result()
+        job = _Job(use)
+        self._commit([job], BUSY_TIMEOUT_MS)
+        return job.result()
+
+    def _end_turn(self) -> None:
+        """Write what was asked for in this turn: here, unless it takes long or another process is writing."""
+        jobs, self._asked = self._asked, []
+        if any(job.long for job in jobs):
+            self._aside = asyncio.create_task(self._write_aside(jobs))
+            return
+        try:
+            self._commit(jobs, 0)
+        except StoreBusy:
+            self._aside = asyncio.create_task(self._write_aside(jobs))
+        except Exception as error:
+            _settle(jobs, error)
+        else:
+            _settle(jobs)
+
+    async def _write_aside(self, jobs: list[_Job[Any]]) -> None:
+        """Write in a thread. What is asked for meanwhile is written after it."""
+        failure = None
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS)
+        except Exception as error:
+            failure = error
+        finally:
+            self._aside = None
+        _settle(jobs, failure)
+        if self._asked:
+            self._end_turn()
+
+    def _commit(self, jobs: list[_Job[Any]], patience_ms: int) -> None:
+        """One transaction for all. Raises what kept it from being committed, such as a full disk, or after so long
+        `StoreBusy`: nobody's work is."""
+        connection = self._writer
+        with self._writing:
+            try:
+                connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
+                connection.execute("BEGIN IMMEDIATE")
+                for job in jobs:
+                    job.attempt(connection)
+                connection.execute("COMMIT")
+            except BaseException as error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    raise StoreBusy(str(error)) from error
+                raise
 
     def read(self, use: Callable[[Tx], T]) -> T:
         connection = self._reader()
@@ -118,79 +162,47 @@ class SqliteDatabase:
         self._connections.append(connection)
         return connection
 
-    def _write_loop(self, connection: sqlite3.Connection) -> None:
-        while (job := self._jobs.get()) is not None:
-            batch = [job]
-            while len(batch) < GROUP_MAX and not self._jobs.empty():
-                if (job := self._jobs.get()) is None:
-                    self._jobs.put(None)
-                    break
-                batch.append(job)
-            _commit(connection, batch)
-
 
 class _Job(Generic[T]):
-    """`loop` is the one that `done` belongs to, None for a future of threads."""
+    """A write. `done` is told what came of it, if anybody waits in an event loop."""
 
-    def __init__(
-        self, use: Callable[[Tx], T], done: asyncio.Future[T] | Future[T], loop: asyncio.AbstractEventLoop | None
-    ) -> None:
-        self.use = use
-        self.loop = loop
-        self.failure: BaseException | None = None
-        self._done = done
+    def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
+        self.long = long
+        self.done = done
+        self._use = use
+        self._failure: BaseException | None = None
         self._result: T
 
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Run within the group's transaction; a failure undoes this job alone."""
+        self._failure = None
         connection.execute("SAVEPOINT job")
         try:
-            self._result = self.use(SqliteTx(connection))
+            self._result = self._use(SqliteTx(connection))
         except BaseException as error:
             connection.execute("ROLLBACK TO job")
-            self.failure = error
+            self._failure = error
         connection.execute("RELEASE job")
 
-    def settle(self) -> None:
-        """Tell who waits: in its event loop, if it has one."""
-        if self._done.done():  # cancelled meanwhile
+    def result(self) -> T:
+        if self._failure is not None:
+            raise self._failure
+        return self._result
+
+    def settle(self, failure: BaseException | None) -> None:
+        """Tell who waits; `failure` is that of the whole group."""
+        if self.done is None or self.done.done():  # cancelled meanwhile
             return
-        if self.failure is not None:
-            self._done.set_exception(self.failure)
+        failure = failure or self._failure
+        if failure is not None:
+            self.done.set_exception(failure)
         else:
-            self._done.set_result(self._result)
+            self.done.set_result(self._result)
 
 
-def _commit(connection: sqlite3.Connection, batch: list[_Job[Any]]) -> None:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        for job in batch:
-            job.attempt(connection)
-        connection.execute("COMMIT")
-    except BaseException as error:  # a full disk, a lock held too long: nobody's work is committed
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        for job in batch:
-            job.failure = _as_ports_know_it(error)
-    for loop in {job.loop for job in batch}:
-        told = [job for job in batch if job.loop is loop]
-        if loop is None:
-            _settle(told)
-            continue
-        with contextlib.suppress(RuntimeError):  # a loop that was closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, told)
-
-
-def _settle(batch: list[_Job[Any]]) -> None:
-    """One wake-up of the loop for the whole group: each would cost more than its write."""
-    for job in batch:
-        job.settle()
-
-
-def _as_ports_know_it(error: BaseException) -> BaseException:
-    if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-        return StoreBusy(str(error))
-    return error
+def _settle(jobs: list[_Job[Any]], failure: BaseException | None = None) -> None:
+    for job in jobs:
+        job.settle(failure)
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:

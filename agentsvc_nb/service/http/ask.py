@@ -22,7 +22,8 @@ from agentsvc_nb.wire.tools import ToolError, ToolResult
 async def ask(call: Call, document: bodies.Document) -> Response:
     given = await _given(call, document)
     key, index, settings, now = call.key, call.backend.storage.index, call.backend.settings, call.now
-    job, new = await call.write(lambda tx: asks.start(tx, index, key, given, settings, now))
+    long = bool(given.start.contents)
+    job, new = await call.write(lambda tx: asks.start(tx, index, key, given, settings, now), long=long)
     if new:
         job = await _followed(call, job)
     return answer(_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)

@@ -80,8 +80,8 @@ class Call:
     def look(self, use: Callable[[Tx], T]) -> T:
         return self.backend.storage.db.look(use)
 
-    async def write(self, use: Callable[[Tx], T]) -> T:
-        return await self.backend.storage.db.write(use)
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        return await self.backend.storage.db.write(use, long=long)
 
 
 Handler = Callable[[Call], Awaitable[Response]]

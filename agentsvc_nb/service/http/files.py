@@ -33,7 +33,7 @@ async def upload(call: Call) -> Response:
             actions.put_uploads(tx, storage.index, chat, contents, now)
         return actions.stage(tx, account, contents, now, ttl_ms)
 
-    staged = await call.write(use)
+    staged = await call.write(use, long=chat is not None)
     return answer(StagedFiles(files=[record.public() for record in staged]))
 
 

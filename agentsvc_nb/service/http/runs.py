@@ -38,7 +38,8 @@ async def start(call: Call) -> Response:
         form.discard()
         raise
     key, index, settings, now = call.key, call.backend.storage.index, call.backend.settings, call.now
-    record, new = await call.write(lambda tx: actions.start(tx, index, key, given, settings, now))
+    long = bool(given.contents)
+    record, new = await call.write(lambda tx: actions.start(tx, index, key, given, settings, now), long=long)
     if new:
         call.backend.runs.wake(record.run_id)
     if bodies.sync(document):

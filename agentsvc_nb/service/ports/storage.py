@@ -31,8 +31,10 @@ class StoreBusy(Exception):
 
 
 class Database(Protocol):
-    async def write(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`."""
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
+
+        `long`: it indexes texts or touches many rows, and is done in a thread: other writes wait, requests go on."""
         ...
 
     def read(self, use: Callable[[Tx], T]) -> T:

@@ -56,7 +56,7 @@ class Retention:
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
         total = 0
-        while deleted := await self._storage.db.write(delete):
+        while deleted := await self._storage.db.write(delete, long=True):
             total += deleted
         return total
 

@@ -75,7 +75,7 @@ class Storage:
         """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
         place = None if self.db.read(self.index.is_current) else FIRST
         while place is not None:
-            place = await self.db.write(partial(index_again, index=self.index, after=place))
+            place = await self.db.write(partial(index_again, index=self.index, after=place), long=True)
 
     def _describe(self, file_name: str, blob: Blob) -> Content:
         media_type = media_types.guess(file_name, blob.head)

@@ -59,7 +59,7 @@ class ChatWorkspace:
         content = await self._storage.store(safe.rpartition("/")[2], data)
         now = self._storage.clock.now()
         return await self._storage.db.write(
-            lambda tx: actions.write(tx, self._storage.index, self._chat, safe, content, author, now)
+            lambda tx: actions.write(tx, self._storage.index, self._chat, safe, content, author, now), long=True
         )
 
     def _get(self, path: str) -> FileRecord:
