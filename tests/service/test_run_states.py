@@ -6,6 +6,7 @@ nothing; one key, one run; nothing is stuck in the end.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import tempfile
 from pathlib import Path
@@ -20,14 +21,20 @@ from agentsvc_nb.service.actions import keys
 from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.runs import Start
+from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.records import chats, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.storage import SystemClock
+from agentsvc_nb.service.work.agents.scripted import Scripted
+from agentsvc_nb.service.work.jobs import JobRunner
+from agentsvc_nb.service.work.runs import RunRunner
+from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.work.storage import Storage, SystemClock
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
+from tests.waiting import PATIENCE_SECONDS
 
 NOW = 1_700_000_000_000
 UNLIMITED = Settings(data=Path())
@@ -150,3 +157,25 @@ class RunStates(RuleBasedStateMachine):
 
 RunStates.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestRunStates = RunStates.TestCase
+
+
+def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    storage = Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
+    key, _ = database.write_now(lambda tx: keys.create(tx, storage.clock, name="cancelled"))
+    given = Start("say never", Where(), UNLIMITED.model, NOW)
+    run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, UNLIMITED, NOW))
+    database.write_now(lambda tx: actions.claim(tx, run.run_id, NOW))
+    runner = RunRunner(storage, UNLIMITED, Scripted(), {}, JobRunner(storage, {}))
+
+    async def recover_and_cancel() -> None:
+        await runner.recover()
+        await database.write(lambda tx: actions.cancel(tx, key.account, run.run_id, "", NOW))
+        runner.interrupt(run.run_id)
+        with storage.signals.watch(run.run_id) as watch:
+            runner.wake(run.run_id)
+            while database.read(lambda tx: runs.status(tx, run.run_id)) != "cancelled":
+                assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
+
+    asyncio.run(recover_and_cancel())
+    database.close()

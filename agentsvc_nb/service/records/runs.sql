@@ -45,7 +45,7 @@ WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
 UPDATE run SET attempt = attempt + 1
-WHERE run_id = :run_id AND attempt = :attempt AND status = 'running' RETURNING *
+WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id

@@ -21,6 +21,7 @@ from agentsvc_nb.service.work.event_log import LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.turn import RunTurn
+from agentsvc_nb.wire.runs import ACTIVE
 
 log = logging.getLogger(__name__)
 
@@ -76,12 +77,13 @@ class RunRunner:
             await self._finish(run_id, turn.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """A queued run begins; a running one is a dead server's, and goes on from its checkpoint."""
+        """A queued run begins; another active one is a dead server's, and goes on from its checkpoint. So does one that
+        was asked to stop since: somebody has to end it."""
         now = self._storage.clock.now()
         if claimed := await self._storage.db.write(lambda tx: actions.claim(tx, run_id, now)):
             return claimed
         found = self._storage.db.read(lambda tx: runs.get(tx, run_id))
-        if found is None or found.status != "running":
+        if found is None or found.status not in ACTIVE:
             return None
         attempt = found.attempt
         return await self._storage.db.write(lambda tx: actions.resume(tx, run_id, attempt, now))
