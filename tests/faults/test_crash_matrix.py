@@ -26,8 +26,8 @@ POINTS = [
     "in runs.insert_event 5",  # the k-th event
     "after runs.insert_event 5",
     "after files.put 1",  # the run's file is there, its event is not
-    "in runs.checkpoint 3",  # between what a step did and its checkpoint
-    "after runs.checkpoint 3",
+    "in runs.checkpoint 2",  # between what a step did and its checkpoint
+    "after runs.checkpoint 2",
     "in runs.finish 1",  # before the terminal event
     "after runs.finish 1",
     "blob write 2",  # during the upload
@@ -62,7 +62,7 @@ def test_the_service_may_die_anywhere(point: str) -> None:
 @pytest.mark.parametrize("point", ["in runs.restarted 1", "after runs.restarted 1", "in runs.resume 1"])
 def test_it_may_die_again_while_it_recovers(point: str) -> None:
     with mortal() as service:
-        morning = die_at(service, "after runs.checkpoint 2")
+        morning = die_at(service, "after runs.checkpoint 1")
         service.launch("--point", point)
         service.see_it_die()
         service.start()

@@ -75,14 +75,14 @@ def _new_steps(line: str) -> int:
 
 
 class Scripted:
-    """Performs one script. A checkpoint before each step: a crash, or `rewind`, repeats only the step in flight."""
+    """Performs one script. A checkpoint between steps: a crash, or `rewind`, repeats only the step in flight."""
 
     async def run(self, turn: Turn) -> str | None:
         performance, script = _Performance(turn), steps(turn.message)
         while performance.step < len(script):
             at = performance.step
-            # Between the empty steps of `step 1500` there is nothing to save.
-            if script[at] or at == 0 or script[at - 1]:
+            # Before the first step and between the empty ones of `step 1500` there is nothing to save.
+            if at and (script[at] or script[at - 1]):
                 await turn.checkpoint({"step": at, "answer": performance.answer})
             try:
                 await performance.play(script[at])
