@@ -136,10 +136,10 @@ async def hold(call: Call, record: RunRecord, seconds: float) -> RunRecord:
     with call.backend.storage.signals.watch(record.run_id) as watch:
         while True:
             # It wakes at each event: what it looks at is one word, and the record is read once.
-            status = call.read(lambda tx: runs.status(tx, record.run_id))
+            status = call.look(lambda tx: runs.status(tx, record.run_id))
             left = seconds - (call.now - call.received_at) / 1000
             if status is None or status in TERMINAL or left <= 0 or call.backend.storage.signals.stopping:
-                return call.read(lambda tx: runs.get(tx, record.run_id)) or record
+                return call.look(lambda tx: runs.get(tx, record.run_id)) or record
             await watch.wait(left)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentsvc_nb.service.ports.storage import Row, Tx
@@ -62,7 +62,7 @@ class RunRecord:
 
     def document(self, origin: str) -> dict[str, Any]:
         """`public` as JSON."""
-        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        row = {name: getattr(self, name) for name in self.__slots__}
         return document(row, self.structured_output, origin)
 
 
