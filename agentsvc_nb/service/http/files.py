@@ -98,5 +98,5 @@ async def rename(call: Call) -> Response:
     chat, path, account = parameters.text(call, "chat_id"), parameters.text(call, "path"), call.key.account
     given = bodies.checked(NewName, await bodies.read_object(call.request), "invalid_json")
     index, name = call.backend.storage.index, given.name.strip() or None
-    record = await call.write(lambda tx: actions.rename(tx, index, account, chat, path, name))
+    record = await call.write(lambda tx: actions.rename(tx, index, account, chat, path, name), long=True)
     return answer(record.public())
