@@ -60,10 +60,11 @@ def theme(page: Page, name: str) -> None:
 
 
 def _drawn(page: Page) -> None:
-    """JupyterLab hides itself for some frames when its theme changes."""
+    """JupyterLab hides itself for some frames when its theme changes, and fades its splash."""
     for _ in range(3):
         page.evaluate("() => new Promise(requestAnimationFrame)")
     page.locator(".jp-NotebookPanel-notebook").wait_for(state="visible")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
 @contextmanager

@@ -21,6 +21,7 @@ STYLE: Final = """<style>
 .asvc .asvc-muted { color: var(--jp-ui-font-color2, #767676); }
 .asvc .asvc-wrong { color: var(--jp-error-color1, #dd3333); }
 .asvc-card { border: 1px solid var(--jp-border-color2, #8884); border-radius: 6px; padding: 8px 12px; margin: 4px 0; }
+.asvc table { margin-left: 0; }
 .asvc .widget-html-content { line-height: 1.4; }
 .asvc .asvc-lines { margin: 4px 0 0; padding: 0 0 0 8px; border-left: 2px solid var(--jp-border-color2, #8884);
     background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
