@@ -152,3 +152,72 @@ def test_the_version_changes_with_each_commit_of_anybody(database: SqliteDatabas
         beside.close()
     assert seen[0] == seen[1]
     assert len(set(seen)) == 3
+
+
+def test_an_event_loop_that_ends_while_a_thread_writes_leaves_a_database_that_works(database: SqliteDatabase) -> None:
+    free = threading.Event()
+
+    def long(tx: Tx) -> None:
+        assert free.wait(30)
+        insert(tx, "long")
+
+    async def cut() -> None:
+        first = asyncio.ensure_future(database.write(long, long=True))
+        await asyncio.sleep(0.01)
+        second = asyncio.ensure_future(database.write(partial(insert, name="never begun")))
+        await asyncio.sleep(0)
+        assert not first.done()
+        assert not second.done()
+
+    asyncio.run(cut())
+    free.set()
+
+    async def again() -> int:
+        return await asyncio.wait_for(database.write(partial(insert, name="later")), 30)
+
+    assert asyncio.run(again()) == 1
+    assert database.read(names) == ["later", "long"]
+
+
+def test_a_worker_that_is_cancelled_may_write_as_it_ends(database: SqliteDatabase) -> None:
+    def long(tx: Tx) -> None:
+        threading.Event().wait(0.05)
+
+    async def worker() -> None:
+        try:
+            await database.write(long, long=True)
+        except asyncio.CancelledError:
+            await database.write(partial(insert, name="ended"))
+
+    async def cut() -> None:
+        working = asyncio.create_task(worker())
+        await asyncio.sleep(0.01)
+        assert not working.done()
+
+    asyncio.run(cut())
+    assert database.read(names) == ["ended"]
+
+
+def test_a_write_that_stops_an_iteration_fails_alone(database: SqliteDatabase) -> None:
+    async def together() -> list[object]:
+        asked = [database.write(lambda tx: next(iter(()))), database.write(partial(insert, name="a"))]
+        return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 30)
+
+    failed, written = asyncio.run(together())
+    assert isinstance(failed, RuntimeError)
+    assert written == 1
+
+
+def test_what_is_asked_for_is_written_before_it_closes(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+
+    async def close() -> int:
+        asked = asyncio.ensure_future(database.write(partial(insert, name="last")))
+        await asyncio.sleep(0)
+        database.close()
+        return await asyncio.wait_for(asked, 30)
+
+    assert asyncio.run(close()) == 1
+    again = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    assert again.read(names) == ["last"]
+    again.close()

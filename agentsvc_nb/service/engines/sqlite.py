@@ -8,6 +8,7 @@ upgrades from reading to writing fails when another process wrote meanwhile. See
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -50,8 +51,9 @@ class SqliteDatabase:
         self._connections: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection
         self._writing = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: list[_Job[Any]] = []
-        self._aside: asyncio.Task[None] | None = None
+        self._aside: asyncio.Future[None] | None = None  # no task: ended by nobody, it tells those who wait
         self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # its own: others may be busy with files for long
 
     def open(self) -> SqliteDatabase:
@@ -65,14 +67,19 @@ class SqliteDatabase:
         return self
 
     def close(self) -> None:
-        """Finish what is being written, then close every connection."""
+        """Finish what is asked for, then close every connection. In the event loop's thread."""
         self._thread.shutdown()
+        if self._asked:
+            with contextlib.suppress(StoreBusy):
+                self._write_asked(BUSY_TIMEOUT_MS)
         for connection in self._connections:
             connection.close()
         self._connections.clear()
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # in one that has ended nobody waits any more
+            self._loop, self._asked, self._aside = loop, [], None
         if not self._asked and self._aside is None:
             loop.call_soon(self._end_turn)
         done: asyncio.Future[T] = loop.create_future()
@@ -87,31 +94,33 @@ class SqliteDatabase:
 
     def _end_turn(self) -> None:
         """Write what was asked for in this turn: here, unless it takes long or another process is writing."""
-        jobs, self._asked = self._asked, []
-        if any(job.long for job in jobs):
-            self._aside = asyncio.create_task(self._write_aside(jobs))
+        if not self._asked:
             return
-        try:
-            self._commit(jobs, 0)
-        except StoreBusy:
-            self._aside = asyncio.create_task(self._write_aside(jobs))
-        except Exception as error:
-            _settle(jobs, error)
-        else:
-            _settle(jobs)
+        if not any(job.long for job in self._asked):
+            with contextlib.suppress(StoreBusy):
+                return self._write_asked(0)
+        jobs, self._asked = self._asked, []
+        loop = asyncio.get_running_loop()
+        self._aside = loop.run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS)
+        self._aside.add_done_callback(lambda done: self._written_aside(jobs, done.exception()))
 
-    async def _write_aside(self, jobs: list[_Job[Any]]) -> None:
-        """Write in a thread. What is asked for meanwhile is written after it."""
+    def _written_aside(self, jobs: list[_Job[Any]], failure: BaseException | None) -> None:
+        """What was asked for meanwhile is next."""
+        self._aside = None
+        _settle(jobs, failure)
+        self._end_turn()
+
+    def _write_asked(self, patience_ms: int) -> None:
+        """Raises `StoreBusy` when another process is writing: then they are asked for still."""
         failure = None
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS)
+            self._commit(self._asked, patience_ms)
+        except StoreBusy:
+            raise
         except Exception as error:
             failure = error
-        finally:
-            self._aside = None
+        jobs, self._asked = self._asked, []
         _settle(jobs, failure)
-        if self._asked:
-            self._end_turn()
 
     def _commit(self, jobs: list[_Job[Any]], patience_ms: int) -> None:
         """One transaction for all. Raises what kept it from being committed, such as a full disk, or after so long
@@ -127,7 +136,7 @@ class SqliteDatabase:
             except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
                     raise StoreBusy(str(error)) from error
                 raise
 
@@ -181,7 +190,8 @@ class _Job(Generic[T]):
             self._result = self._use(SqliteTx(connection))
         except BaseException as error:
             connection.execute("ROLLBACK TO job")
-            self._failure = error
+            # A future takes no StopIteration.
+            self._failure = RuntimeError("a write ended early") if isinstance(error, StopIteration) else error
         connection.execute("RELEASE job")
 
     def result(self) -> T:
