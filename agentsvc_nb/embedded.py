@@ -200,7 +200,7 @@ def _start(folder: DataFolder, settings: Settings, timeout: float) -> Ready:
 def _spawn(folder: DataFolder, settings: Settings) -> Child:
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS), "--model", settings.model]
     try:
-        return Child(folder, arguments, detached=True)
+        return Child(folder, arguments)
     except OSError as error:
         raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
 

@@ -19,7 +19,7 @@ HEAD = """# Magics
 
 Rendered from the magics' own parsers by `python -m docs.tables`; do not edit by hand. `%load_ext agentsvc_nb` brings
 them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line but in `%search`, where they stand
-first. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{{{name}}}}` stands for itself.
+first. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{name}}` stands for itself.
 
 Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, files, tools and projects
 as they were listed last. It never asks the service.

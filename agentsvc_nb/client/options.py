@@ -85,7 +85,8 @@ class Settings:
     def updated(self, options: WaitOptions | ClientOptions) -> Settings:
         """These, with what is given (and not None) in their place; headers are added to those there are."""
         if unknown := sorted(options.keys() - _NAMES):
-            raise TypeError(f"{unknown[0]!r} is not an option; there are {', '.join(sorted(_NAMES))}.")
+            options_there = ", ".join(sorted(_NAMES))
+            raise TypeError(f"{unknown[0]!r} is no argument of this call, and no option: those are {options_there}.")
         changes = {name: value for name, value in options.items() if value is not None}
         if "headers" in changes:
             changes["headers"] = {**self.headers, **_headers(cast("Mapping[str, str]", changes["headers"]))}

@@ -40,7 +40,8 @@ class Origin:
 
 def _key(api_key: str) -> str:
     if not api_key:
-        raise AuthenticationError(f"There is no API key: set {KEY_VARIABLE}, or give api_key.", code=None)
+        message = f"There is no API key: set {KEY_VARIABLE}, or give api_key; `agentsvc_nb.local()` needs none."
+        raise AuthenticationError(message, code=None)
     if not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
         raise AuthenticationError(f"The API key holds a character that no key has; check {KEY_VARIABLE} or api_key.")
     return api_key

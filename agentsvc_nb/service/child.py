@@ -19,12 +19,10 @@ TAIL_LINES: Final = 5
 class Child:
     """`agentsvc serve --data FOLDER ARGUMENTS`, writing to the folder's log.
 
-    `detached` gives it a session of its own, which neither a kernel's interrupt nor the end of a kernel reaches.
+    It has a session of its own, which neither a kernel's interrupt nor the end of a kernel reaches.
     """
 
-    def __init__(
-        self, folder: DataFolder, arguments: Sequence[str], *, env: Mapping[str, str] | None = None, detached: bool
-    ) -> None:
+    def __init__(self, folder: DataFolder, arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         folder.make()
         self._log = folder.log
         self._shorten_log()
@@ -37,7 +35,7 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=env,
-                **(_own_session() if detached else {}),
+                **_own_session(),
             )
         # Reaps it whenever it ends, and keeps Popen from complaining that nobody waited.
         threading.Thread(target=self._process.wait, name="service-reaper", daemon=True).start()

@@ -23,6 +23,8 @@ from agentsvc_nb.service.settings import PREFIX, variable
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 15.0
 POLL_SECONDS: Final = 0.01
+IDLE_SECONDS: Final = 3_600
+"""Then it ends by itself: its caller may have been killed."""
 
 
 class RunningService:
@@ -47,8 +49,8 @@ class RunningService:
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `RuntimeError` with its last log lines when it does not."""
-        arguments = ["--port", str(self._port), "--model", self.model]
-        child = self._child = Child(self._folder, arguments, env=self._env, detached=False)
+        arguments = ["--port", str(self._port), "--model", self.model, "--idle-stop", str(IDLE_SECONDS)]
+        child = self._child = Child(self._folder, arguments, env=self._env)
         ready = self._wait_ready(child)
         self.base_url, self.pid, self.sign_in_url = ready.base_url, ready.pid, ready.sign_in_url
         self._port = int(ready.base_url.rpartition(":")[2])

@@ -74,6 +74,26 @@ def test_stop_cancels_the_run_the_cell_says_so_and_fails(kernel: Jupyter, client
     assert kernel.run("print(1 + 2)").printed.strip() == "3"
 
 
+SERVICE = """
+from agentsvc_nb.testing import running_service
+context = running_service()
+service = context.__enter__()
+"""
+ANSWERS = "from urllib.request import urlopen\nprint(urlopen(f'{service.base_url}/healthz').status)"
+
+
+def test_stop_spares_a_service_that_the_notebook_started(kernel: Jupyter) -> None:
+    def stop(run: Run) -> None:
+        if "begun" in run.printed:
+            kernel.manager.interrupt_kernel()
+
+    kernel.run(SERVICE)
+    stopped = kernel.run("import time\nprint('begun', flush=True)\ntime.sleep(60)", watch=stop)
+    assert (stopped.error or {})["ename"] == "KeyboardInterrupt"
+    assert kernel.run(ANSWERS).printed.strip() == "200"
+    kernel.run("context.__exit__(None, None, None)")
+
+
 def test_stop_just_after_the_start_leaves_no_run_behind(kernel: Jupyter, client: AgentService) -> None:
     def stop(run: Run) -> None:
         if run.messages == 2:  # busy and the echo of the input: the cell has just begun

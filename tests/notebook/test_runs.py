@@ -45,6 +45,20 @@ def test_a_run_is_shown_again_by_the_beginning_of_its_id(terminal: Any) -> None:
     assert terminal.cell("%runs show last").run_id == asked.run_id
 
 
+def test_it_is_seen_in_the_cell_that_asks_for_it_and_once(kernel: Any) -> None:
+    run_id = kernel.cell("%%ask\nsay hello there").run_id
+    kernel.cell(f"%runs show {run_id}")
+    (output,) = kernel.shown.outputs
+    assert "hello there" in output["text/html"]
+
+
+def test_in_a_terminal_it_is_printed(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_id = terminal.cell("%%ask\nsay hello there").run_id
+    capsys.readouterr()
+    terminal.cell(f"%runs show {run_id}")
+    assert capsys.readouterr().out.count("hello there") == 1
+
+
 def test_an_active_run_is_shown_as_it_stands_and_goes_on(terminal: Any, client: AgentService) -> None:
     run = client.runs.start("say begun\nwait 60")
     with client.runs.attach(run.run_id) as stream:

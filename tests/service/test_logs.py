@@ -121,6 +121,6 @@ def test_a_log_over_10_mb_is_put_aside_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "serve.log.1").write_text("older")
     folder.log.write_bytes(b"x" * (LOG_MAX_BYTES + 1))
     for starts in (1, 2):
-        Child(folder, ["--port", "no"], env=os.environ, detached=False).wait(PATIENCE_SECONDS)
+        Child(folder, ["--port", "no"], env=os.environ).wait(PATIENCE_SECONDS)
         assert folder.log.read_text().count("usage:") == starts, "a small log is gone on with"
         assert (tmp_path / "serve.log.1").stat().st_size == LOG_MAX_BYTES + 1

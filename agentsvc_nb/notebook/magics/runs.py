@@ -48,7 +48,9 @@ class Runs(Group):
         _check(args.action, words)
         match args.action:
             case "show":
-                return commands.show(session, words[0])
+                answer = commands.show(session, words[0])
+                self.desk.screen().finish(answer.shown)
+                return answer
             case "attach":
                 return commands.attach(session, words[0], self.desk.screen(), timeout=args.timeout)
             case "cancel":
