@@ -14,10 +14,10 @@ from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.http import parameters
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.rules.blocks import blocks
+from agentsvc_nb.service.rules.tables import Table, is_table, parse
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.service.web.turns import PICTURES
-from agentsvc_nb.service.work.agents.offline.passages import blocks
-from agentsvc_nb.service.work.agents.offline.tables import Table, is_table, parse
 from agentsvc_nb.service.work.workspace import ChatWorkspace
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
