@@ -80,6 +80,27 @@ def test_a_long_text_is_cut_and_says_so(wire: Wire, browser: httpx.Client) -> No
     assert "The rest is left out" in text_page(wire, browser, "wide.csv", b"\n".join([wide] * 60), chat)
 
 
+def test_a_wide_table_is_cut_and_says_so(wire: Wire, browser: httpx.Client) -> None:
+    chat = wire.new_chat()
+    for name, columns in (("wide.csv", 1_000), ("all.csv", 200)):
+        header, row = (",".join(f"{word}{number}" for number in range(columns)) for word in "ab")
+        text = text_page(wire, browser, name, f"{header}\n{row}\n{row}\n".encode(), chat)
+        assert (text.count('<th scope="col">'), text.count("<td data-is=")) == (1 + 200, 2 * 200)
+        assert ("The rest is left out" in text) is (name == "wide.csv")
+    assert len(text_page(wire, browser, "commas.csv", b"," * 400_000 + b"a\n" + b"," * 400_000 + b"b", chat)) < 200_000
+    heading = b"long " * 20_000 + b",b\n"
+    assert len(text_page(wire, browser, "heading.csv", heading + b"1,2\n" * 1_000, chat)) < 1_000_000
+
+
+def test_of_a_text_that_the_index_cut_the_rest_is_said_to_be_left_out(wire: Wire, browser: httpx.Client) -> None:
+    chat, row = wire.new_chat(), b"tent," + b"x" * 994 + b"\n"
+    text = text_page(wire, browser, "long.md", b"word " * 199 + b"word\n" + row * 1_000, chat)
+    assert "The rest is left out" in text
+    text = text_page(wire, browser, "long.csv", b"name,note\n" + row * 1_000, chat)
+    assert "The rest is left out" in text
+    assert text.count("<tr id=") == 999, "the last row is half there"
+
+
 def test_hostile_files_add_no_markup_of_their_own(wire: Wire, browser: httpx.Client) -> None:
     chat = wire.new_chat()
     text, table = (text_page(wire, browser, f"x.{ending}", b"a,b\n1,2\n", chat) for ending in ("md", "csv"))

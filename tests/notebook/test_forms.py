@@ -203,6 +203,28 @@ def test_what_would_take_for_ever_is_judged_at_once_or_left_to_the_service(part:
         assert checker.fits(part, value) is not (wrong or bool(checker.fault))
 
 
+def nested(depth: int) -> Schema:
+    return {"anyOf": [nested(depth - 1)] * 2} if depth else {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        nested(8),
+        {"anyOf": [{"type": "string"}] * 200},
+        {"anyOf": [False] * 200},
+        {"required": [f"name {number}" for number in range(2_000)]},
+        {"enum": [f"value {number}" for number in range(2_000)]},
+    ],
+    ids=["nested", "alternatives", "false", "required", "enum"],
+)
+def test_a_schema_of_too_many_steps_is_left_to_the_service(last: Schema) -> None:
+    doubling: Schema = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(10)} | {"10": last}
+    checker = Checker({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": doubling})
+    assert checker.messages({"a": {}}, {}) == {}
+    assert checker.fault == "The input can't be checked here (that takes too many steps): only the service can."
+
+
 def test_patterns_are_judged_where_they_can_be() -> None:
     schema = {
         "type": "object",

@@ -201,6 +201,22 @@ def test_a_decoder_that_was_ended_is_begun_anew(monkeypatch: pytest.MonkeyPatch,
         assert decoder._child.pid == pid, "one process for both"
 
 
+@pytest.mark.parametrize("name", ["größe", "summer 夏", "two\nlines", os.fsdecode(b"\xff")])
+def test_a_file_is_found_wherever_it_is(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(process, "_ENVIRONMENT", (*process._ENVIRONMENT, "PYTHONIOENCODING"))
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # as on Windows
+    (place := tmp_path / name).write_bytes(samples.picture())
+    assert process.asked("pictures", place)["width"] == 1_200
+
+
+@pytest.mark.parametrize("answer", ["[]", "7", "null", '"error"', "", "{", "[" * 100_000])
+def test_an_answer_that_is_none_is_a_sentence(answer: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "answers.py").write_text(f"import sys\nfor _ in sys.stdin:\n    print({answer!r}, flush=True)\n")
+    monkeypatch.setattr(process, "CHILD", "answers")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert "its decoder gave no answer that can be read" in harmless(preview("a.png", samples.picture()))[0]
+
+
 @pytest.mark.parametrize(
     ("name", "make", "said"),
     [

@@ -10,11 +10,12 @@ from agentsvc_nb.notebook.render import MUTED
 from agentsvc_nb.safe.text import escape
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_CHARS_MAX: Final = 100_000
+PICTURE_CHARS: Final = 100_000
+"""Of 75 kB in base64."""
 _LOOK: Final = "display:inline-block;vertical-align:top;margin:4px 12px 8px 0;max-width:100%;overflow-wrap:anywhere"
 
 
-def data_uri(picture: Any, most: int = _CHARS_MAX) -> str:
+def data_uri(picture: Any, most: int = PICTURE_CHARS) -> str:
     """Of a WebP picture in base64, of at most so many characters. Raises `CannotShow` for what is none."""
     if not isinstance(picture, str) or len(picture) > most or not _BASE64.fullmatch(picture):
         raise CannotShow("its decoder gave no picture.")

@@ -53,13 +53,10 @@ class Decoder:
             self._end()
             if len(answer) <= ANSWER_BYTES:
                 raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")
-        try:
-            found = json.loads(answer)
-        except ValueError:
-            raise CannotShow("its decoder gave no answer that can be read.") from None
+        found = _parsed(answer)
         if reason := found.get("error"):
             raise CannotShow(label(reason, 300))
-        return dict(found)
+        return found
 
     def _told(self, place: Path) -> bytes:
         """A line that it printed; less when it did not come to its end by itself and in time."""
@@ -69,7 +66,7 @@ class Decoder:
         alarm = threading.Timer(PATIENCE_SECONDS, child.kill)
         alarm.start()
         try:
-            child.stdin.write(f"{place}\n".encode())
+            child.stdin.write(f"{json.dumps(str(place))}\n".encode("ascii"))  # its locale may be any
             child.stdin.flush()
             return child.stdout.readline(ANSWER_BYTES + 1)
         except OSError:  # it is no longer there
@@ -83,6 +80,16 @@ class Decoder:
             child.kill()
             with contextlib.suppress(OSError):  # what it was told last is not read any more
                 child.__exit__(None, None, None)
+
+
+def _parsed(answer: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise CannotShow("its decoder gave no answer that can be read.")
+    return found
 
 
 def _begun(decoder: str, folder: Path) -> subprocess.Popen[bytes]:

@@ -8,11 +8,10 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final
 
-from agentsvc_nb.notebook.previews.figures import data_uri
+from agentsvc_nb.notebook.previews.figures import PICTURE_CHARS, data_uri
 from agentsvc_nb.notebook.previews.process import Decoder
 from agentsvc_nb.notebook.previews.subject import CannotShow
 
-SMALL_CHARS: Final = 100_000
 LARGE_CHARS: Final = 400_000
 """Of 300 kB in base64."""
 
@@ -26,7 +25,7 @@ class Thumbnails:
     def __enter__(self) -> Thumbnails:
         self._stack = contextlib.ExitStack()
         self._place = Path(self._stack.enter_context(TemporaryDirectory(prefix="agentsvc-pictures-"))) / "whole"
-        self._small, self._large = (self._stack.enter_context(Decoder(name)) for name in ("thumbnails", "large"))
+        self._small, self._large = (self._stack.enter_context(Decoder(name)) for name in ("small", "large"))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -36,7 +35,7 @@ class Thumbnails:
         """A data URI of at most 256 pixels an edge, None for what can't be shown; and the texts in the picture."""
         found = self._asked(self._small, data)
         texts = found.get("texts")
-        return _uri(found, SMALL_CHARS), texts if isinstance(texts, dict) else {}
+        return _uri(found), texts if isinstance(texts, dict) else {}
 
     def large(self, data: bytes) -> str | None:
         """A data URI of at most 1,200 pixels an edge and 300 kB; None for what can't be shown."""
@@ -49,7 +48,7 @@ class Thumbnails:
         return {}
 
 
-def _uri(found: dict[str, Any], most: int) -> str | None:
+def _uri(found: dict[str, Any], most: int = PICTURE_CHARS) -> str | None:
     with contextlib.suppress(CannotShow):
         return data_uri(found.get("picture"), most)
     return None

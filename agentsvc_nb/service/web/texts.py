@@ -14,14 +14,16 @@ from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.http import parameters
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.rules.blocks import blocks
+from agentsvc_nb.service.rules.tables import Table, is_table, parse
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.service.web.turns import PICTURES
-from agentsvc_nb.service.work.agents.offline.passages import blocks
-from agentsvc_nb.service.work.agents.offline.tables import Table, is_table, parse
 from agentsvc_nb.service.work.workspace import ChatWorkspace
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
+_COLUMNS: Final = 200
 """A browser should not have to lay out more."""
 
 
@@ -50,22 +52,28 @@ async def show(call: Call) -> Response:
 
 
 def _page(record: FileRecord, text: str) -> Response:
+    unread = len(text) >= INDEXED_TEXT_BYTES  # what follows is not in the index
     table = parse(record.path, text) if is_table(record.path, record.media_type) else None
-    rows = table.rows[: max(1, _CELLS // len(table.columns))] if table else []
     pages = [] if table or not text.strip() else _pages(text)
+    columns, rows = _cells(table, unread) if table else ([], [])
+    left = (
+        len(columns) < len(table.columns) or len(rows) < len(table.rows) if table else len(text.splitlines()) > _LINES
+    )
     return render(
         "text.html",
         file=record,
         picture=record.media_type in PICTURES,
-        columns=table.columns if table else [],
+        columns=columns,
         rows=rows,
         pages=pages,
-        cut=_is_cut(table, len(rows), text),
+        cut=unread or left,
     )
 
 
-def _is_cut(table: Table | None, rows: int, text: str) -> bool:
-    return rows < len(table.rows) if table else len(text.splitlines()) > _LINES
+def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    columns = table.columns[:_COLUMNS]
+    rows = table.rows[:-1] if unread else table.rows  # the last one is half there
+    return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
 
 
 def _pages(text: str) -> list[_Page]:

@@ -2,5 +2,5 @@
 as JSON, a line each.
 
 pictures   Pillow      pages   PDFium      parquet   DuckDB      workbook   calamine
-thumbnails, large      pictures for a gallery
+small, large   pictures for a gallery
 """

@@ -1,5 +1,5 @@
-"""Give up more than a share of processor and memory; then decode files, as their places come in, a line each, and print
-a line of what was found, or `{"error"}`."""
+"""Give up more than a share of processor and memory; then decode files, as their places come in as JSON, a line each,
+and print a line of what was found, or `{"error"}`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main() -> None:
     _limit()
     for line in sys.stdin:
         _limit_processor()
-        print(json.dumps(_found(sys.argv[1], line.rstrip("\n"))), flush=True)
+        print(json.dumps(_found(sys.argv[1], json.loads(line))), flush=True)
 
 
 def _found(decoder: str, place: str) -> dict[str, Any]:

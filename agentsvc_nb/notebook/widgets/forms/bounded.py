@@ -6,7 +6,7 @@ may look for `(a+)+$` for ever, and nothing interrupts it. What pydantic's does 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import jsonschema
     from pydantic import TypeAdapter
 
-REFERENCES_MAX: Final = 3_000
-"""Followed in one judgement: thirty definitions, each naming the next one twice, would make a thousand million."""
+STEPS_MAX: Final = 20_000
+"""In one judgement: thirty definitions, each naming the next one twice, would make a thousand million."""
+_ENTRIES_A_STEP: Final = 50
+"""Of a long list in a schema: so many names are looked through in the time of a step."""
 _DIALECT: Final = "$schema"
 """In any part it would have jsonschema go on with a validator of its own."""
 _BY_PATTERN: Final = "patternProperties"
@@ -38,34 +40,27 @@ class Judge:
         from referencing import Registry
 
         registry: Any = Registry()  # without it, addresses in a schema would be asked
-        self._left = REFERENCES_MAX
-        kind = _kind(self._follow, within=_holds(schema, _BY_PATTERN))
+        self._left = STEPS_MAX
+        kind = _kind(self._step, within=_holds(schema, _BY_PATTERN))
         self._validator = kind(_plain(schema), registry=registry, format_checker=formats)
 
     def errors(self, value: Any, part: Schema | None = None) -> Iterator[jsonschema.ValidationError]:
         """What is wrong with a value, by the schema or a part of it."""
-        self._left = REFERENCES_MAX
+        self._left = STEPS_MAX
         judge = self._validator if part is None else self._validator.evolve(schema=part)
         yield from judge.iter_errors(value)
 
-    def _follow(self) -> None:
-        self._left -= 1
+    def _step(self, count: int = 1) -> None:
+        self._left -= count
         if self._left < 0:
-            raise Unjudged("references that branch too often")
+            raise Unjudged("that takes too many steps")
 
 
-def _kind(follow: Any, *, within: bool) -> Any:
+def _kind(step: Callable[..., None], *, within: bool) -> Any:
     """A class of validators; `within` the schema there are properties by pattern."""
     import jsonschema
 
     usual = jsonschema.Draft202012Validator.VALIDATORS
-
-    def followed(keyword: str) -> Any:
-        def follows(judge: Any, reference: Any, value: Any, schema: Schema) -> Iterator[Any]:
-            follow()
-            yield from usual[keyword](judge, reference, value, schema) or ()
-
-        return follows
 
     def pattern(judge: Any, pattern: str, value: Any, _: Schema) -> Iterator[Any]:
         if isinstance(value, str) and not _found(pattern, value):
@@ -91,12 +86,28 @@ def _kind(follow: Any, *, within: bool) -> Any:
 
     own = {"pattern": pattern, _BY_PATTERN: by_pattern}
     own |= {"additionalProperties": additional, "unevaluatedProperties": unevaluated}
-    own |= {keyword: followed(keyword) for keyword in ("$ref", "$dynamicRef")}
     extend: Any = jsonschema.validators.extend
     kind = extend(jsonschema.Draft202012Validator, own)
-    evolve = kind.evolve
-    kind.evolve = lambda self, **changes: evolve(self, **{**changes, "schema": _plain(changes["schema"])})
+    evolve, descend = kind.evolve, kind.descend
+
+    def evolved(judge: Any, **changes: Any) -> Any:
+        part = _plain(changes["schema"])
+        step(1 + _entries(part) // _ENTRIES_A_STEP)
+        return evolve(judge, **{**changes, "schema": part})
+
+    def descended(*args: Any, **more: Any) -> Iterator[Any]:
+        for error in descend(*args, **more):
+            step()  # each is handed up through every part it lies in
+            yield error
+
+    kind.evolve, kind.descend = evolved, descended
     return kind
+
+
+def _entries(part: Any) -> int:
+    if not isinstance(part, Mapping):
+        return 0
+    return sum(len(one) for one in part.values() if isinstance(one, (list, Mapping)))
 
 
 def _plain(schema: Any) -> Any:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable
 
 from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.operations import UNITS
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.words import stem
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import parts
 from agentsvc_nb.service.work.agents.offline.conditions import filters, fitting, limited
@@ -27,7 +28,6 @@ from agentsvc_nb.service.work.agents.offline.measures import Measure, measure
 from agentsvc_nb.service.work.agents.offline.mentions import without_title
 from agentsvc_nb.service.work.agents.offline.plans import Plan
 from agentsvc_nb.service.work.agents.offline.ratios import product, ratio
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.unclear import Unclear, no_column, no_value
 from agentsvc_nb.service.work.agents.offline.values import named_values
 from agentsvc_nb.service.work.agents.offline.words import stems

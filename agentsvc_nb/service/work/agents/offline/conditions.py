@@ -8,12 +8,12 @@ from decimal import Decimal
 from operator import eq, ge, gt, le, lt
 from typing import Final
 
+from agentsvc_nb.service.rules.numbers import written
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.columns import best, parts
 from agentsvc_nb.service.work.agents.offline.dates import dated
 from agentsvc_nb.service.work.agents.offline.measures import Measure
-from agentsvc_nb.service.work.agents.offline.numbers import written
 from agentsvc_nb.service.work.agents.offline.operations import ABOVE_BELOW, EQUAL
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.values import Filter, named_values
 from agentsvc_nb.service.work.agents.offline.words import stem, stems
 

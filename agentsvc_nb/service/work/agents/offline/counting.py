@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import likeness, likest
 from agentsvc_nb.service.work.agents.offline.conditions import filters, fitting, limited
 from agentsvc_nb.service.work.agents.offline.grouping import group, repeats
 from agentsvc_nb.service.work.agents.offline.measures import Measure, implied, measure, of_column
 from agentsvc_nb.service.work.agents.offline.plans import Plan
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.unclear import Unclear, several
 from agentsvc_nb.service.work.agents.offline.words import stem, stems
 

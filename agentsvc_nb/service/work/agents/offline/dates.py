@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.values import Filter
 
 _MONTHS: Final = {

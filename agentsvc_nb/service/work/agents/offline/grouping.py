@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import likest
 from agentsvc_nb.service.work.agents.offline.measures import Measure
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.words import stem
 
 

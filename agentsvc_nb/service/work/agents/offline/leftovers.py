@@ -7,10 +7,10 @@ from collections.abc import Collection
 from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import likeness, parts
 from agentsvc_nb.service.work.agents.offline.dates import dated, months
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.values import named_values
 from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems, telling
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agentsvc_nb.service.ports.tools import Workspace, WorkspaceEntry
 from agentsvc_nb.service.rules.search import is_scratch, tokens
+from agentsvc_nb.service.rules.tables import Table, decode, is_table, parse
 from agentsvc_nb.service.work.agents.offline.passages import Passage, passages
-from agentsvc_nb.service.work.agents.offline.tables import TABLE_MAX_BYTES, Table, is_table, load
 from agentsvc_nb.service.work.agents.offline.words import stems
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
 READ_CHARS_MAX: Final = 4_000_000
+TABLE_MAX_BYTES: Final = 20_000_000
 
 
 class Library:
@@ -42,7 +43,7 @@ class Library:
 
     async def _table(self, path: str) -> Table | None:
         try:
-            return await asyncio.to_thread(load, path, await self.workspace.open(path))
+            return await asyncio.to_thread(_table, path, await self.workspace.open(path))
         except FileNotFoundError:
             return None
 
@@ -75,6 +76,10 @@ class Library:
         except FileNotFoundError:
             return []
         return await asyncio.to_thread(passages, path, media_type, text)
+
+
+def _table(path: str, file: Path) -> Table | None:
+    return parse(path, decode(file.read_bytes()))
 
 
 def query(words: Sequence[str], phrases: Sequence[str], joined: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
+from agentsvc_nb.service.rules.numbers import PRECISION, Numbers
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
 from agentsvc_nb.service.work.agents.offline.columns import best, likest, parts, rivals
-from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, Numbers
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.unclear import Unclear, several
 from agentsvc_nb.service.work.agents.offline.words import stem
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agentsvc_nb.service.rules.search import tokens
-from agentsvc_nb.service.work.agents.offline.tables import Table
+from agentsvc_nb.service.rules.tables import Table
 
 _OPEN, _CLOSE = "[\"'`“„«‘]?", "[\"'`”“»’]?"
 _GONE = " ; "  # keeps the words on either side apart

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline.tables import is_table, parse
+from agentsvc_nb.service.rules.blocks import HEADING, blocks
+from agentsvc_nb.service.rules.tables import is_table, parse
 
 PASSAGE_CHARS: Final = 600
-PASSAGE_LINES: Final = 12
 _PROSE_WORDS: Final = 8
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 
-_HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _MUCH = f".{{1,{PASSAGE_CHARS}}}"
 _CHUNK = re.compile(rf"(?s){_MUCH}(?:(?<=[.!?。！？])\s+|$)|{_MUCH}(?:\s+|$)|{_MUCH}")
 
@@ -60,7 +59,7 @@ def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
     trail: dict[int, str] = {}
     alone: Passage | None = None
     for line, block in blocks(text):
-        heading = _HEADING.fullmatch(block)
+        heading = HEADING.fullmatch(block)
         if heading:
             level, title = len(heading[1]), heading[2].rstrip("#").strip() or heading[2]
             if alone:
@@ -73,17 +72,3 @@ def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
             yield Passage(path, f"{prefix}line {line}", piece.strip(), tuple(trail.values()))
     if alone:
         yield alone
-
-
-def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Runs of lines with nothing blank between them, with the number of their first line; headings stand alone."""
-    held: list[str] = []
-    for number, line in enumerate([*text.splitlines(), ""], 1):
-        alone = not line.strip() or _HEADING.fullmatch(line.strip())
-        if held and (alone or len(held) >= PASSAGE_LINES):
-            yield number - len(held), "\n".join(held)
-            held = []
-        if not alone:
-            held.append(line.strip())
-        elif line.strip():
-            yield number, line.strip()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.measures import Measure
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.values import Filter
 
 

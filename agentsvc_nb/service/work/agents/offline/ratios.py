@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from decimal import localcontext
 
+from agentsvc_nb.service.rules.numbers import PRECISION, Numbers
 from agentsvc_nb.service.rules.search import tokens
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.columns import likest, parts
 from agentsvc_nb.service.work.agents.offline.measures import Measure, derived, of_column
-from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, Numbers
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.unclear import Unclear, no_column, several
 from agentsvc_nb.service.work.agents.offline.words import stem
 

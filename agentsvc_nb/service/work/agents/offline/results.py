@@ -8,9 +8,9 @@ from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
+from agentsvc_nb.service.rules.numbers import PRECISION, show
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape
 from agentsvc_nb.service.work.agents.offline.measures import Measure
-from agentsvc_nb.service.work.agents.offline.numbers import PRECISION, show
 from agentsvc_nb.service.work.agents.offline.plans import Plan
 
 ROWS_SHOWN: Final = 5

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline.columns import parts
-from agentsvc_nb.service.work.agents.offline.tables import Table
 from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems
 
 _VALUE_CHARS: Final = 60

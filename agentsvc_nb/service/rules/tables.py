@@ -1,4 +1,4 @@
-"""Tables among the chat's files: CSV and TSV, read whole and tolerantly."""
+"""Tables as texts: CSV and TSV, read whole and tolerantly."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.work.agents.offline.numbers import Numbers, read
+from agentsvc_nb.service.rules.numbers import Numbers, read
 
-TABLE_MAX_BYTES: Final = 20_000_000
 _DELIMITERS: Final = ",;\t|"
 _ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)$|(?<=[a-z])(?:Id|ID|Nr|No)$")
 
@@ -52,11 +50,6 @@ class Table:
 
 def is_table(path: str, media_type: str) -> bool:
     return path.lower().endswith((".csv", ".tsv")) or media_type in ("text/csv", "text/tab-separated-values")
-
-
-def load(path: str, file: Path) -> Table | None:
-    """The table in a local file, or None when there is none."""
-    return parse(path, decode(file.read_bytes()))
 
 
 def parse(path: str, text: str) -> Table | None:
