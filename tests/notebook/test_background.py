@@ -86,8 +86,9 @@ def test_cancel_stops_the_run_on_the_service(terminal: Any, client: AgentService
     answer = terminal.cell("%%ask --bg\nsay begun\nwait 60")
     until(lambda: answer.run_id)
     answer.cancel()
-    with pytest.raises(RunFailed, match="was cancelled"):
+    with pytest.raises(RunFailed, match="was cancelled") as failed:
         _ = answer.text
+    assert failed.value.hint == "", "an attribute takes no options"
     assert client.runs.get(answer.run_id).status == "cancelled"
 
 
@@ -152,8 +153,9 @@ def test_without_updates_it_is_done_when_the_cell_is(kernel: Any) -> None:
     assert answer.done()
     (output,) = kernel.shown.outputs
     assert output["text/plain"].startswith("hello")
-    with pytest.raises(RunFailed):
+    with pytest.raises(RunFailed) as failed:
         kernel.cell("%%ask --bg\nfail agent_error no")
+    assert "--no-raise-error" in failed.value.hint, "here it is the cell that fails"
 
 
 def test_background_can_be_the_rule(terminal: Any) -> None:
