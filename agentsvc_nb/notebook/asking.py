@@ -60,6 +60,7 @@ def ask_in_background(
     if here:
         background.run_here()
     else:
+        turn.hint = ""  # it is raised where the result is read, and that takes no options
         background.start()
     return background
 

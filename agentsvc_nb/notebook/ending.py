@@ -28,8 +28,8 @@ def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFa
     return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
 
 
-def failure(end: End, run: Run, timeout: float | None, why: str = "") -> RunFailed | RunStopped | None:
-    """Why the cell fails; None when the run completed while it was watched."""
+def failure(end: End, run: Run, timeout: float | None, why: str = "", hint: str = "") -> RunFailed | RunStopped | None:
+    """Why the cell fails; None when the run completed while it was watched. `hint` is what to do of one that failed."""
     follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
     if end == "left":
         return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
@@ -39,7 +39,7 @@ def failure(end: End, run: Run, timeout: float | None, why: str = "") -> RunFail
         return RunFailed(f"Run {run.run_id} has not ended within {timeout:g} s; it goes on.{why}", follows)
     if run.status == "completed":
         return None
-    return RunFailed(f"Run {run.run_id} {_outcome(run)}.", "--no-raise-error keeps the cell going.")
+    return RunFailed(f"Run {run.run_id} {_outcome(run)}.", hint)
 
 
 def _outcome(run: Run) -> str:

@@ -31,7 +31,7 @@ class Turn:
     """A run being watched: by whom, where, and what to do with its end.
 
     `timeout` is in seconds, `notes` are lines of the output, `shape` is what the answer must look like, `again` says
-    that the run is known and shown again.
+    that the run is known and shown again, `hint` what to do when it failed.
     """
 
     session: Session
@@ -43,6 +43,7 @@ class Turn:
     notes: tuple[str, ...] = ()
     shape: Shape | None = None
     again: bool = False
+    hint: str = "--no-raise-error keeps the cell going."
     view: Transcript = field(default_factory=Transcript)
 
     def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> Answer:
@@ -80,7 +81,7 @@ class Turn:
             raise ending.unstarted(end, view.waiting, self.timeout)
         why = why_late(view.asked.values())
         answer = self._leave(ending.note(end, view.run_id, self.timeout, why))
-        if failed := ending.failure(end, answer.run, self.timeout, why):
+        if failed := ending.failure(end, answer.run, self.timeout, why, self.hint):
             self._fail(failed, answer)
         return answer
 

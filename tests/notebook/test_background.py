@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.shells import KernelShell, loaded
 from tests.notebook.widgets import buttons, html
@@ -86,8 +86,9 @@ def test_cancel_stops_the_run_on_the_service(terminal: Any, client: AgentService
     answer = terminal.cell("%%ask --bg\nsay begun\nwait 60")
     until(lambda: answer.run_id)
     answer.cancel()
-    with pytest.raises(RunFailed, match="was cancelled"):
+    with pytest.raises(RunFailed, match="was cancelled") as failed:
         _ = answer.text
+    assert failed.value.hint == "", "an attribute takes no options"
     assert client.runs.get(answer.run_id).status == "cancelled"
 
 
@@ -152,8 +153,9 @@ def test_without_updates_it_is_done_when_the_cell_is(kernel: Any) -> None:
     assert answer.done()
     (output,) = kernel.shown.outputs
     assert output["text/plain"].startswith("hello")
-    with pytest.raises(RunFailed):
+    with pytest.raises(RunFailed) as failed:
         kernel.cell("%%ask --bg\nfail agent_error no")
+    assert "--no-raise-error" in failed.value.hint, "here it is the cell that fails"
 
 
 def test_background_can_be_the_rule(terminal: Any) -> None:
@@ -200,3 +202,27 @@ def test_restart_and_run_all_starts_no_run(notebook: Any) -> None:
         notebook.cell("%unload_ext agentsvc_nb")
         notebook.cell("%load_ext agentsvc_nb")
     assert seen[0] == seen[1]
+
+
+def test_a_service_that_is_gone_leaves_no_card(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_service() as gone:
+        monkeypatch.setenv("SERVICE_API_KEY", gone.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", gone.base_url)
+        notebook.cell("%%ask\nsay one", cell_id="c1")
+    with pytest.raises(AskError) as planned:
+        notebook.cell("%%ask --bg\nsay two", cell_id="c2")
+    assert _end(notebook.shown.outputs) == f"✗ {planned.value}\n{planned.value.hint}"
+    notebook.cell("later = None", cell_id="c3")
+    notebook.cell("%%ask --bg --new-chat -o later\nsay three", cell_id="c4")
+    shown = notebook.shown
+    with pytest.raises(AskError) as started:
+        notebook.user_ns["later"].wait()
+    assert _end(shown.outputs) == f"✗ {started.value}\n{started.value.hint}"
+
+
+def _end(outputs: list[Any]) -> str:
+    """The one static output of a cell with a card that has ended."""
+    output, nothing = outputs
+    assert not any(nothing.values())
+    assert set(output) == {"text/plain", "text/html"}
+    return str(output["text/plain"])

@@ -65,6 +65,15 @@ def test_several_turns_in_the_chat_of_the_notebook(used: Used, kernel: Any) -> N
     until(lambda: f"Chat {chat}, 2 turns" in used.outputs.outputs[0]["text/plain"])
 
 
+def test_nothing_to_send_is_said_until_something_is_sent(used: Used) -> None:
+    used.ask(" \n")
+    assert "Write a message first." in text(used.box)
+    used.ask("say one")
+    assert "Write a message first." not in text(used.box)
+    used.answered("one")
+    assert len(used.chat._conversation.turns) == 1
+
+
 def test_it_is_seen_growing_and_stop_cancels_on_the_service(used: Used, client: AgentService) -> None:
     used.ask("say begun\nwait 60")
     until(lambda: "begun" in text(used.box))

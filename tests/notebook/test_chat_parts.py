@@ -196,6 +196,13 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     discard(view.box)
 
 
+def test_nothing_moves_when_stop_comes_and_goes() -> None:
+    view = ChatView(lambda *_: None)
+    row = view.box.children[-1].children
+    assert row == (view.send, view.attaching.upload, view.attaching.choose, view.close, view.stop)
+    discard(view.box)
+
+
 def test_what_can_be_chosen_is_bounded() -> None:
     attaching = Attaching()
     attaching.offer([f"{number}.txt" for number in range(1_000)])

@@ -111,6 +111,7 @@ class Ask(Group):
 
     def _in_background(self, args: argparse.Namespace, question: Question) -> Background:
         from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.render import error_bundle
 
         def ring(done: Background) -> None:
             if args.notify:
@@ -120,7 +121,11 @@ class Ask(Group):
             screen = self.desk.screen()
             return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True, then=ring)
         card = self.desk.card()
-        background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
+        try:
+            background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
+        except BaseException as error:  # of an interrupt, too, a card would stay that nobody draws
+            card.finish(error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", "")))
+            raise
         card.cancels(background.cancel)
         return background
 

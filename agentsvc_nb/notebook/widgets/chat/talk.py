@@ -86,6 +86,8 @@ class Talk:
                 turn = self.conversation.ask(message, tuple(file.path.name for file in files))
                 view.input.value = ""
                 self._ask(turn, self._question(turn, files))
+            else:
+                view.attaching.say("Write a message first.")
         view.input.focus()
 
     def stop(self) -> None:

@@ -47,7 +47,8 @@ class ChatView:
             part.chips,
             part.note,
             self.input,
-            design.row([self.send, self.stop, part.upload, part.choose, self.close]),
+            # Stop comes and goes: after it nothing stands that would slide under the pointer.
+            design.row([self.send, part.upload, part.choose, self.close, self.stop]),
         ]
 
     def is_going(self, going: bool) -> None:
