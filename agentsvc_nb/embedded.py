@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.child import EXIT_HELD, Child
-from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, LastModel, Ready
 from agentsvc_nb.service.settings import Settings, data_folder, variable
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ AGAIN_SECONDS: Final = 1.0
 """Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
 
 
+_KEPT: Final = (
+    "It was kept from the folder's last service: to start without it, set AGENTSVC_MODEL=offline, "
+    "or `agentsvc restart --model offline`."
+)
+
+
 class EmbeddedError(RuntimeError):
     """The embedded service could not be started, reached or stopped; the message says why."""
 
@@ -46,6 +52,42 @@ class EmbeddedError(RuntimeError):
         from agentsvc_nb.client import cards
 
         return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a service of a folder would be started with. `kept`: nobody named a model, and it is the folder's last."""
+
+    settings: Settings
+    kept: LastModel | None = None
+
+    def elsewhere(self) -> str | None:
+        """Why a kept model is not asked: here it has another address, and what was meant for the one that it had
+        would go there, perhaps to a stranger."""
+        if self.kept is None or ":" not in self.kept.name:  # that is asked nowhere: 80 ms for the imports saved
+            return None
+        from agentsvc_nb.service.work import agents
+        from agentsvc_nb.service.work.agents.language.chosen import address_variable
+
+        here = agents.address(self.settings)
+        if here == self.kept.address:
+            return None
+        name, own = self.kept.name, "its provider's own address"
+        return (
+            f"The model {name} was kept from the last service in {self.settings.data}, which asked it at "
+            f"{self.kept.address or own}; from here it would be asked at {here or own}. Set AGENTSVC_MODEL_URL and "
+            f"{address_variable(name)} as they were there, AGENTSVC_MODEL={shlex.quote(name)} if it shall be asked "
+            "here, or AGENTSVC_MODEL=offline to go without it."
+        )
+
+    def fault(self) -> str | None:
+        """What is seen to keep its model from answering, and what to do. It loads the library of a hosted one."""
+        from agentsvc_nb.service.work import agents
+
+        if elsewhere := self.elsewhere():
+            return elsewhere
+        lacking = agents.fault(self.settings)
+        return f"{lacking} {_KEPT}" if lacking and self.kept else lacking
 
 
 @dataclass(frozen=True)
@@ -65,7 +107,8 @@ def find_or_start(
 
     Without a model named here or in AGENTSVC_MODEL it is started with the one that the folder had, else `offline`.
     A running one is taken as it is; if it has other settings or another version, `notice` says so. No key is sent.
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up.
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up, or when the
+    model that the folder had would be asked at another address than it was.
 
     >>> connection = find_or_start()
     >>> client = AgentService(connection.api_key, base_url=connection.base_url)
@@ -78,10 +121,19 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
     the folder gets another. Raises the same."""
     from agentsvc_nb.service.keyring import ensure_own_key
 
-    folder, ready, settings = _found(data, model, START_SECONDS)
+    folder, ready, plan = _found(data, model, START_SECONDS)
     if ready.version == __version__:  # the database of another would become one of this version, under its service
         ensure_own_key(folder)
-    return _connection(folder, ready, settings)
+    return _connection(folder, ready, plan)
+
+
+def plan_of(data: str | Path | None = None, model: str | None = None) -> Plan:
+    """What a service of the folder would be started with from here: when no model is named, with the one that it had,
+    for with another its runs would end. Raises `SettingsError`."""
+    settings = Settings.from_env(os.environ, data=data, model=model)
+    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
+        return Plan(replace(settings, model=last.name), last)
+    return Plan(settings)
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
@@ -180,19 +232,21 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
     return f"A server holds {folder.path} but does not answer: end {process} yourself."
 
 
-def _start(folder: DataFolder, settings: Settings, timeout: float) -> Ready:
+def _start(folder: DataFolder, plan: Plan, timeout: float) -> Ready:
+    if elsewhere := plan.elsewhere():
+        raise EmbeddedError(elsewhere)
     deadline = time.monotonic() + timeout
-    child, again_at = _spawn(folder, settings), 0.0
+    child, again_at = _spawn(folder, plan.settings), 0.0
     while (ready := _running(folder)) is None:
         now, code = time.monotonic(), child.exit_code()
         if now > deadline:
             raise EmbeddedError(_late(folder, timeout, child))
         if code is not None and code != EXIT_HELD:
-            raise EmbeddedError(f"The service did not start (exit {code}):\n{child.last_lines()}")
+            raise EmbeddedError(_failed(code, child, plan))
         if code is None:
             again_at = now + AGAIN_SECONDS
         elif now > again_at:
-            child = _spawn(folder, settings)
+            child = _spawn(folder, plan.settings)
         time.sleep(POLL_SECONDS)
     return ready
 
@@ -205,33 +259,29 @@ def _spawn(folder: DataFolder, settings: Settings) -> Child:
         raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
 
 
+def _failed(code: int, child: Child, plan: Plan) -> str:
+    said = f"The service did not start (exit {code}):\n{child.last_lines()}"
+    return f"{said}\n{_KEPT}" if plan.kept and plan.fault() else said
+
+
 def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     holder = Ready.read(folder.ready)
     who = f"process {holder.pid}, which holds {folder.path}, does not answer" if holder else "it is still starting"
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def settings_of(data: str | Path | None, model: str | None) -> Settings:
-    """What a service of the folder is started with from here: when no model is named, the one that it had. With
-    another its runs would end. Raises `SettingsError`."""
-    settings = Settings.from_env(os.environ, data=data, model=model)
-    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
-        return replace(settings, model=last)
-    return settings
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Plan]:
+    plan = plan_of(data, model)
+    folder = DataFolder(plan.settings.data)
+    return folder, _running(folder) or _start(folder, plan, timeout), plan
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Settings]:
-    settings = settings_of(data, model)
-    folder = DataFolder(settings.data)
-    return folder, _running(folder) or _start(folder, settings, timeout), settings
-
-
-def _connection(folder: DataFolder, ready: Ready, settings: Settings) -> Connection:
+def _connection(folder: DataFolder, ready: Ready, plan: Plan) -> Connection:
     try:
         key = folder.key.read_text().strip()
     except OSError as error:
         raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
-    return Connection(ready.base_url, key, ready.instance, _notice(ready, settings))
+    return Connection(ready.base_url, key, ready.instance, _notice(ready, plan))
 
 
 def _running(folder: DataFolder) -> Ready | None:
@@ -256,8 +306,11 @@ def _answers(ready: Ready) -> bool:
         connection.close()
 
 
-def _notice(ready: Ready, settings: Settings) -> str | None:
-    restart = f"agentsvc restart --data {shlex.quote(str(settings.data))} --model {shlex.quote(settings.model)}"
+def _notice(ready: Ready, plan: Plan) -> str | None:
+    settings = plan.settings
+    restart = f"agentsvc restart --data {shlex.quote(str(settings.data))}"
+    if plan.kept is None:  # one that is kept is kept there, too, and asked where it was or not at all
+        restart += f" --model {shlex.quote(settings.model)}"
     if ready.version != __version__:
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
     if ready.settings_hash != settings.settings_hash:

@@ -12,7 +12,6 @@ from typing import Final
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.settings import SettingsError, data_folder
-from agentsvc_nb.service.work import agents
 
 QUIET_SECONDS: Final = 1.0
 """A user who waits for longer than this is told what for."""
@@ -58,9 +57,10 @@ def restart(data: Path | None, model: str | None) -> int:
 
     Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
     """
-    settings = embedded.settings_of(data, model)
-    if fault := agents.fault(settings):
+    plan = embedded.plan_of(data, model)
+    if fault := plan.fault():
         raise SettingsError(fault)
+    settings = plan.settings
     _ended(settings.data)
     embedded.find_or_start(settings.data, model=settings.model)
     return status(settings.data)

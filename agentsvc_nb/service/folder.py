@@ -48,6 +48,14 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class LastModel:
+    """The model that a folder was last served with. `address`: where it was asked (`agents.address`)."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True)
 class DataFolder:
     """One service's folder. Only the server that holds its lock writes `ready`, `port` and `model`."""
 
@@ -87,7 +95,7 @@ class DataFolder:
 
     @property
     def model(self) -> Path:
-        """The model last served with."""
+        """The model last served with, and in a second line the address that it was asked at."""
         return self.path / "model"
 
     @property
@@ -119,12 +127,17 @@ class DataFolder:
         except (OSError, ValueError):
             return 0
 
-    def last_model(self) -> str | None:
-        """The model of the last server; None when there was none."""
+    def last_model(self) -> LastModel | None:
+        """The model of the last server; None when there was none, or it is not known where that asked it."""
         try:
-            return self.model.read_text().strip() or None
-        except OSError:
+            name, line_end, address = self.model.read_text(encoding="utf-8").partition("\n")
+        except (OSError, UnicodeDecodeError):
             return None
+        return LastModel(name, address.strip()) if name and line_end else None
+
+    def keep_model(self, last: LastModel) -> None:
+        """Raises `OSError`."""
+        write_private(self.model, f"{last.name}\n{last.address}\n")
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.folder import DataFolder, LastModel, Ready, write_private
 from agentsvc_nb.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -120,10 +120,11 @@ def _make_key(folder: DataFolder) -> None:
 
 
 def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+    from agentsvc_nb.service.work import agents
     from agentsvc_nb.service.work.agents.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
-    write_private(folder.model, ready.model)
+    folder.keep_model(LastModel(ready.model, agents.address(settings)))
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)

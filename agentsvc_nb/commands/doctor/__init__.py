@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import embedded
 from agentsvc_nb.commands.doctor import folder, machine, model, service
 from agentsvc_nb.commands.doctor.finding import Finding, fail, ok, warn
 from agentsvc_nb.service.folder import DataFolder
@@ -60,7 +61,7 @@ def _settings(place: DataFolder) -> Iterator[Finding]:
 
 def _model(place: DataFolder) -> Iterator[Finding]:
     try:
-        settings = Settings.from_env(os.environ, data=place.path)
+        plan = embedded.plan_of(place.path)
     except SettingsError:  # told already
         return
-    yield from model.turn(settings.model)
+    yield from model.planned(plan)

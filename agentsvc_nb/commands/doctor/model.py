@@ -16,6 +16,14 @@ TURN_SECONDS: Final = 120.0
 _OTHER: Final = "see the reason given, or choose another model with AGENTSVC_MODEL"
 
 
+def planned(plan: embedded.Plan) -> Iterator[Finding]:
+    """The model that a notebook's service would have, which is not asked where it must not be."""
+    if fault := plan.fault():
+        yield fail(f"{plan.settings.model}: {fault}", _OTHER)
+    else:
+        yield from turn(plan.settings.model)
+
+
 def turn(model: str) -> Iterator[Finding]:
     """Does a service start, and does its model answer?"""
     started = time.perf_counter()

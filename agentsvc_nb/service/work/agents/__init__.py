@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentsvc_nb.service.ports.agents import Agent
 from agentsvc_nb.service.settings import MODEL_ADVICE, Settings
-from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
+from agentsvc_nb.service.work.agents.language.chosen import ModelChoice, asked_at
 from agentsvc_nb.service.work.agents.language.missing import missing
 
 
@@ -32,6 +32,11 @@ def choose(model: str, settings: Settings | None = None) -> Agent:
 def fault(settings: Settings) -> str | None:
     """What keeps the settings' model from answering here, and what to do; None when nothing is seen to."""
     return missing(_choice(settings.model, settings)) if ":" in settings.model else None
+
+
+def address(settings: Settings) -> str:
+    """Where the settings' model is asked, when that is not its provider's own address: without a password."""
+    return asked_at(_choice(settings.model, settings))
 
 
 def _language(model: str, settings: Settings | None) -> Agent:
