@@ -119,11 +119,20 @@ def find_or_start(
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
     """`find_or_start` for a client that its service refuses or that finds none: when the folder's key was deleted,
     the folder gets another. Raises the same."""
+    import sqlite3
+
     from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.ports.storage import StoreBusy
 
     folder, ready, plan = _found(data, model, START_SECONDS)
     if ready.version == __version__:  # the database of another would become one of this version, under its service
-        ensure_own_key(folder)
+        try:
+            ensure_own_key(folder)
+        except (StoreBusy, sqlite3.Error, OSError) as error:
+            raise EmbeddedError(
+                f"The key in {folder.key} could not be looked at or replaced ({error}): check that the disk is not "
+                f"full, and that no other program keeps {folder.database} for itself."
+            ) from None
     return _connection(folder, ready, plan)
 
 

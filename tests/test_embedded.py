@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -280,6 +281,28 @@ def test_a_suspended_key_is_not_replaced(data: Path) -> None:
         with pytest.raises(StefanBrainError) as caught:
             client.tools.list()
         assert (caught.value.code, embedded.revive(data).api_key) == ("key_suspended", key)
+
+
+def test_a_key_that_is_fine_is_looked_at_beside_a_writer(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may write for long: only who must make a key waits for it, and is told in a sentence."""
+    monkeypatch.setattr("agentsvc_nb.service.engines.sqlite.BUSY_TIMEOUT_MS", 10)
+    first = find_or_start(data)
+    with contextlib.closing(sqlite3.connect(DataFolder(data).database, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert embedded.revive(data) == first
+        write_private(DataFolder(data).key, "svc_sk_of-nobody")
+        with pytest.raises(EmbeddedError, match=f"key in {data}.*database is locked"):
+            embedded.revive(data)
+        writer.execute("ROLLBACK")
+    assert embedded.revive(data).api_key not in ("svc_sk_of-nobody", first.api_key)
+
+
+def test_a_key_that_can_not_be_written_is_one_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_or_start(data)
+    DataFolder(data).key.unlink()
+    DataFolder(data).key.mkdir()
+    with pytest.raises(EmbeddedError, match="could not be looked at or replaced"):
+        embedded.revive(data)
 
 
 def test_stop_ends_it_and_removes_its_record(data: Path) -> None:

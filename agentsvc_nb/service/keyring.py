@@ -40,15 +40,19 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Make `folder.key` a valid full-access key, unless it is one; beside a running service, too."""
+    """Make `folder.key` a valid full-access key, unless it is one; beside a running service, too.
+
+    Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
+    """
 
     def ensure(tx: Tx) -> None:
-        # In one transaction: of several who find it invalid, one makes a key.
+        # Looked at again, in the transaction: of several who find it invalid, one makes a key.
         if not _is_known(tx, folder):
             write_private(folder.key, keys.create(tx, _Now(), name="embedded")[1] + "\n")
 
     with open_beside(folder) as database:
-        database.write_now(ensure)
+        if not database.read(lambda tx: _is_known(tx, folder)):  # reading waits for no other's lock
+            database.write_now(ensure)
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
