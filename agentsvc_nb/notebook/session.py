@@ -156,7 +156,10 @@ class Session:
         return url, found[0]
 
     def _revived(self) -> tuple[str, str]:
-        return self._embedded(revived=True)
+        found = self._embedded(revived=True)
+        if self._client is not None:  # it goes on with these, and what streams on it goes on
+            self._client = (*found, self._client[2])
+        return found
 
     def _embedded(self, revived: bool = False) -> tuple[str, str]:
         # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import embedded
+from agentsvc_nb.cli import main
 from agentsvc_nb.testing import RunningService
 
 
@@ -35,6 +36,16 @@ def test_a_service_that_was_stopped_meanwhile_is_started_again(kernel: Any, data
     assert embedded.stop(data)
     assert list(kernel.cell("%files")["path"]) == ["a.txt"]
     assert first.chat == kernel.cell("%%ask\nsay again").chat
+
+
+def test_a_key_that_was_replaced_closes_no_connection(kernel: Any, data: Path) -> None:
+    """A run in the background may stream on it."""
+    kernel.cell("%%ask\nsay hello")
+    (ask,) = [part for part in kernel.configurables if type(part).__name__ == "Ask"]
+    client = ask.session.client()
+    assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0
+    assert client.tools.list()
+    assert ask.session.client() is client
 
 
 def test_local_is_the_way_back_whatever_is_set(
