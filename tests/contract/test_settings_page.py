@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+from agentsvc_nb.service.app import create_app
+from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire import terms
 from agentsvc_nb.wire.routes import V1
@@ -42,6 +47,31 @@ def test_the_settings_make_show_and_delete_a_key(service: RunningService, browse
     assert browser.post(link).headers["location"] == "/app/settings"
     assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 401
     page(browser, link, 404)
+
+
+def test_a_key_that_was_not_shown_is_forgotten_with_its_session(tmp_path: Path) -> None:
+    """Who signs out never sees it, nor who left before the next one signs in."""
+    app = create_app(Settings(tmp_path, model="scripted"), instance="test", sign_in_token="token")
+    live = app.state.service
+
+    async def browse() -> None:
+        transport, link = httpx.ASGITransport(app), "/app/sign-in?token=token"
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://service.test") as browser,
+        ):
+            for leave in (lambda: browser.post("/app/sign-out"), lambda: live.backend.storage.db.write(expire)):
+                await browser.get(link)
+                assert (await browser.post("/app/settings/keys", data=fields())).status_code == 303
+                assert len(live.backend.fresh_keys) == 1
+                await leave()
+                await browser.get(link)
+                assert not live.backend.fresh_keys
+
+    def expire(tx: Tx) -> None:
+        tx.run("UPDATE session SET expires_at = created_at")
+
+    asyncio.run(browse())
 
 
 @pytest.mark.parametrize(

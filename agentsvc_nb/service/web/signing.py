@@ -26,6 +26,7 @@ async def sign_in(call: Call) -> Response:
         return render("sign_in.html", 401 if given else 200, wrong=bool(given))
     now = call.now
     secret = await call.write(lambda tx: sessions.open_(tx, now))
+    _forget_keys(call)
     response = RedirectResponse("/app", 303)
     cookies.give(call.request, response, secret)
     return response
@@ -35,6 +36,7 @@ async def sign_out(call: Call) -> Response:
     session = call.known_session
     assert session is not None, "the page is not open"
     await call.write(lambda tx: records.remove(tx, session.digest))
+    _forget_keys(call)
     response = RedirectResponse("/app/sign-in", 303)
     cookies.take_back(call.request, response)
     return response
@@ -57,3 +59,11 @@ async def missing(call: Call) -> Response:
 
 async def home(call: Call) -> Response:
     return RedirectResponse("/app", 303)
+
+
+def _forget_keys(call: Call) -> None:
+    """Secrets that were made for sessions that are over: nobody can load their page any more."""
+    fresh, now = call.backend.fresh_keys, call.now
+    there = call.read(lambda tx: {digest for digest in fresh if records.get(tx, digest, now)})
+    for digest in fresh.keys() - there:
+        del fresh[digest]
