@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.live import Watched
+from agentsvc_nb.notebook.widgets.chat.live import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.page import Page
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell, summary, transcript
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
@@ -170,7 +170,7 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
         raise AskError(text, text)
 
     view = ChatView(decide)
-    watched = Watched(turn, view.live)
+    watched = TurnScreen(turn, view.live)
     view.live.begin(turn)
     waiting = Script()
     waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
@@ -218,7 +218,7 @@ def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
         view.live.begin(turn)
         script.event("run.resumed", attempt=2, discard_after=0)
         script.say(word)
-        Watched(turn, view.live).draw(script.view)
+        TurnScreen(turn, view.live).draw(script.view)
         assert re.findall("first|second", markup(view.live.box)) == [word, word]
         view.live.end()
         assert markup(view.live.box) == ""

@@ -42,7 +42,7 @@ class Waiting:
         refuse = design.button("Refuse", f"{call.tool} is not called; the run goes on", look="danger")
         failed = design.text("", "wrong", role="status")
 
-        def decide(approved: bool) -> None:
+        def press(approved: bool) -> None:
             approve.disabled = refuse.disabled = True
             threading.Thread(target=send, args=(approved, reason.value[:REASON_CHARS]), daemon=True).start()
 
@@ -54,8 +54,8 @@ class Waiting:
                 design.put(failed, said, "wrong", role="status")
                 approve.disabled = refuse.disabled = False
 
-        approve.on_click(lambda _: decide(True))
-        refuse.on_click(lambda _: decide(False))
+        approve.on_click(lambda _: press(True))
+        refuse.on_click(lambda _: press(False))
         card = ipywidgets.VBox([asked, reason, design.row([approve, refuse]), failed])
         card.add_class("asvc-card")
         return card

@@ -55,7 +55,7 @@ class LiveTurn:
         self._closed = True
 
 
-class Watched:
+class TurnScreen:
     """Watches the run of a turn (`stream.Screen`), from one thread."""
 
     def __init__(self, turn: Exchange, live: LiveTurn) -> None:

@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.watching import Turn
 from agentsvc_nb.notebook.widgets.chat import calls
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
-from agentsvc_nb.notebook.widgets.chat.live import Watched
+from agentsvc_nb.notebook.widgets.chat.live import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.settled import Choice
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
@@ -34,7 +34,7 @@ AT_ONCE: Final = 5
 class Going:
     """A run that is being watched; `question` is None for one that was started before."""
 
-    screen: Watched
+    screen: TurnScreen
     open: Callable[[], Background]
     question: Question | None = None
     background: Background | None = None
@@ -121,11 +121,11 @@ class Talk:
         return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
 
     def _ask(self, turn: Exchange, question: Question) -> None:
-        screen = Watched(turn, self._view.live)
+        screen = TurnScreen(turn, self._view.live)
         self._watch(Going(screen, lambda: put_beside(self._session, question, screen), question))
 
     def _follow(self, turn: Exchange, run_id: str) -> None:
-        screen = Watched(turn, self._view.live)
+        screen = TurnScreen(turn, self._view.live)
 
         def attach() -> Background:
             client = self._session.client()
