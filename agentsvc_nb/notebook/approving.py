@@ -90,6 +90,7 @@ def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
         except StefanBrainError as error:
             if error.status != 404:  # a run of another account
                 raise
+            session.known.rows.pop(run_id, None)
     if run.status in TERMINAL:
         session.known.rows.pop(run_id, None)
     return [*run.waiting.values()]

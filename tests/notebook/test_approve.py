@@ -224,6 +224,13 @@ def test_rows_that_wait_are_listed_once_the_cell_was_stopped(terminal: Any, monk
         assert _session(terminal).known.rows == {}
 
 
+def test_a_row_that_is_not_there_is_asked_for_once(terminal: Any) -> None:
+    known = _session(terminal).known
+    known.rows["00000000-0000-4000-8000-000000000000"] = None
+    assert len(terminal.cell("%approve")) == 0
+    assert known.rows == {}
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
