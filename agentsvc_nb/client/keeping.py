@@ -24,7 +24,7 @@ class Kept:
         if self._path is None:
             return
         try:
-            self._append("")
+            self._append(self._path, "")
             self._read(self._path)
         except (OSError, UnicodeDecodeError) as error:
             raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
@@ -38,15 +38,13 @@ class Kept:
         """Raises `OSError` when it cannot be written."""
         if self._path is None:
             return
-        # A line begins with a break: it then stands apart from half a line of an earlier end.
-        self._append(f"\n{json.dumps({'key': key, 'run': run.model_dump(mode='json')}, ensure_ascii=False)}")
+        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
+        # It begins with a break: it then stands apart from half a line of an earlier end.
+        self._append(self._path, f"\n{line}")
 
-    def _append(self, text: str) -> None:
-        if self._path:
-            with open(
-                os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
-            ) as file:
-                file.write(text)
+    def _append(self, path: Path, text: str) -> None:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+            file.write(text)
 
     def _read(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").split("\n"):
