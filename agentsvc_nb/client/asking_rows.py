@@ -1,7 +1,8 @@
 """Rows are asked, many at once, by one who starts them and looks at what comes back (docs/decisions/0018).
 
-All state is changed here alone; the crew's threads or tasks only ask. A start in sync mode is one request a row; one
-that outlasts the hold is followed. Whatever is sent again is sent with the row's key.
+All state is changed by the loop alone; the crew's threads or tasks ask, and note which run a row waits for. A start in
+sync mode is one request a row; one that outlasts the hold is followed. Whatever is sent again is sent with the row's
+key.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class AskingRows:
         self._failed = self._done = len(rows) - len(self._fresh)
         self._stopped: StefanBrainError | str | None = None
         self._last_end = core.io.now()
-        self._going: dict[str, str] = {}  # runs by the row's key
+        self._going: dict[str, str] = {}  # runs by the row's key; what asks a row puts its own here
+        self._told = 0  # how many of them the hook has seen
 
     @property
     def answered(self) -> int:
@@ -75,16 +77,15 @@ class AskingRows:
                 self._settle(row, run)
         self._fresh = deque(row for row in self._fresh if not row.ended)
         crew: Crew[_Outcome] = self._core.io.crew()
-        beside, told = _beside(self._core, crew.io), 0
+        beside = _beside(self._core, crew.io)
         try:
             while self._running or (self._waiting and not self._stopped):
                 self._start(crew, beside)
                 if outcome := await crew.next(self._patience()):
                     self._running -= 1
                     await self._take(outcome)
-                elif len(self._going) > told:
-                    await tell(self._hook, self._progress())
-                told = len(self._going)
+                elif len(self._going) > self._told:
+                    await self._tell()
                 self._look_at_the_clock()
         finally:
             await crew.leave()
@@ -162,6 +163,10 @@ class AskingRows:
             self._going.pop(row.key, None)
             self._pace.ended(row.began, self._core.io.now())
             await self._ended(row, run)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        self._told = len(self._going)  # before: a row may be added while the hook runs
         await tell(self._hook, self._progress())
 
     async def _ended(self, row: Row, run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,11 +16,13 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
+from agentsvc_nb.client import run_ends, runs
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
 from agentsvc_nb.client.options import RetryNotice
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench import stored
 from tests.contract.faces import Face, async_face, sync_face
+from tests.waiting import PATIENCE_SECONDS, until
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -182,6 +185,39 @@ def test_rows_that_outlast_the_hold_are_followed(salt: str) -> None:
         late = client.map(asked, "wait 30\nsay {{text}}", timeout=0.2)
         assert late.error.str.contains("has not ended within the time allowed").all()
         assert [client.runs.cancel(run_id).run_id for run_id in late.run_id] == late.run_id.tolist()
+
+
+def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Someone may have to approve something for it: it is told before it ends."""
+    told, followed = threading.Event(), 0
+    start, ended = runs.start, run_ends.ended
+
+    async def begin(core: Any, message: str, **more: Any) -> Any:
+        if message.endswith("second"):
+            assert told.wait(PATIENCE_SECONDS)  # in a thread of the crew
+        return await start(core, message, **more)
+
+    async def follow(*given: Any) -> Any:
+        nonlocal followed
+        followed += 1
+        return await ended(*given)
+
+    def seen(progress: MapProgress) -> None:
+        if len(progress.going) == 1:
+            told.set()
+            until(lambda: followed == 2)
+        elif len(progress.going) == 2 and not progress.done:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("agentsvc_nb.client.asking_rows.runs.start", begin)
+    monkeypatch.setattr("agentsvc_nb.client.asking_rows.ended", follow)
+    with (
+        running_service(sync_hold_seconds=0) as service,
+        AgentService(service.api_key, service.base_url) as client,
+    ):
+        asked = pd.DataFrame({"text": ["first", "second"]})
+        with pytest.raises(MapStopped):
+            client.map(asked, "wait 600\nsay {{text}}", timeout=10, on_progress=seen)
 
 
 @pytest.mark.parametrize("by", [sync_face, async_face])
