@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.safe.text import label
 
 COLUMNS_TOLD: Final = 8
-_PICTURES: Final = ("image.png", "image.jpg", "image.gif", "image.webp")
+_PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
 def held(name: str, data: bytes) -> Attachment:
@@ -45,10 +45,10 @@ def picture(name: str, variables: Mapping[str, Any]) -> Attachment:
     if name not in variables and not name.isidentifier():
         return _picture_file(name)
     value = _variable("--image", name, variables)
-    content = contents.drawn(getattr(value, "figure", None) or value)
+    content = contents.drawn(value) or contents.drawn(getattr(value, "figure", None))  # axes have a figure
     if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image has data
         content = contents.named(data)
-    if content is None or content.name not in _PICTURES:
+    if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
             f"--image {name}: that is a {type(value).__name__}, not a picture; nothing was sent.",
             "Give a figure, a PIL picture, the bytes of a PNG, JPEG, GIF or WebP, or the path of one.",
@@ -61,7 +61,7 @@ def _picture_file(path: str) -> Attachment:
     if len(found) != 1:
         raise AskError(f"--image {path}: these are {len(found)} files; nothing was sent.", "Name one, or use --file.")
     with found[0].path.open("rb") as file:
-        kind = contents.named(file.read(64)).name
+        kind = Path(contents.named(file.read(64)).name).suffix
     if kind not in _PICTURES:
         raise AskError(f"{path} is no PNG, JPEG, GIF or WebP; nothing was sent.", "Attach it with --file.")
     return found[0]

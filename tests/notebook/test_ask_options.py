@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from agentsvc_nb import AgentService
@@ -62,6 +63,14 @@ def test_a_picture_in_a_variable_or_a_file_goes_along(terminal: Any, client: Age
     assert Image.open(io.BytesIO(_uploaded(client, answer.chat, "drawn.png"))).size == (3, 3)
     assert _uploaded(client, answer.chat, "raw.jpg") == buffer.getvalue()
     assert _uploaded(client, answer.chat, "photo.png") == (tmp_path / "photo.png").read_bytes()
+
+
+def test_a_figure_or_its_axes_go_along(terminal: Any, client: AgentService) -> None:
+    figure = Figure(figsize=(1, 1))
+    terminal.user_ns |= {"fig": figure, "ax": figure.add_subplot()}
+    answer = terminal.cell("%%ask --image fig --image ax\nsay x")
+    assert Image.open(io.BytesIO(_uploaded(client, answer.chat, "fig.png"))).format == "PNG"
+    assert _uploaded(client, answer.chat, "ax.png") == _uploaded(client, answer.chat, "fig.png")
 
 
 def test_the_answer_is_an_instance_of_the_model(terminal: Any) -> None:

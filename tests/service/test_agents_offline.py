@@ -17,6 +17,7 @@ from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.agents.offline import voice
 from agentsvc_nb.service.work.agents.offline.markdown import escape
 from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.service.work.tools.static_ad.wording import Wording, wordings
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 PICTURES = tools(Settings(Path("data")))["create_images"]
@@ -199,6 +200,46 @@ def test_questions_beside_an_order_are_answered_and_no_part_of_the_brief(tmp_pat
     assert "margin" not in given_["request"]["brief"]
     assert given_["request"]["brief"].startswith("Headline: Go light")
     assert any(path.startswith("images/go-light-") for path in turn.files.outputs)
+
+
+LABELLED = "# Brief\n\nHeadline: Made for the long way\n\n- Subline: Dry on day three\n- CTA: Find your size\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "wording"),
+    [
+        ("Make 1 ad. Headline: Only this. CTA: Go", Wording("Only this", "Dry on day three", "Go")),
+        ("Read the brief and make 1 ad. Headline: Only this. CTA: Go", Wording("Only this", "Dry on day three", "Go")),
+        (
+            "Lies brief.md und mach 1 Anzeige: Headline: Nur das, CTA: Los",
+            Wording("Nur das", "Dry on day three", "Los"),
+        ),
+        ("Make 1 ad.\n**Headline:** Only this. CTA: Go", Wording("Only this", "Dry on day three", "Go")),
+        ("Make 1 ad. Headline: Rain, and what now? CTA: Go", Wording("Rain, and what now?", "Dry on day three", "Go")),
+        (
+            "Make 1 ad. Brand: Northpeak",
+            Wording("Made for the long way", "Dry on day three", "Find your size", "Northpeak"),
+        ),
+        ("Make 2 ads. Headline: Only this", Wording("Only this", "Dry on day three", "Find your size")),
+    ],
+)
+def test_labels_of_a_message_win_over_those_of_the_brief(tmp_path: Path, message: str, wording: Wording) -> None:
+    turn = ask(message, tmp_path, {"brief.md": LABELLED}, [PICTURES])
+    [(_, given_)] = turn.of("call")
+    made = wordings(given_["request"]["brief"], 2)
+    assert made[0] == wording
+    assert made[1].headline == wording.headline
+    assert "nothing found" not in turn.said
+
+
+def test_labels_in_one_line_are_read_alike_by_the_tool() -> None:
+    line = "Make 1 ad. Headline: Only this. CTA: Go"
+    assert wordings(line, 1) == wordings(f"{line}\n\nRed.", 1) == [Wording("Only this", "Make 1 ad", "Go")]
+
+
+def test_a_question_behind_a_label_is_answered(tmp_path: Path) -> None:
+    said = ask("Make 1 ad. Headline: Only this. What is the audience?", tmp_path, tools=[PICTURES]).said
+    assert "Parents aged 30 to 45" in said
 
 
 def test_two_pictures_by_default_and_none_when_only_mentioned(tmp_path: Path) -> None:

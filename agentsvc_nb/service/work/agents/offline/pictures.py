@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from agentsvc_nb.service.ports.tools import Outcome, Workspace
+from agentsvc_nb.service.rules.ad_labels import amended
 from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
 from agentsvc_nb.service.work.agents.offline.tools import without_command
 
@@ -15,11 +16,10 @@ _BRIEF = re.compile(r"(?i)brief|kampagne|campaign|campagne|campaña")
 
 
 async def with_brief(given: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    """The input of `create_images` with the chat's brief, when there is one, behind what the message says."""
+    """The input of `create_images` with the chat's brief, when there is one, behind what the message says, whose
+    labels win."""
     request = dict(given.get("request") or {})
-    request["brief"] = "\n\n".join(
-        part for part in (without_command(str(request.get("brief", ""))), await _brief(workspace)) if part
-    )
+    request["brief"] = amended(await _brief(workspace), said=without_command(str(request.get("brief", ""))))
     return given | {"request": request}
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agentsvc_nb.service.ports.tools import Tool
+from agentsvc_nb.service.rules.ad_labels import in_lines, is_labelled
 from agentsvc_nb.service.work.agents.offline.questions import asks
 
 PICTURES_DEFAULT: Final = 2
@@ -29,8 +30,12 @@ _PICTURE = (
 )
 _WISH = re.compile(rf"\b(?:{_MAKE})\b(?:\W+\w+){{0,7}}?\W+(?:{_PICTURE})\b", re.I)
 _COUNTED = re.compile(rf"\b(\w+)\W+(?:{_PICTURE})\b", re.I)
+_READ_FIRST = (
+    r"\b(?:read|see|open|use|follow|check|lies|nimm|öffne|nutze|lis|ouvre|utilise|lee|abre|usa)\b[^.!?\n]{0,40}?"
+    r"\bbrief\w*(?:\.\w+)?\b[^.!?\n]{0,40}?\b(?:and|then|und|et|y)\W+"
+)
 _COMMAND = re.compile(
-    rf"(?:\b(?:please|bitte)\W+)?(?:{_WISH.pattern}|\bcreate_images\b)"
+    rf"(?:{_READ_FIRST})?(?:\b(?:please|bitte)\W+)?(?:{_WISH.pattern}|\bcreate_images\b)"
     r"(?:\W+(?:for|of|about|on|with|für|zu|über|mit|pour|sur|de|para|sobre|con)\b)?[ \t:,]*",
     re.I,
 )
@@ -74,8 +79,18 @@ def remainder(message: str, calls: Sequence[Call]) -> str:
     if not calls:
         return message
     names = [call.tool for call in calls]
-    sentences = _SENTENCE.split(message)
+    if "create_images" not in names:
+        sentences = _SENTENCE.split(message)
+    else:
+        sentences = [one for line in in_lines(message).split("\n") for one in _beside_labels(line)]
     return "\n".join(one for one in sentences if not _WISH.search(one) and not any(name in one for name in names))
+
+
+def _beside_labels(line: str) -> list[str]:
+    """The sentences of a line; behind the label of an ad's text only questions."""
+    if not is_labelled(line):
+        return _SENTENCE.split(line)
+    return [one for one in _WHOLE_SENTENCE.split(line) if asks(one)]
 
 
 def without_command(message: str) -> str:
@@ -103,7 +118,9 @@ def pictures_for(message: str) -> dict[str, Any]:
 
 def _without_questions(message: str) -> str:
     """A question to the files is no part of a brief; the rest of the message may well be."""
-    for sentence in (*_WHOLE_SENTENCE.split(message), *_SENTENCE.split(message)):
+    whole = _WHOLE_SENTENCE.split(message)
+    parts = [part for one in whole if not is_labelled(one) for part in _SENTENCE.split(one)]
+    for sentence in (*whole, *parts):
         if asks(sentence) and not _WISH.search(sentence):
             message = message.replace(sentence, "", 1)
     return message.strip(" ,\n")

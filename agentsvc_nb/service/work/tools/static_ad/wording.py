@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.rules.ad_labels import in_lines, labelled
 from agentsvc_nb.service.work.tools.static_ad.colors import is_colors
 
 HEADLINE_CHARS: Final = 70
@@ -16,15 +17,6 @@ SUBLINE_CHARS: Final = 120
 ACTION_CHARS: Final = 26
 BRAND_CHARS: Final = 28
 
-_LABELS: Final = {
-    "headline": r"headlines?|title|tagline|slogan|claim|überschrift|titre|titular|message",
-    "subline": r"sub(?:line|head(?:line)?|title)|body|copy|text|offer|angebot|offre|oferta|benefit|promise|usp",
-    "action": r"cta|call[ -]to[ -]action|button|aktion|handlungsaufforderung",
-    "brand": r"brand|company|advertiser|marke|firma|marque|marca|product name",
-}
-_LABELLED = {
-    name: re.compile(rf"(?im)^[ \t>*_#-]*(?:{words})[*_]*[ \t]*[:：][*_ \t]*(\S.*)$") for name, words in _LABELS.items()
-}
 _ANY_LABEL = re.compile(r"[\w/-][\w /-]{1,23}[*_]*\s?[:：]\s")
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}[ \t]+(\S.*)$")
 _QUOTED = re.compile(r'"([^"\n]{3,90})"|“([^”\n]{3,90})”|„([^“”\n]{3,90})[“”]|«\s*([^»\n]{3,90}?)\s*»')
@@ -37,7 +29,6 @@ _SECTION = re.compile(
     r"background|summary|channels?|timing|deliverables|context|objectives?|products?|notes?)\W*$"
 )
 _SENTENCE = re.compile(r".+?(?:[.!?。！？]+(?=\s|$)|[。！？]|$)")
-_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?;。！？])\s+")
 _ACTIONS: Final = (
     (r"\b(?:sale|% off|discount|deal|offer|rabatt|angebot|promo|soldes|oferta)", "Get the offer"),
     (r"\b(?:webinar|event|workshop|conference|register|ticket)", "Save your seat"),
@@ -95,9 +86,9 @@ def clip(text: str, limit: int) -> str:
 
 def _heads(text: str) -> list[str]:
     """Headlines: labelled ones alone when there are any; else quotations, the title, and the first sentences."""
-    labelled = _distinct((found[1].rstrip(". ") for found in _LABELLED["headline"].finditer(text)), HEADLINE_CHARS)
-    if labelled:
-        return labelled
+    given = _distinct((found.rstrip(". ") for found in labelled("headline", text)), HEADLINE_CHARS)
+    if given:
+        return given
     quoted = [next(part for part in found if part) for found in _QUOTED.findall(text)]
     titles = [_PREFIX.sub("", found.rstrip("# \t")) for found in _HEADING.findall(text)]
     titles = [title for title in titles[:1] if not _SECTION.match(title)]
@@ -121,8 +112,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _labelled(name: str, text: str) -> str:
-    found = _LABELLED[name].search(text)
-    return found[1].strip("\"'“”„«»* ") if found else ""
+    return next(iter(labelled(name, text)), "")
 
 
 def _action(text: str) -> str:
@@ -148,11 +138,6 @@ def _same(line: str, head: str) -> bool:
 
 
 def _plain(brief: str) -> str:
-    """Without control characters and Markdown's emphasis; colour codes are for the palette, not for reading.
-
-    Of a brief in one line, each sentence is a line, so that `CTA: ...` is found within it.
-    """
+    """In lines, without control characters and emphasis; colour codes are for the palette, not for reading."""
     text = "".join(char for char in brief if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
-    if "\n" not in text.strip():
-        text = _BETWEEN_SENTENCES.sub("\n", text)
-    return re.sub(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|[*`]{1,3}", "", text)
+    return re.sub(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|[*`]{1,3}", "", in_lines(text))
