@@ -15,15 +15,16 @@ import os
 import shlex
 import signal
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.child import EXIT_HELD, Child
-from agentsvc_nb.service.folder import DataFolder, FolderHeld, LastModel, Ready
-from agentsvc_nb.service.settings import Settings, data_folder, variable
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
+from agentsvc_nb.service.plan import KEPT, Plan, plan_of
+from agentsvc_nb.service.settings import Settings, data_folder
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -38,12 +39,6 @@ AGAIN_SECONDS: Final = 1.0
 """Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
 
 
-_KEPT: Final = (
-    "It was kept from the folder's last service: to start without it, set AGENTSVC_MODEL=offline, "
-    "or `agentsvc restart --model offline`."
-)
-
-
 class EmbeddedError(RuntimeError):
     """The embedded service could not be started, reached or stopped; the message says why."""
 
@@ -52,42 +47,6 @@ class EmbeddedError(RuntimeError):
         from agentsvc_nb.client import cards
 
         return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a service of a folder would be started with. `kept`: nobody named a model, and it is the folder's last."""
-
-    settings: Settings
-    kept: LastModel | None = None
-
-    def elsewhere(self) -> str | None:
-        """Why a kept model is not asked: here it has another address, and what was meant for the one that it had
-        would go there, perhaps to a stranger."""
-        if self.kept is None or ":" not in self.kept.name:  # that is asked nowhere: 80 ms for the imports saved
-            return None
-        from agentsvc_nb.service.work import agents
-        from agentsvc_nb.service.work.agents.language.chosen import address_variable
-
-        here = agents.address(self.settings)
-        if here == self.kept.address:
-            return None
-        name, own = self.kept.name, "its provider's own address"
-        return (
-            f"The model {name} was kept from the last service in {self.settings.data}, which asked it at "
-            f"{self.kept.address or own}; from here it would be asked at {here or own}. Set AGENTSVC_MODEL_URL and "
-            f"{address_variable(name)} as they were there, AGENTSVC_MODEL={shlex.quote(name)} if it shall be asked "
-            "here, or AGENTSVC_MODEL=offline to go without it."
-        )
-
-    def fault(self) -> str | None:
-        """What is seen to keep its model from answering, and what to do. It loads the library of a hosted one."""
-        from agentsvc_nb.service.work import agents
-
-        if elsewhere := self.elsewhere():
-            return elsewhere
-        lacking = agents.fault(self.settings)
-        return f"{lacking} {_KEPT}" if lacking and self.kept else lacking
 
 
 @dataclass(frozen=True)
@@ -134,15 +93,6 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
                 f"full, and that no other program keeps {folder.database} for itself."
             ) from None
     return _connection(folder, ready, plan)
-
-
-def plan_of(data: str | Path | None = None, model: str | None = None) -> Plan:
-    """What a service of the folder would be started with from here: when no model is named, with the one that it had,
-    for with another its runs would end. Raises `SettingsError`."""
-    settings = Settings.from_env(os.environ, data=data, model=model)
-    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
-        return Plan(replace(settings, model=last.name), last)
-    return Plan(settings)
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
@@ -270,7 +220,7 @@ def _spawn(folder: DataFolder, settings: Settings) -> Child:
 
 def _failed(code: int, child: Child, plan: Plan) -> str:
     said = f"The service did not start (exit {code}):\n{child.last_lines()}"
-    return f"{said}\n{_KEPT}" if plan.kept and plan.fault() else said
+    return f"{said}\n{KEPT}" if plan.kept and plan.fault() else said
 
 
 def _late(folder: DataFolder, timeout: float, child: Child) -> str:

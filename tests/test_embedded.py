@@ -25,6 +25,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.folder import DataFolder, LastModel, Ready, write_private
+from agentsvc_nb.service.plan import plan_of
 from tests.waiting import until
 
 
@@ -226,11 +227,11 @@ def test_the_address_of_a_hosted_model_counts_too(data: Path, monkeypatch: pytes
     folder = DataFolder(data)
     folder.make()
     folder.keep_model(LastModel("anthropic:claude", "https://gateway.example.com"))
-    assert embedded.plan_of(data).elsewhere()
+    assert plan_of(data).elsewhere()
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://gateway.example.com/")
-    assert embedded.plan_of(data).elsewhere() is None
+    assert plan_of(data).elsewhere() is None
     write_private(folder.model, "openai-chat:x")
-    assert embedded.plan_of(data).settings.model == "offline", "nobody knows where it was asked"
+    assert plan_of(data).settings.model == "offline", "nobody knows where it was asked"
 
 
 def test_a_kept_model_that_lacks_its_key_is_told_with_the_way_on(

@@ -11,6 +11,7 @@ from typing import Final
 
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.settings import SettingsError, data_folder
 
 QUIET_SECONDS: Final = 1.0
@@ -57,7 +58,7 @@ def restart(data: Path | None, model: str | None) -> int:
 
     Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
     """
-    plan = embedded.plan_of(data, model)
+    plan = plan_of(data, model)
     if fault := plan.fault():
         raise SettingsError(fault)
     settings = plan.settings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
@@ -124,6 +124,7 @@ def test_palettes_take_the_briefs_colours_greys_last() -> None:
 
 
 @given(st.text(max_size=200), st.integers(60, 900), st.integers(60, 500))
+@example("½", 60, 80)
 @settings(max_examples=60, deadline=None)
 def test_fitted_text_never_leaves_its_box(text: str, width: int, height: int) -> None:
     shown, _ = fonts.drawable(text, OWN)

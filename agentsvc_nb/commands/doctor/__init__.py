@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb import embedded
 from agentsvc_nb.commands.doctor import folder, machine, model, service
 from agentsvc_nb.commands.doctor.finding import Finding, fail, ok, warn
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.settings import Settings, SettingsError, data_folder, warnings_for
 
 Check = Callable[[DataFolder], Iterator[Finding]]
@@ -61,7 +61,7 @@ def _settings(place: DataFolder) -> Iterator[Finding]:
 
 def _model(place: DataFolder) -> Iterator[Finding]:
     try:
-        plan = embedded.plan_of(place.path)
+        plan = plan_of(place.path)
     except SettingsError:  # told already
         return
     yield from model.planned(plan)

@@ -10,13 +10,14 @@ from typing import Final
 from agentsvc_nb import embedded
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.commands.doctor.finding import Finding, fail, ok
+from agentsvc_nb.service.plan import Plan
 
 QUESTION: Final = "hello"
 TURN_SECONDS: Final = 120.0
 _OTHER: Final = "see the reason given, or choose another model with AGENTSVC_MODEL"
 
 
-def planned(plan: embedded.Plan) -> Iterator[Finding]:
+def planned(plan: Plan) -> Iterator[Finding]:
     """The model that a notebook's service would have, which is not asked where it must not be."""
     if fault := plan.fault():
         yield fail(f"{plan.settings.model}: {fault}", _OTHER)

@@ -69,7 +69,7 @@ def _largest(
     while high - low > 1:
         middle = (low + high) // 2
         tried = _set(text, type_, width, middle)
-        if _fits(tried, height) and (_within(tried, type_, width) if parting else not _broken(text, tried)):
+        if _fits(tried, height) and _within(tried, type_, width) and (parting or not _broken(text, tried)):
             at, low = tried, middle
         else:
             high = middle
