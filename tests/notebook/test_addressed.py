@@ -37,4 +37,4 @@ def test_a_button_is_heard_when_the_subshell_that_it_spoke_to_is_gone(kernel: Ju
     until(lambda: kernel.run("print(button.description)").printed.strip() == "Press!")
     kernel.control("delete_subshell_request", subshell_id=pages[0])
     kernel.say_to(button, CLICK, pages[1])
-    until(lambda: kernel.run("print(button.description)").printed.strip() == "Press!!")
+    assert until(lambda: kernel.run("print(button.description)").printed.strip() == "Press!!")
