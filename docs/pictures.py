@@ -9,11 +9,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import FilePayload
+import nbformat
+from playwright.sync_api import FilePayload, sync_playwright
 
 from docs.notebooks import NOTEBOOKS, fresh_service
 from tests.browser import axe
-from tests.browser.lab import Lab
+from tests.browser.lab import CHROMIUM, Lab
+from tests.hosts.voila import voila
 from tests.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
@@ -40,6 +42,26 @@ def main() -> None:
     for name in ("light", "dark"):
         form(name)
     chats()
+    pages()
+
+
+def pages() -> None:
+    """What a visitor of voila sees: a run and a job in the background, and a chat."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        path = Path(folder) / "page.ipynb"
+        cells = [
+            nbformat.v4.new_code_cell(cell) for cell in (*CARDS[:3], "import agentsvc_nb\nagentsvc_nb.Chat(new=True)")
+        ]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+        with voila(path, env | {"AGENTSVC_MODEL": "scripted"}) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*CHROMIUM])
+            for theme in ("light", "dark"):
+                page = browser.new_page(viewport={"width": 700, "height": 400})
+                page.goto(f"{address}?theme={theme}", timeout=120_000)
+                page.get_by_text("reading plan.pdf").wait_for()
+                page.get_by_text("step 1 of 12").wait_for()
+                page.screenshot(path=str(IMAGES / f"voila-{theme}.png"))
+                print(f"took voila-{theme}.png")
 
 
 def cards() -> None:

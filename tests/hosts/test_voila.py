@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -17,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.browser import axe
 from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import LOAD, Written
-from tests.waiting import until
+from tests.hosts.voila import voila
 
 pytestmark = [pytest.mark.hosts, pytest.mark.browser]
 
@@ -44,39 +39,11 @@ GALLERY, MAIL, IMAGES = (FILES.index(cell) + 1 for cell in FILES[-3:])
 Served = Callable[..., str]
 
 
-def answers(url: str) -> bool:
-    try:
-        with urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
-
-
 @pytest.fixture
-def served(notebook: Written, environ: dict[str, str], tmp_path: Path) -> Iterator[Served]:
+def served(notebook: Written, environ: dict[str, str]) -> Iterator[Served]:
     """Serves a notebook of these cells; gives its address."""
-    servers = []
-
-    def serve(*cells: str) -> str:
-        path = notebook(*cells)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "voila", str(path), "--no-browser", f"--port={port}"]
-        with (tmp_path / "voila.log").open("wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environ, cwd=tmp_path)
-        servers.append(server)
-        address = f"http://127.0.0.1:{port}/"
-        until(lambda: server.poll() is not None or answers(f"{address}voila/static/voila.js"))
-        assert server.poll() is None, (tmp_path / "voila.log").read_text()
-        return address
-
-    try:
-        yield serve
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait(20)
+    with ExitStack() as servers:
+        yield lambda *cells: servers.enter_context(voila(notebook(*cells), environ))
 
 
 @pytest.fixture
