@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator
+from playwright.sync_api import FilePayload, Locator, expect
 
 from agentsvc_nb import embedded
 from tests.browser import axe
@@ -92,7 +93,7 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     seen.reads("✓ completed", 4)
     _check_narrow(notebook)
     seen.button("As a cell").click()
-    assert page.get_by_label("to copy").input_value().startswith("%%ask\nsay <script>")
+    expect(page.get_by_label("to copy")).to_have_value(re.compile(r"^%%ask\nsay <script>"), timeout=60_000)
     seen.button("Close").click()
     seen.reads("closed")
     assert page.locator(".asvc textarea, .asvc button").count() == 0

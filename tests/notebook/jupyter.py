@@ -28,26 +28,43 @@ class Run:
     bytes: int = 0
     messages: int = 0
 
+    def shows(self, words: str) -> bool:
+        return any(words in output.get("text/plain", "") for output in self.cell.outputs)
+
 
 class Jupyter:
     def __init__(self, manager: Any, client: Any) -> None:
         self.manager, self._client = manager, client
 
-    def run(self, code: str, cell_id: str | None = None, watch: Callable[[Run], None] = lambda run: None) -> Run:
-        """Run a cell to its end; `watch` is called after each message."""
+    def run(self, code: str, cell_id: str | None = None, stop_when: Callable[[Run], bool] | None = None) -> Run:
+        """Run a cell to its end. It is interrupted once, at the first message after which `stop_when` is true.
+
+        As front ends do, it waits for the reply, too: ipykernel 7.0 to 7.3 lose what arrives while they send one.
+        """
         metadata = {"cellId": cell_id} if cell_id else {}
         content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": True}
         request = self._client.session.msg("execute_request", content, metadata=metadata)
         self._client.shell_channel.send(request)
-        run = Run()
+        run, interrupted = Run(), False
         for message in self._messages(run):
             if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
                 continue
             if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
                 break
             _apply(run, message["msg_type"], message["content"])
-            watch(run)
+            if stop_when and not interrupted and stop_when(run):
+                interrupted = True
+                self.manager.interrupt_kernel()
+        # A kernel that was interrupted before the cell's first line sends no reply.
+        assert self._replies(request["msg_id"], 1 if interrupted else PATIENCE_SECONDS) or interrupted, "no reply"
         return run
+
+    def _replies(self, msg_id: str, patience: float) -> bool:
+        channel = self._client.shell_channel
+        while channel.socket.poll(patience * 1000):
+            if channel.get_msg()["parent_header"]["msg_id"] == msg_id:
+                return True
+        return False
 
     def control(self, kind: str, **content: str) -> dict[str, Any]:
         """Ask on the control channel; the content of the answer."""

@@ -13,7 +13,7 @@ from nbclient.exceptions import CellExecutionError
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
-from tests.notebook.jupyter import ROOT, Jupyter, Run, jupyter
+from tests.notebook.jupyter import ROOT, Jupyter, jupyter
 
 
 @pytest.fixture
@@ -53,13 +53,9 @@ def test_without_a_cell_id_there_is_one_static_output(kernel: Jupyter) -> None:
 
 
 def test_stop_cancels_the_run_the_cell_says_so_and_fails(kernel: Jupyter, client: AgentService) -> None:
-    def stop(run: Run) -> None:
-        if not stopped and any("begun" in output.get("text/plain", "") for output in run.cell.outputs):
-            stopped.append(True)
-            kernel.manager.interrupt_kernel()
-
-    stopped: list[bool] = []
-    run = kernel.run("%%ask -o begun\nsay begun\nwait 60\nsay never", cell_id="c1", watch=stop)
+    run = kernel.run(
+        "%%ask -o begun\nsay begun\nwait 60\nsay never", cell_id="c1", stop_when=lambda run: run.shows("begun")
+    )
     assert run.error is not None
     assert run.error["ename"] == "RunStopped"
     assert len(run.error["traceback"]) <= 3
@@ -83,23 +79,18 @@ ANSWERS = "from urllib.request import urlopen\nprint(urlopen(f'{service.base_url
 
 
 def test_stop_spares_a_service_that_the_notebook_started(kernel: Jupyter) -> None:
-    def stop(run: Run) -> None:
-        if "begun" in run.printed:
-            kernel.manager.interrupt_kernel()
-
     kernel.run(SERVICE)
-    stopped = kernel.run("import time\nprint('begun', flush=True)\ntime.sleep(60)", watch=stop)
+    stopped = kernel.run(
+        "import time\nprint('begun', flush=True)\ntime.sleep(60)", stop_when=lambda run: "begun" in run.printed
+    )
     assert (stopped.error or {})["ename"] == "KeyboardInterrupt"
     assert kernel.run(ANSWERS).printed.strip() == "200"
     kernel.run("context.__exit__(None, None, None)")
 
 
 def test_stop_just_after_the_start_leaves_no_run_behind(kernel: Jupyter, client: AgentService) -> None:
-    def stop(run: Run) -> None:
-        if run.messages == 2:  # busy and the echo of the input: the cell has just begun
-            kernel.manager.interrupt_kernel()
-
-    run = kernel.run("%%ask\nsay begun\nwait 60", cell_id="c1", watch=stop)
+    # Two messages: busy and the echo of the input. The cell has just begun.
+    run = kernel.run("%%ask\nsay begun\nwait 60", cell_id="c1", stop_when=lambda run: run.messages >= 2)
     # Without an error the kernel took the interrupt before it came to the cell; then nothing was started either.
     assert run.error is None or run.error["ename"] in ("KeyboardInterrupt", "RunStopped")
     for run_id in kernel.run("print(*(%runs).run_id.dropna())").printed.split():
@@ -107,13 +98,9 @@ def test_stop_just_after_the_start_leaves_no_run_behind(kernel: Jupyter, client:
 
 
 def test_stop_cancels_a_job(kernel: Jupyter) -> None:
-    def stop(run: Run) -> None:
-        if not stopped and any("job " in output.get("text/plain", "") for output in run.cell.outputs):
-            stopped.append(True)
-            kernel.manager.interrupt_kernel()
-
-    stopped: list[bool] = []
-    run = kernel.run('%%job echo_job -o left\n{"steps": 100, "seconds": 60}', cell_id="c1", watch=stop)
+    run = kernel.run(
+        '%%job echo_job -o left\n{"steps": 100, "seconds": 60}', cell_id="c1", stop_when=lambda run: run.shows("job ")
+    )
     assert run.error is not None
     assert run.error["ename"] == "RunStopped"
     (output,) = run.cell.outputs

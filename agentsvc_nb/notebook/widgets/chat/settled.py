@@ -60,10 +60,11 @@ class SettledTurn:
 
     def _show_copied(self, text: str) -> None:
         """No kernel can put a text into the clipboard, and from a button none can make a cell."""
-        if self._copied is None:
-            self._copied = design.area("")
-            self.box.children = (*self.box.children, self._copied)
-        self._copied.description, self._copied.value = f"Turn {self._number}, to copy", text
-        self._copied.rows = min(CELL_ROWS, text.count("\n") + 1)
-        self._copied.layout.display = None
-        self._copied.focus()
+        copied = self._copied or design.area("")
+        copied.description, copied.value = f"Turn {self._number}, to copy", text
+        copied.rows = min(CELL_ROWS, text.count("\n") + 1)
+        copied.layout.display = None
+        if self._copied is None:  # shown when it is filled: a page is never seen with an empty one
+            self._copied = copied
+            self.box.children = (*self.box.children, copied)
+        copied.focus()
