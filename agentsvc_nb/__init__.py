@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
-    from agentsvc_nb.notebook.browsing import Files
     from agentsvc_nb.notebook.nested import allow_nested_loops
     from agentsvc_nb.notebook.widgets.chat.chat import Chat
+    from agentsvc_nb.notebook.widgets.files import Files
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
     from agentsvc_nb.wire.runs import Run
     from agentsvc_nb.wire.tools import Job
@@ -85,7 +85,7 @@ _HOMES = {
     "AgentService": "client.surface",
     "AsyncAgentService": "client.surface",
     "Chat": "notebook.widgets.chat.chat",
-    "Files": "notebook.browsing",
+    "Files": "notebook.widgets.files",
     "MapProgress": "client.map_progress",
     "MapStopped": "client.mapping",
     "Job": "wire.tools",

@@ -1,23 +1,22 @@
 """The notebook: magics, what they show, and what they remember. Presentation only; the client does the work.
 
-magics/     declare arguments, call a command          commands    plain functions, without IPython
-asking      one question, start to output              working     one job, start to output
-question    what a cell asks                           attaching, last_error, shape    what goes along, comes back
-pending     a future of a cell; background: a run      busy, variants    whose turn it is; several at once
-watching    a run to its one output                    notifying   that it is done
-connecting  which service, chat, project               keys        where a service's key comes from
-approving   what waits for a yes or no; approval: as it is shown
-history     runs: list, wait, cancel                   looking     a run again, two beside each other, a file of all
-storing     files: list, put, get                      previewing  a file's beginning; searching: passages
-browsing    files and pictures to look through         folders     files as folders; here: the session for functions
-gallery     pictures, before and after                 inscriptions    what a picture says about itself
+From the top; each room imports only those below it (`pyproject.toml`, tested).
+
+magics/     what can be typed: declares arguments, calls a command, completes names
+commands    what the magics do, as plain functions, without IPython
+widgets/    what can be clicked: cards, bars, forms, files, a gallery, a chat; `outputs`: where a cell shows things
+reporting   feedback to the team of the service
+tools/      the catalog, the fields of an input, a call
+files/      the files of a chat: list, put, get, look at, search, pictures
+questions/  what a cell asks and what goes along; asked once, in variants, of each row; asked anew or known
+jobs/       one in its cell, some in the background, several together
+runs/       a run: its stream, its one output, its answer; in the background; looked at again; calls that wait
 previews/   a file of any kind as one safe, static output: a module a kind
-catalog     the tools; calling: a call of one          overseeing  jobs: list, watch several; joblog: remember them
-widgets/    what can be clicked                        tending     jobs in the background; bars: how
-reporting   feedback                                   known       names for Tab; nested: loops within loops, on request
-grid        tables of our own                          table       what a magic gives back that is no answer
-reuse       ask, or show a known run again             session     connection, chat, journal, trail
-feed        a stream in a thread                       follow      drain, draw, tick, take the interrupt
-transcript  events to the state of a view              stream      live, static and terminal screens
-render      that state to a safe bundle                markdown, blocks, tables, pictures, frames, timeline
+here        the session, for functions called without a magic
+host        what the cell runs in: a front end with live outputs, a page of voila, a terminal
+memory/     connection and chat (`session`), keys, the journal of runs and jobs, names for Tab
+display/    events to the state of a view (`transcript`), that state to a safe bundle (`render`), screens, tables
+template    `{{name}}` in a prompt
+failures    what a failed cell shows; allowance: limits in words
+nested      loops within loops, on request
 """

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
-from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.session import Session
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.memory.session import Session
+
+
+class Desk(Protocol):
+    """What the magics of a shell share."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def widgets(self) -> bool: ...
+
+
+desks: WeakKeyDictionary[Any, Desk] = WeakKeyDictionary()
+"""By shell, while the magics are loaded there."""
 
 
 def here() -> tuple[Session, bool]:
     """The session, and whether widgets are shown here. The magics' own where they are loaded, else one a process."""
     from IPython.core.getipython import get_ipython
 
-    from agentsvc_nb.notebook.magics.desk import Group
+    from agentsvc_nb.notebook import host
 
     if (shell := get_ipython()) is None:
         return _alone(None), False
-    for part in shell.configurables:
-        if isinstance(part, Group):
-            return part.session, part.desk.widgets
+    if desk := desks.get(shell):
+        return desk.session, desk.widgets
     return _alone(host.notebook(shell)), host.shows_widgets(shell)
 
 
 @functools.cache
 def _alone(notebook: str | None) -> Session:
+    from agentsvc_nb.notebook.memory.session import Session
+
     return Session(notebook)

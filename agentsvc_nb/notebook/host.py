@@ -9,80 +9,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.notebook.stream import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
-from agentsvc_nb.notebook.trail import Place
+from agentsvc_nb.notebook.memory.trail import Place
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.bars import Bars
-    from agentsvc_nb.notebook.widgets.approve import Decide
-    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+    pass
 
 Mode = Literal["live", "page", "static", "terminal"]
 
-VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _VOILA: Final = "VOILA_BASE_URL"
 """Set in every kernel of voila, also in one that it has started ahead of its visitor, where SERVER_SOFTWARE is not."""
-
-
-class CellOutput:
-    """The output area of the running cell. Only for the main thread: elsewhere it would be another cell's."""
-
-    def __init__(self, shell: Any) -> None:
-        self._pub = shell.display_pub
-
-    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        transient = {"display_id": display_id} if display_id else {}
-        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient=transient)
-
-    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        self.show(bundle, display_id=display_id)
-
-    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
-        """May be called from any thread."""
-        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient={"display_id": display_id}, update=True)
-
-    def clear(self) -> None:
-        self._pub.clear_output(wait=True)
-
-
-class PageOutput(CellOutput):
-    """The same in voila, where updates of outputs are lost once the cell has ended: what will change is a widget."""
-
-    def __init__(self, shell: Any) -> None:
-        super().__init__(shell)
-        self._places: dict[str, Any] = {}
-
-    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        if display_id and VIEW not in bundle:
-            from agentsvc_nb.notebook.widgets import design
-
-            self._places[display_id] = place = design.place(bundle["text/html"])
-            bundle = design.frame([place], card=False)._repr_mimebundle_()
-        super().show(bundle, metadata=metadata)
-
-    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Nothing: nobody saves a page."""
-
-    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
-        if place := self._places.get(display_id):
-            place.value = bundle["text/html"]
-
-
-class TerminalOutput:
-    """Plain text on stdout."""
-
-    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        print(bundle["text/plain"])
-
-    def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        self.show(bundle)
-
-    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
-        pass
-
-    def clear(self) -> None:
-        pass
 
 
 def mode(shell: Any, live: bool | None = None) -> Mode:
@@ -103,36 +38,6 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
 def shows_widgets(shell: Any, live: bool | None = None) -> bool:
     """Whether widgets are seen and answer."""
     return mode(shell, live) in ("live", "page")
-
-
-def screen(shell: Any, how: Mode) -> Screen:
-    if how == "terminal":
-        return TerminalScreen(sys.stdout)
-    return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
-
-
-def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
-    """Where a run in the background is watched, and `decide`s about its calls that wait for approval."""
-    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
-
-    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
-
-
-def bars(shell: Any, how: Mode) -> Bars:
-    """Where jobs in the background are watched."""
-    if how not in ("live", "page"):
-        from agentsvc_nb.notebook.bars import StaticBars
-
-        return StaticBars(output(shell, how))
-    from agentsvc_nb.notebook.widgets.bars import BarsScreen
-
-    return BarsScreen(output(shell, how))
-
-
-def output(shell: Any, how: Mode) -> SavedOutput:
-    if how == "terminal":
-        return TerminalOutput()
-    return PageOutput(shell) if how == "page" else CellOutput(shell)
 
 
 def asker(shell: Any) -> Callable[[str], str] | None:

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.notebook.render import answer_bundle
-from agentsvc_nb.notebook.stream import LiveScreen
+from agentsvc_nb.notebook.display.render import answer_bundle
+from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.testing import running_service
 from tests.bench.process import cpu_seconds
 from tests.notebook.jupyter import Jupyter, jupyter

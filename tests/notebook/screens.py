@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 

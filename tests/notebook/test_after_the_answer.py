@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
 

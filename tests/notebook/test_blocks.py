@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.notebook.blocks import settled
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.display.blocks import settled
+from agentsvc_nb.notebook.display.markdown import to_html
 
 LINES = [
     "",

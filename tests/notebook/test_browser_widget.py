@@ -12,8 +12,8 @@ import ipywidgets
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.journal import Journal
-from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.memory.journal import Journal
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.widgets.browser import Browser
 from agentsvc_nb.notebook.widgets.browser_parts import ROWS
 from agentsvc_nb.notebook.widgets.opened import Opened

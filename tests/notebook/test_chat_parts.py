@@ -11,9 +11,9 @@ import pytest
 from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
+from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle, text_bundle
+from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.render import answer_bundle, error_bundle, text_bundle
-from agentsvc_nb.notebook.stream import LiveScreen
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
 from agentsvc_nb.notebook.widgets.chat.live import TurnScreen

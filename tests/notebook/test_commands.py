@@ -11,12 +11,12 @@ from agentsvc_nb.testing import RunningService
 SCRIPT = """
 import sys
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.host import TerminalOutput
-from agentsvc_nb.notebook.journal import Journal
-from agentsvc_nb.notebook.question import Question
-from agentsvc_nb.notebook.session import Session
-from agentsvc_nb.notebook.stream import TerminalScreen
-from agentsvc_nb.notebook.working import Bar
+from agentsvc_nb.notebook.widgets.outputs import TerminalOutput
+from agentsvc_nb.notebook.memory.journal import Journal
+from agentsvc_nb.notebook.questions.question import Question
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.display.screens import TerminalScreen
+from agentsvc_nb.notebook.jobs.foreground import Bar
 
 session = Session(journal=Journal(None))
 answer = commands.ask(session, Question("say hello\\nwrite out/a.txt x"), TerminalScreen(sys.stdout))

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from agentsvc_nb.client.map_progress import MapProgress
-from agentsvc_nb.notebook.each import RowsBar, progress_bundle
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.questions.each import RowsBar, progress_bundle
 from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell, Clock
 

@@ -12,11 +12,12 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.frames import columns
-from agentsvc_nb.notebook import commands, frames
+from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.journal import Journal
+from agentsvc_nb.notebook.memory.journal import Journal
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
-from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult

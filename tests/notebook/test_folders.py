@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from agentsvc_nb.notebook.folders import Folders, Order, above
+from agentsvc_nb.notebook.files.folders import Folders, Order, above
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import FORBIDDEN
 from tests.notebook.test_hostile import HOSTILE

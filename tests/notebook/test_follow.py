@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from agentsvc_nb.notebook.feed import Door, Feed, Item
-from agentsvc_nb.notebook.follow import CANCEL_SECONDS, follow
-from agentsvc_nb.notebook.stream import StaticScreen
-from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.notebook.display.screens import StaticScreen
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.runs.feed import Door, Feed, Item
+from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, follow
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
 from tests.notebook.screens import Cell, Clock

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.notebook import inputs
-from agentsvc_nb.notebook.widgets.forms import writing
+from agentsvc_nb.notebook.tools import inputs, writing
 from agentsvc_nb.notebook.widgets.forms.view import FormView
 from tests.contract.test_every_tool import CATALOG, RIGHT, bad_inputs
 from tests.notebook.driven_forms import INPUTS, covers, form, inside, valid

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from agentsvc_nb.client.frames import frame
-from agentsvc_nb.notebook import frames
-from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.tables import size
 
 FILE: dict[str, Any] = {
     "path": "out/a.png",

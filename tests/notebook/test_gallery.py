@@ -17,12 +17,12 @@ from PIL import Image
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.failures import AskError, told
-from agentsvc_nb.notebook.gallery import Pictures, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.inscriptions import Inscription
-from agentsvc_nb.notebook.journal import Journal
+from agentsvc_nb.notebook.files.gallery import Pictures, found_pictures, gallery_bundle
+from agentsvc_nb.notebook.files.inscriptions import Inscription
+from agentsvc_nb.notebook.memory.journal import Journal
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.previews.child.large import PICTURE_BYTES
 from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
-from agentsvc_nb.notebook.session import Session
 from agentsvc_nb.notebook.widgets.gallery import Gallery
 from agentsvc_nb.notebook.widgets.gallery_parts import Stage
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -208,7 +208,7 @@ def test_inscriptions_are_taken_for_what_they_are(words: Any, edited_from: Any, 
 
 LOOKED: Final = """
 import sys
-from agentsvc_nb.notebook.gallery import Pictures, gallery_bundle
+from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
 from tests.notebook.images import png

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agentsvc_nb.notebook.render import (
+from agentsvc_nb.notebook.display.render import (
     Bundle,
     Extras,
     answer_bundle,
@@ -16,8 +16,8 @@ from agentsvc_nb.notebook.render import (
     status_bundle,
     text_bundle,
 )
-from agentsvc_nb.notebook.tables import files_bundle, records_bundle
-from agentsvc_nb.notebook.transcript import Call, Mark, Transcript
+from agentsvc_nb.notebook.display.tables import files_bundle, records_bundle
+from agentsvc_nb.notebook.display.transcript import Call, Mark, Transcript
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolError

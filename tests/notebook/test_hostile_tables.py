@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.results import Run
-from agentsvc_nb.notebook.calling import result_bundle
-from agentsvc_nb.notebook.catalog import tool_bundle, tools_bundle
-from agentsvc_nb.notebook.connecting import status
-from agentsvc_nb.notebook.gallery import Pictures, gallery_bundle
-from agentsvc_nb.notebook.grid import Cell, code, grid
-from agentsvc_nb.notebook.history import runs
-from agentsvc_nb.notebook.journal import Entry, Journal, now
-from agentsvc_nb.notebook.looking import Comparison
-from agentsvc_nb.notebook.overseeing import bars_bundle
-from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.display.grid import Cell, code, grid
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
+from agentsvc_nb.notebook.files.searching import search_bundle
+from agentsvc_nb.notebook.jobs.together import bars_bundle
+from agentsvc_nb.notebook.memory.connecting import status
+from agentsvc_nb.notebook.memory.journal import Entry, Journal, now
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.reporting import feedback_bundle, report_bundle
-from agentsvc_nb.notebook.searching import search_bundle
-from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.runs.history import runs
+from agentsvc_nb.notebook.runs.looking_back import Comparison
+from agentsvc_nb.notebook.tools.calling import result_bundle
+from agentsvc_nb.notebook.tools.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult

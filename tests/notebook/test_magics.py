@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.failures import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentsvc_nb.notebook.redacting import redacted
+from agentsvc_nb.notebook.questions.redacting import redacted
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.failures import RunFailed
-from agentsvc_nb.notebook.journal import Entry
-from agentsvc_nb.notebook.question import Question
-from agentsvc_nb.notebook.reuse import plan
-from agentsvc_nb.notebook.shape import Shape
+from agentsvc_nb.notebook.memory.journal import Entry
+from agentsvc_nb.notebook.questions.question import Question
+from agentsvc_nb.notebook.questions.reuse import plan
+from agentsvc_nb.notebook.runs.shape import Shape
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook import frames
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.results import Table
 from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.notebook.table import Table
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook import commands, joblog, variants
+from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.question import Question
-from agentsvc_nb.notebook.variants import Board
-from agentsvc_nb.notebook.working import Bar
+from agentsvc_nb.notebook.jobs.foreground import Bar
+from agentsvc_nb.notebook.memory import joblog
+from agentsvc_nb.notebook.questions import variants
+from agentsvc_nb.notebook.questions.question import Question
+from agentsvc_nb.notebook.questions.variants import Board
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 from tests.notebook.screens import Cell

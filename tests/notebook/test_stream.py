@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentsvc_nb.notebook.render import answer_bundle
-from agentsvc_nb.notebook.stream import LiveScreen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.display.render import answer_bundle
+from agentsvc_nb.notebook.display.screens import LiveScreen, StaticScreen, TerminalScreen
 from tests.notebook.screens import Cell, Clock, Script
 
 PARAGRAPHS = "\n\n".join(f"## Part {n}\n\n" + "Words of **some** length, and `code`. " * 8 for n in range(70))[:20_000]

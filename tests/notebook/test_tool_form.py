@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import agentsvc_nb
-from agentsvc_nb.notebook.answer import JobResult
-from agentsvc_nb.notebook.catalog import tool_bundle
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.runs.answer import JobResult
+from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agentsvc_nb.notebook import here
 from agentsvc_nb.notebook.magics.approve import Approve
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
@@ -25,7 +26,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics; a second call changes nothing."""
     if _loaded(shell):
         return
-    desk = Desk(shell)
+    here.desks[shell] = desk = Desk(shell)
     for group in GROUPS:
         shell.register_magics(group(desk))
     shell.Completer.custom_matchers.append(matcher(desk))
@@ -34,6 +35,7 @@ def load_ipython_extension(shell: Any) -> None:
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magics and close the connection. IPython has no call for the first."""
     ours = _loaded(shell)
+    here.desks.pop(shell, None)
     matchers = shell.Completer.custom_matchers
     matchers[:] = [each for each in matchers if getattr(each, "matcher_identifier", None) != IDENTIFIER]
     for kind in ("line", "cell"):

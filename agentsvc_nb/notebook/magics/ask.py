@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from IPython.core.magic import cell_magic, magics_class
 from traitlets import Bool
 
-from agentsvc_nb.notebook.arguments import arg, parse, takes
 from agentsvc_nb.notebook.failures import shortly
-from agentsvc_nb.notebook.last_error import LastError
+from agentsvc_nb.notebook.magics.arguments import arg, parse, takes
 from agentsvc_nb.notebook.magics.desk import Desk, Group
-from agentsvc_nb.notebook.notifying import Bell
+from agentsvc_nb.notebook.magics.notifying import Bell
+from agentsvc_nb.notebook.questions.last_error import LastError
 
 if TYPE_CHECKING:
     import argparse
 
-    from agentsvc_nb.notebook.answer import Shown
-    from agentsvc_nb.notebook.background import Background
-    from agentsvc_nb.notebook.question import Question
+    from agentsvc_nb.notebook.questions.question import Question
+    from agentsvc_nb.notebook.runs.answer import Shown
+    from agentsvc_nb.notebook.runs.background import Background
 
 
 @magics_class
@@ -111,7 +111,7 @@ class Ask(Group):
 
     def _in_background(self, args: argparse.Namespace, question: Question) -> Background:
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.render import error_bundle
+        from agentsvc_nb.notebook.display.render import error_bundle
 
         def ring(done: Background) -> None:
             if args.notify:

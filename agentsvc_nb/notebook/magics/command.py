@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.notebook.arguments import Declare, arg, parse, takes
 from agentsvc_nb.notebook.failures import AskError, RunFailed, shortly
+from agentsvc_nb.notebook.magics.arguments import Declare, arg, parse, takes
 
 if TYPE_CHECKING:
     import argparse
@@ -55,8 +55,8 @@ def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) 
 
 
 def _kept(group: Group, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.answer import Shown
-    from agentsvc_nb.notebook.table import Said, Table
+    from agentsvc_nb.notebook.display.results import Said, Table
+    from agentsvc_nb.notebook.runs.answer import Shown
 
     if isinstance(value, Shown):
         return group.keep(value, name)

@@ -56,7 +56,7 @@ class Names:
         return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
 
     def jobs(self) -> list[str]:
-        from agentsvc_nb.notebook import joblog
+        from agentsvc_nb.notebook.memory import joblog
 
         return ["last", *(row["job_id"] for row in reversed(joblog.jobs(self._desk.session)))]
 

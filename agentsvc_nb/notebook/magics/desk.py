@@ -12,15 +12,15 @@ from IPython.core.magic import Magics
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.answer import Shown
-    from agentsvc_nb.notebook.bars import Bars
-    from agentsvc_nb.notebook.each import RowsBar
+    from agentsvc_nb.notebook.display.screens import Screen
     from agentsvc_nb.notebook.host import Mode
-    from agentsvc_nb.notebook.session import Session
-    from agentsvc_nb.notebook.stream import Screen
-    from agentsvc_nb.notebook.variants import Board
+    from agentsvc_nb.notebook.jobs.bars import Bars
+    from agentsvc_nb.notebook.jobs.foreground import Bar
+    from agentsvc_nb.notebook.memory.session import Session
+    from agentsvc_nb.notebook.questions.each import RowsBar
+    from agentsvc_nb.notebook.questions.variants import Board
+    from agentsvc_nb.notebook.runs.answer import Shown
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
-    from agentsvc_nb.notebook.working import Bar
 
 K = TypeVar("K", bound="Shown")
 
@@ -45,7 +45,7 @@ class Desk:
         """What the cells of this notebook share."""
         if self._session is None:
             from agentsvc_nb.notebook.host import notebook
-            from agentsvc_nb.notebook.session import Session
+            from agentsvc_nb.notebook.memory.session import Session
 
             self._session = Session(notebook(self.shell))
             self._session.closing = lambda: bool(getattr(self.shell, "exit_now", False))
@@ -67,41 +67,43 @@ class Desk:
 
     def screen(self) -> Screen:
         """Where the running cell's run is shown."""
-        from agentsvc_nb.notebook import host
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return host.screen(self.shell, self.mode)
+        return outputs.screen(self.shell, self.mode)
 
     def card(self) -> CardScreen | QuietScreen:
         """Where a run in the background of the running cell is shown, in a browser or a terminal."""
-        from agentsvc_nb.notebook import host
-        from agentsvc_nb.notebook.approving import decide
+        from agentsvc_nb.notebook.runs.approving import decide
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return host.card(self.shell, self.mode, partial(decide, self.session))
+        return outputs.card(self.shell, self.mode, partial(decide, self.session))
 
     def board(self) -> Board:
         """Where the variants of the running cell are shown."""
-        from agentsvc_nb.notebook import host
-        from agentsvc_nb.notebook.variants import Board
+        from agentsvc_nb.notebook.questions.variants import Board
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return Board(host.output(self.shell, self.mode), self.mode == "live")
+        return Board(outputs.output(self.shell, self.mode), self.mode == "live")
 
     def rows_bar(self) -> RowsBar:
         """Where the progress over the rows of a DataFrame is shown."""
-        from agentsvc_nb.notebook import each, host
+        from agentsvc_nb.notebook.questions import each
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return each.RowsBar(host.output(self.shell, self.mode), self.mode)
+        return each.RowsBar(outputs.output(self.shell, self.mode), self.mode)
 
     def bar(self) -> Bar:
         """Where the running cell's job or call is shown."""
-        from agentsvc_nb.notebook import host, working
+        from agentsvc_nb.notebook.jobs import foreground
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return working.Bar(host.output(self.shell, self.mode), live=self.mode == "live")
+        return foreground.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
 
     def bars(self) -> Bars:
         """Where jobs in the background of the running cell are shown."""
-        from agentsvc_nb.notebook import host
+        from agentsvc_nb.notebook.widgets import outputs
 
-        return host.bars(self.shell, self.mode)
+        return outputs.bars(self.shell, self.mode)
 
     def close(self) -> None:
         if self._session is not None:
@@ -147,7 +149,7 @@ class Group(Magics):
 
     def keep(self, kept: K, name: str | None) -> K:
         """Set the variable; the cell has shown the output already and must not show it twice."""
-        from agentsvc_nb.notebook.answer import Kept
+        from agentsvc_nb.notebook.runs.answer import Kept
 
         if name:
             self.shell.user_ns[name] = kept

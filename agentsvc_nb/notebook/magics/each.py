@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from agentsvc_nb.notebook import each
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.shape import Shape
+from agentsvc_nb.notebook.questions import each
+from agentsvc_nb.notebook.runs.shape import Shape
 
 
 def posed(args: argparse.Namespace, cell: str, variables: dict[str, Any], shape: Shape | None) -> each.Each:

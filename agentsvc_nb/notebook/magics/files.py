@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_magic, magics_class
 
-from agentsvc_nb.notebook.arguments import arg, leading
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.magics.arguments import arg, leading
 from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
@@ -43,7 +43,7 @@ class Files(Group):
         `%files preview reports/plan.md`, `%files gallery`, `%files browse`
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.table import Said
+        from agentsvc_nb.notebook.display.results import Said
 
         session, paths = self.session, args.paths
         match args.action:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import cell_magic, line_magic, magics_class
 
-from agentsvc_nb.notebook.arguments import arg
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.magics.arguments import arg
 from agentsvc_nb.notebook.magics.command import command
 from agentsvc_nb.notebook.magics.desk import Group
 
@@ -34,7 +34,8 @@ class Jobs(Group):
             request.brief: Autumn sale at {{shop}}
             request.outputs: {"mode": "count", "count": 2}
         """
-        from agentsvc_nb.notebook import commands, inputs
+        from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.tools import inputs
 
         given = inputs.read_input(cell, self.shell.user_ns)
         raising = not args.no_raise_error

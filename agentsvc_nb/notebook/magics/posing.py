@@ -7,12 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsvc_nb.notebook import attaching, codes, host, template
+from agentsvc_nb.notebook import host, template
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.last_error import NAME, LastError
-from agentsvc_nb.notebook.question import Attachment, Question, attachments
-from agentsvc_nb.notebook.shape import Shape
-from agentsvc_nb.notebook.variants import FEWEST, MOST
+from agentsvc_nb.notebook.questions import attaching
+from agentsvc_nb.notebook.questions.last_error import NAME, LastError
+from agentsvc_nb.notebook.questions.question import Attachment, Question, attachments
+from agentsvc_nb.notebook.questions.variants import FEWEST, MOST
+from agentsvc_nb.notebook.runs import codes
+from agentsvc_nb.notebook.runs.shape import Shape
 
 _APART: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews.kinds import kind_of, lie
 from agentsvc_nb.notebook.previews.subject import CannotShow, Fetch, Subject
-from agentsvc_nb.notebook.render import MUTED, Bundle
-from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.files import WorkspaceFile
 

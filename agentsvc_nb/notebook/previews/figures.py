@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from agentsvc_nb.notebook.display.render import MUTED
 from agentsvc_nb.notebook.previews.subject import CannotShow
-from agentsvc_nb.notebook.render import MUTED
 from agentsvc_nb.safe.text import escape
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agentsvc_nb.notebook.grid import Cell, grid
-from agentsvc_nb.notebook.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.grid import Cell, grid
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, label
 
 ROWS: Final = 20

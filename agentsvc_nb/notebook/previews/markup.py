@@ -7,10 +7,10 @@ import html
 import re
 from typing import Final
 
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews import wording
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.safe.text import escape, plain
 
 POLICY: Final = (

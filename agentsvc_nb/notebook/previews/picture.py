@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews import process
 from agentsvc_nb.notebook.previews.figures import figure
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.safe.text import label
 
 

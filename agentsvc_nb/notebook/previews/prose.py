@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.previews import wording
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.notebook.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape
 
 CELLS: Final = 2_500

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from typing import Final
 
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.notebook.render import Bundle
 from agentsvc_nb.safe.text import escape, label
 
 BYTES: Final = 256

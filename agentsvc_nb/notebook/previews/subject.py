@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews.decoding import Text, decoded
-from agentsvc_nb.notebook.tables import size
 from agentsvc_nb.wire.files import WorkspaceFile
 
 HEAD_BYTES: Final = 256_000

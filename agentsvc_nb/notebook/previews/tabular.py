@@ -8,11 +8,11 @@ import itertools
 import warnings
 from typing import Final
 
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews import heads, wording
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.notebook.tables import size
 
 _SEPARATORS: Final = (",", ";", "\t", "|")
 _LOOKED_AT: Final = 100  # rows, for the types

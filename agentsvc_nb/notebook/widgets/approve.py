@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.approval import call_bundle
+from agentsvc_nb.notebook.display.approval import call_bundle
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.wire.limits import REASON_CHARS

@@ -1,4 +1,4 @@
-"""A bar, a message and a Cancel button for each job in the background, all in one output (`notebook/bars.py`)."""
+"""A bar, a message and a Cancel button for each job in the background, all in one output (`notebook/jobs/bars.py`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import ipywidgets
 
-from agentsvc_nb.notebook.bars import BARS
-from agentsvc_nb.notebook.render import Bundle, bar_html, job_amounts, job_doing
-from agentsvc_nb.notebook.stream import SavedOutput
+from agentsvc_nb.notebook.display.render import Bundle, bar_html, job_amounts, job_doing
+from agentsvc_nb.notebook.display.screens import SavedOutput
+from agentsvc_nb.notebook.jobs.bars import BARS
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.stage import Stage
 from agentsvc_nb.safe.text import label

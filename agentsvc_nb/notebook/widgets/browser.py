@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.notebook.folders import Entry, Folders, above
-from agentsvc_nb.notebook.previewing import chat_of, files_preview, listed
-from agentsvc_nb.notebook.searching import search_bundle, searched
-from agentsvc_nb.notebook.session import Session
-from agentsvc_nb.notebook.storing import files_get
-from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.files.folders import Entry, Folders, above
+from agentsvc_nb.notebook.files.previewing import chat_of, files_preview, listed
+from agentsvc_nb.notebook.files.searching import search_bundle, searched
+from agentsvc_nb.notebook.files.storing import files_get
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.widgets.browser_parts import ROWS, Parts
 from agentsvc_nb.notebook.widgets.design import put
 from agentsvc_nb.notebook.widgets.uploading import uploaded

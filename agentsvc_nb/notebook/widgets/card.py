@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.notebook.render import Bundle, amounts, doing
-from agentsvc_nb.notebook.stream import STATUS_SECONDS, SavedOutput
-from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.notebook.display.render import Bundle, amounts, doing
+from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
+from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.approve import Decide, Waiting
 from agentsvc_nb.notebook.widgets.stage import Stage

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import ipywidgets
 
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.widgets.addressed import keep_addressed
 from agentsvc_nb.safe.text import label, plain, worded
 

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentsvc_nb.notebook.gallery import Pictures, caption
-from agentsvc_nb.notebook.pictures import PER_OUTPUT
+from agentsvc_nb.notebook.display.pictures import PER_OUTPUT
+from agentsvc_nb.notebook.files.gallery import Pictures, caption
 from agentsvc_nb.notebook.widgets.design import put
 from agentsvc_nb.notebook.widgets.gallery_parts import Parts
 from agentsvc_nb.notebook.widgets.worker import Worker

@@ -7,7 +7,7 @@ from typing import Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.pictures import PER_OUTPUT
+from agentsvc_nb.notebook.display.pictures import PER_OUTPUT
 from agentsvc_nb.notebook.widgets.design import button, frame, row, text
 from agentsvc_nb.safe.text import escape
 

@@ -7,7 +7,8 @@ from typing import Any
 import ipywidgets
 
 from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.safe.text import label, worded
 
 
@@ -21,7 +22,7 @@ class Opened:
         from IPython.core.getipython import get_ipython
 
         shell = get_ipython()
-        output = host.output(shell, host.mode(shell))
+        output = outputs.output(shell, host.mode(shell))
         output.keep(self.summary)
         output.show(self.widget._repr_mimebundle_())
 

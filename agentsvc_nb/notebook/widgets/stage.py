@@ -12,8 +12,8 @@ from typing import Any
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle, note_bundle
-from agentsvc_nb.notebook.stream import SavedOutput
+from agentsvc_nb.notebook.display.render import Bundle, note_bundle
+from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.widgets import design
 
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.session import Session
-from agentsvc_nb.notebook.storing import files_put
-from agentsvc_nb.notebook.tables import size
+from agentsvc_nb.notebook.files.storing import files_put
+from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.safe.text import label
 
 UPLOAD_BYTES: Final = 10_000_000

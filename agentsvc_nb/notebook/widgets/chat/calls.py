@@ -7,7 +7,7 @@ from itertools import islice
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.failures import AskError, told
-from agentsvc_nb.notebook.session import Session
+from agentsvc_nb.notebook.memory.session import Session
 
 
 def stop(session: Session, run_id: str) -> str:

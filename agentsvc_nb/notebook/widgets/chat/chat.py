@@ -10,10 +10,11 @@ from typing import Any, Final
 from IPython.core.getipython import get_ipython
 
 from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle
+from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.here import here
-from agentsvc_nb.notebook.question import Question
-from agentsvc_nb.notebook.render import Bundle, error_bundle
-from agentsvc_nb.notebook.stream import SavedOutput
+from agentsvc_nb.notebook.questions.question import Question
+from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
@@ -52,7 +53,7 @@ class Chat:
     def _ipython_display_(self) -> None:
         """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
         _, widgets = here()
-        output = host.output(self._shell, host.mode(self._shell))
+        output = outputs.output(self._shell, host.mode(self._shell))
         if self._conversation.closed or not widgets:
             output.show(transcript(self._conversation) if self._conversation.closed else error_bundle(*_NO_WIDGETS))
             return
@@ -86,7 +87,7 @@ class Chat:
         return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
 
     def _open(self) -> None:
-        from agentsvc_nb.notebook.approving import decide
+        from agentsvc_nb.notebook.runs.approving import decide
         from agentsvc_nb.notebook.widgets.chat.talk import Talk
         from agentsvc_nb.notebook.widgets.chat.view import ChatView
 

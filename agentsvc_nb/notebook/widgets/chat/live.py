@@ -7,9 +7,9 @@ from typing import Any
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle
-from agentsvc_nb.notebook.stream import LiveScreen
-from agentsvc_nb.notebook.transcript import Transcript
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.screens import LiveScreen
+from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.notebook.widgets.approve import Decide, Waiting
 from agentsvc_nb.notebook.widgets.chat.page import Page
 from agentsvc_nb.notebook.widgets.chat.state import Exchange, asked_html

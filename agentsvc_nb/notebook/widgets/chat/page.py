@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle
+from agentsvc_nb.notebook.display.render import Bundle
 
 CHUNK_CHARS: Final = 600
 """So much HTML stands in one widget before the next is begun."""

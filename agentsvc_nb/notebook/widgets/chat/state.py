@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentsvc_nb.client.prompts import REFERENCE
-from agentsvc_nb.notebook.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40

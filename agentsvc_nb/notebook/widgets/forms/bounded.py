@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from agentsvc_nb.notebook.widgets.forms.schemas import Schema
+from agentsvc_nb.notebook.tools.schemas import Schema
 
 if TYPE_CHECKING:
     import jsonschema

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from agentsvc_nb.notebook.tools.fields import MISSING, Field, Kind, same
 from agentsvc_nb.notebook.widgets.forms.checking import Checker
-from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, Kind, same
 from agentsvc_nb.notebook.widgets.forms.groups import Choices, Optional, Variants
 from agentsvc_nb.notebook.widgets.forms.leaves import Choice, Fixed, Flag, Json, Node, Number, Text
 from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, Array, Object

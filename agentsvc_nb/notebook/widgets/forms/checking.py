@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agentsvc_nb.notebook.tools.schemas import Schema
 from agentsvc_nb.notebook.widgets.forms.bounded import Judge
-from agentsvc_nb.notebook.widgets.forms.schemas import Schema
 from agentsvc_nb.safe.text import label
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
+from agentsvc_nb.notebook.tools.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
-from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets.forms.leaves import Below, Messages, Node, Read, one_message
 
 BOXES_MAX: Final = 12

@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
-from agentsvc_nb.notebook.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.tools.fields import MISSING, Field, same, shown
 from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
-from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field, same, shown
 from agentsvc_nb.safe.text import escape, excerpt, label, plain
 
 Messages = Mapping[Path, str]

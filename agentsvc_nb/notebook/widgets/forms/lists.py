@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.notebook.tools.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Path
-from agentsvc_nb.notebook.widgets.forms.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets.forms.groups import Group, Maker, Titled, fold
 from agentsvc_nb.notebook.widgets.forms.leaves import Node, Read
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import ipywidgets
 
-from agentsvc_nb.notebook.render import Bundle, note_bundle
+from agentsvc_nb.notebook.display.render import Bundle, note_bundle
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.bars import JobBar, standing
 from agentsvc_nb.wire.tools import Job

@@ -12,18 +12,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook import calling, host, working
-from agentsvc_nb.notebook.answer import JobResult
-from agentsvc_nb.notebook.catalog import tool_bundle
+from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
+from agentsvc_nb.notebook.display.screens import Output, SavedOutput
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.files.previewing import listed
 from agentsvc_nb.notebook.here import here
-from agentsvc_nb.notebook.previewing import listed
-from agentsvc_nb.notebook.render import MUTED, Bundle, error_bundle
-from agentsvc_nb.notebook.session import Session
-from agentsvc_nb.notebook.stream import Output, SavedOutput
-from agentsvc_nb.notebook.tending import BackgroundJob
-from agentsvc_nb.notebook.widgets.forms import writing
-from agentsvc_nb.notebook.widgets.forms.fields import FILE_FORMAT
+from agentsvc_nb.notebook.jobs import foreground
+from agentsvc_nb.notebook.jobs.background import BackgroundJob
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.runs.answer import JobResult
+from agentsvc_nb.notebook.tools import calling, writing
+from agentsvc_nb.notebook.tools.catalog import tool_bundle
+from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
+from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 
@@ -57,7 +59,7 @@ class ToolForm:
         try:
             self.tool: ToolDescription = self._session.client().tools.describe(tool)
         except StefanBrainError as error:
-            raise working.refusal(self._session, error, jobs=False) from None
+            raise foreground.refusal(self._session, error, jobs=False) from None
         self.answer: calling.ToolAnswer | JobResult | None = None
         self._given = dict(given or {})
         self._view: FormView | None = None
@@ -108,7 +110,7 @@ class ToolForm:
 
         if here()[1]:
             shell = get_ipython()
-            self._show(host.output(shell, host.mode(shell)))
+            self._show(outputs.output(shell, host.mode(shell)))
         else:
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
@@ -127,11 +129,11 @@ class ToolForm:
 
     def _call(self, given: dict[str, Any]) -> None:
         session, tool = self._session, self.tool.name
-        view, below = self.view, self._below or _Below(host.TerminalOutput(), "")
+        view, below = self.view, self._below or _Below(outputs.TerminalOutput(), "")
         view.tell("")
         try:
             if self.tool.asynchronous:
-                self.answer = self._follow(session, working.submit(session, tool, given), below)
+                self.answer = self._follow(session, foreground.submit(session, tool, given), below)
             else:
                 self.answer = calling.call(session, tool, given, below, raise_error=False, follow=self._follow)
             self._session.known.wrote(file.path for file in self.answer.files)
@@ -146,11 +148,11 @@ class ToolForm:
         finally:
             view.sending(False)
 
-    def _follow(self, session: Session, accepted: JobAccepted, below: working.Bar, **_: Any) -> JobResult:
+    def _follow(self, session: Session, accepted: JobAccepted, below: foreground.Bar, **_: Any) -> JobResult:
         from agentsvc_nb.notebook.widgets.forms.progress import FormBars
 
         bars = FormBars(self.view.moving, below.finish)
-        later = BackgroundJob(session, working.begun(accepted), bars, raise_error=False, notes=session.take_notes())
+        later = BackgroundJob(session, foreground.begun(accepted), bars, raise_error=False, notes=session.take_notes())
         later.begin()
         return later.wait()
 
@@ -167,7 +169,7 @@ class ToolForm:
             return []
 
 
-class _Below(working.Bar):
+class _Below(foreground.Bar):
     """The output under a form, which its cell has shown: each thing takes the place of the one before."""
 
     def __init__(self, output: Output, display_id: str) -> None:

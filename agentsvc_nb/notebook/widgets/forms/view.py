@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.notebook.tools.fields import MISSING, field
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.building import Builder
 from agentsvc_nb.notebook.widgets.forms.checking import Checker, Path
-from agentsvc_nb.notebook.widgets.forms.fields import MISSING, field
 from agentsvc_nb.notebook.widgets.forms.leaves import Read, json_path
 from agentsvc_nb.safe.text import escape
 

@@ -1,0 +1,76 @@
+"""What waits for a yes or no, as it is shown: the tool, exactly what it is asked to do, and how to answer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.notebook.display.render import LINE_CHARS, Bundle, line_html, status_bundle
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.safe.text import exact, label
+
+INPUT_CHARS: Final = 4_000
+"""More is in `%approve -o calls`."""
+SHOWN: Final = 20
+_HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
+_ELSEWHERE: Final = (
+    "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
+    " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
+)
+_PRE: Final = '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:2px 0 6px">'
+
+
+def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
+    """Calls that can be answered from the next cell."""
+    return _bundle(calls, _HOW)
+
+
+def asked_bundle(view: Transcript) -> Bundle:
+    """The calls that a cell in the foreground waits for; once they are answered, what the answer was."""
+    if not view.asked:
+        return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
+    page = f"; on the page {label(view.page)}" if view.page else ""
+    return _bundle([*view.asked.values()], _ELSEWHERE, page)
+
+
+def watched_bundle(view: Transcript) -> Bundle:
+    """A run's line, and under it what it waits for."""
+    line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
+    return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
+
+
+def tell_once(calls: Iterable[WaitingCall], told: set[str]) -> None:
+    """Tell who waits, without an output that moves, what for; `told` are the ids that were told before."""
+    if new := [call for call in calls if call.call_id not in told]:
+        told.update(call.call_id for call in new)
+        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
+
+
+def why_late(calls: Iterable[WaitingCall]) -> str:
+    """Why a run has not ended in time, if that is why."""
+    waiting = [*calls][:3]
+    return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
+
+
+def _bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
+    parts = [_one(call, how, page) for call in calls[:SHOWN]]
+    more = f"… {len(calls) - SHOWN} more" if len(calls) > SHOWN else ""
+    return {
+        "text/plain": "\n".join([*(text for text, _ in parts), *[more] * bool(more)]),
+        "text/html": "".join([*(shown for _, shown in parts), line_html(more) if more else ""]),
+    }
+
+
+def call_bundle(call: WaitingCall) -> Bundle:
+    """One call, exactly, without how to answer it."""
+    head = f"{label(call.tool, 60)} waits for your approval"
+    given = exact(call.input, 2, INPUT_CHARS)
+    shown = f"<div><strong>{html.escape(head)}</strong></div>{_PRE}<code>{html.escape(given)}</code></pre>"
+    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
+
+
+def _one(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)

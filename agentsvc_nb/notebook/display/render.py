@@ -1,0 +1,244 @@
+"""A run or job, as it stands, to a static mime bundle: safe HTML and plain text, no script, no widget, nothing remote.
+
+Colours are JupyterLab's own variables with fallbacks that are readable on white and on black; every state is said in
+words, not in colour alone. JupyterLab's sanitiser for untrusted notebooks drops <style>, id and role: the layout
+stands without them.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.timeline import timeline_html
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.safe.text import escape, label, plain, worded
+from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.tools import Job
+
+Bundle = dict[str, str]
+
+MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
+_SMALL: Final = f"{MUTED};font-size:90%"
+_WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
+_MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
+LINE_CHARS: Final = 400
+_MICROCENTS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What stands around an answer: lines of our own, and rendered tables: what the run wrote, and the answer itself
+    when it is a list of records."""
+
+    notes: tuple[str, ...] = ()
+    files: Bundle | None = None
+    records: Bundle | None = None
+
+
+def mark(status: str) -> str:
+    return f"{_MARKS.get(status, '●')} {label(status, 30)}"
+
+
+def seconds_of(run: Run | Job) -> float | None:
+    """How long it ran by the service's clock, in seconds."""
+    start, end = run.started_at or run.created_at, run.ended_at
+    if not start or not end:
+        return None
+    try:
+        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def cost(microcents: int) -> str:
+    """Money as a reader wants it: `0.42 cents`, `$1.30`."""
+    cents = microcents / _MICROCENTS
+    if cents >= 100:
+        return f"${cents / 100:,.2f}"
+    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+def facts(view: Transcript) -> list[str]:
+    """State, seconds, steps, cost and run id, and what it is doing now, as plain pieces."""
+    state, *now = doing(view)
+    run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
+    return [state, *amounts(view), *now, *run]
+
+
+def doing(view: Transcript) -> list[str]:
+    """Its state, and what it is doing now or waiting for."""
+    state = mark("cancelling" if view.stopping and not view.ended else view.status)
+    if view.waiting:
+        return [state, f"waiting for run {label(view.waiting, 64)}"]
+    return [state] if view.ended else [state, *_doing(view)]
+
+
+def amounts(view: Transcript) -> list[str]:
+    """Seconds, steps, and once it is known what it cost."""
+    run = view.run
+    seconds = seconds_of(run) if run is not None else None
+    pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
+    if view.step:
+        pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
+    return pieces if run is None else [*pieces, cost(run.usage.cost_microcents)]
+
+
+def _doing(view: Transcript) -> list[str]:
+    if view.asked:
+        return ["waits for your approval"]
+    if call := view.active_call:
+        return [f"calling {label(call.tool, 60)}"]
+    if view.progress is None:
+        return []
+    done, total = view.progress.get("done"), view.progress.get("total")
+    text = label(view.progress.get("message") or "", 80)
+    return [piece for piece in (percent(done, total), text) if piece]
+
+
+def percent(done: object, total: object) -> str:
+    if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
+        return ""
+    return f"{min(100, max(0, round(100 * done / total)))} %"
+
+
+def status_bundle(view: Transcript) -> Bundle:
+    """The one line that ticks while the run goes on."""
+    pieces = facts(view)
+    return {"text/plain": " · ".join(pieces), "text/html": _status_html(pieces)}
+
+
+def _status_html(pieces: list[str]) -> str:
+    return f'<div role="status" style="{_SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
+
+
+def line_html(line: str) -> str:
+    """A line of our own, small."""
+    return f'<div style="{_SMALL}">{worded(line, LINE_CHARS)}</div>'
+
+
+def text_bundle(text: str) -> Bundle:
+    """A part of an answer that is still being written."""
+    return {"text/plain": plain(text), "text/html": to_html(text)}
+
+
+def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
+    """The one output that remains of a run."""
+    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
+    tables = [extras.files] if extras.files else []
+    body = [
+        _status_html(pieces),
+        *(line_html(line) for line in lines),
+        extras.records["text/html"] if extras.records else _body_html(view),
+        timeline_html(view, _SMALL, _WRONG),
+        *(table["text/html"] for table in tables),
+    ]
+    said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
+    text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    return {
+        "text/plain": "\n\n".join(part for part in text if part),
+        "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',
+    }
+
+
+def note_bundle(line: str) -> Bundle:
+    """A line of our own."""
+    return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
+
+
+def error_bundle(message: str, hint: str) -> Bundle:
+    """Why there is no answer, where no cell is left to fail."""
+    lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
+    return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
+
+
+def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
+    """Variants side by side, each under its number."""
+    wide = f"width:{100 // max(1, len(bundles))}%;text-align:left;vertical-align:top;padding:4px 10px"
+    heads = "".join(f'<th scope="col" style="{wide}">{number}</th>' for number in range(1, len(bundles) + 1))
+    cells = "".join(f'<td style="{wide}">{bundle["text/html"]}</td>' for bundle in bundles)
+    return {
+        "text/plain": "\n\n".join(f"Variant {n}:\n{bundle['text/plain']}" for n, bundle in enumerate(bundles, 1)),
+        "text/html": f'<table style="width:100%;table-layout:fixed"><thead><tr>{heads}</tr></thead>'
+        f"<tbody><tr>{cells}</tr></tbody></table>",
+    }
+
+
+def _body_html(view: Transcript) -> str:
+    if view.run is not None and view.run.structured_output is not None:
+        text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
+        return f"<pre><code>{html.escape(plain(text))}</code></pre>"
+    return to_html(view.text, (view.run and view.run.app_url) or "")
+
+
+def _remarks(view: Transcript) -> list[str]:
+    remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
+    if view.run is not None and view.run.last_error:
+        remarks.append(why_failed(view.run))
+    return remarks
+
+
+def why_failed(run: Run) -> str:
+    """One line: the code, what it means, what to do."""
+    known = FAILURES.get(run.last_error or "")
+    said = label(run.last_error_message or "", 300) or (known.cause if known else "")
+    line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
+    return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
+
+
+def job_doing(job: Job) -> list[str]:
+    """A job's state, its tool, and what it says that it is doing."""
+    pieces = [mark(str(job.status)), label(job.tool, 60)]
+    if job.progress is not None and job.progress.message and not job.ended:
+        pieces.append(label(job.progress.message, 80))
+    return pieces
+
+
+def job_amounts(job: Job, elapsed: float) -> list[str]:
+    """How much is done, and the seconds so far: by the service's clock once it has ended."""
+    amount = percent(job.progress and job.progress.done, job.progress and job.progress.total)
+    seconds = seconds_of(job)
+    return [*[amount] * bool(amount), f"{elapsed if seconds is None else seconds:.1f} s"]
+
+
+def stacked(bundles: Sequence[Bundle]) -> Bundle:
+    """Several below each other."""
+    return {
+        "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
+        "text/html": "".join(f"<div>{bundle['text/html']}</div>" for bundle in bundles),
+    }
+
+
+def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
+    """A job's bar, and once it has ended what it made."""
+    state, *now = job_doing(job)
+    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
+    said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
+    if job.error is not None:
+        said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
+    tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
+    html_parts = [
+        bar_html(job),
+        _status_html(pieces),
+        *(line_html(note) for note in notes),
+        *(to_html(text) for text in said),
+        *(table["text/html"] for table in tables),
+    ]
+    text = [*said, *(table["text/plain"] for table in tables), *notes, " · ".join(pieces)]
+    return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
+
+
+def bar_html(job: Job) -> str:
+    """A bar with its own role and name; without an amount where the total is not known."""
+    if job.ended:
+        return ""
+    done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)
+    amount = percent(done, total)
+    value = f' value="{amount[:-2]}"' if amount else ""
+    return f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}">{amount}</progress>'

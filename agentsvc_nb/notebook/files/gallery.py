@@ -1,0 +1,173 @@
+"""The pictures of the notebook's chat: small beside each other, what was edited beside what it was before."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.files.inscriptions import Inscription, inscription
+from agentsvc_nb.notebook.files.previewing import Preview, content, listed
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
+from agentsvc_nb.safe.text import escape, label, worded
+from agentsvc_nb.wire.files import WorkspaceFile
+
+_SEEN_MAX: Final = 240
+_FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
+_CAPTION: Final = f"{MUTED};max-width:256px"
+
+Read = Callable[[WorkspaceFile], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is remembered of a picture: its thumbnail, if it can be shown, and what it says of itself."""
+
+    thumb: str | None = None
+    said: Inscription = field(default_factory=Inscription)
+
+
+class Pictures:
+    """The pictures among the files of a chat, newest first.
+
+    Args:
+        files: all files of the chat.
+        read: gives the bytes of one, or raises `AskError`.
+        pattern: a glob that the path or name fits.
+
+    Raises:
+        AskError: there are none.
+    """
+
+    def __init__(self, files: Iterable[WorkspaceFile], read: Read, pattern: str = "*") -> None:
+        self._by_path, self._read = {file.path: file for file in files}, read
+        found = [file for file in self._by_path.values() if file.media_type.startswith("image/")]
+        fitting = [file for file in found if _fits(file, pattern)]
+        self.files = sorted(fitting, key=lambda file: file.updated_at or "", reverse=True)
+        if not self.files:
+            raise AskError(f"This chat has no pictures that fit {label(pattern)}.", "`%files` lists its files.")
+        self._seen: dict[str, Seen] = {}
+        self._looking: Thumbnails | None = None
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Within, one process looks at all pictures; without, each has one of its own."""
+        with Thumbnails() as self._looking:
+            try:
+                yield
+            finally:
+                self._looking = None
+
+    def known(self, file: WorkspaceFile) -> Seen | None:
+        """What was seen of it before; asks nobody."""
+        return self._seen.get(file.path + file.id)
+
+    def seen(self, file: WorkspaceFile) -> Seen:
+        """Its thumbnail and what it says; nothing of a file that is gone. Raises `AskError`."""
+        if (known := self.known(file)) is not None:
+            return known
+        if len(self._seen) >= _SEEN_MAX:
+            self._seen.clear()
+        data = self._bytes(file)
+        found = Seen()
+        if data:
+            with self._look() as looking:
+                uri, texts = looking.small(data)
+            found = Seen(uri, inscription(texts))
+        self._seen[file.path + file.id] = found
+        return found
+
+    def large(self, file: WorkspaceFile) -> str | None:
+        """The picture as large as a page needs it; None when it can't be shown. Raises `AskError`."""
+        if not (data := self._bytes(file)):
+            return None
+        with self._look() as looking:
+            return looking.large(data)
+
+    def before(self, file: WorkspaceFile) -> tuple[WorkspaceFile | None, str]:
+        """The picture that this was made from; or None, and why it is not shown if it was made from one."""
+        said = self.seen(file).said
+        if not said.before:
+            return None, ""
+        found = self._by_path.get(said.before)
+        if found is None:
+            return None, f"made from {label(said.before)}, which is no longer there"
+        if found.id != said.before_id:
+            return None, f"made from {label(said.before)}, which has changed since"
+        return found, ""
+
+    def alt(self, file: WorkspaceFile) -> str:
+        """What there is to say to who can't see it."""
+        seen = self.known(file)
+        return (seen and seen.said.words) or label(file.name or file.file_name or file.path)
+
+    def _look(self) -> AbstractContextManager[Thumbnails]:
+        return Thumbnails() if self._looking is None else nullcontext(self._looking)
+
+    def _bytes(self, file: WorkspaceFile) -> bytes:
+        if not 0 < file.size_bytes <= pictures.SOURCE_BYTES:
+            return b""
+        try:
+            return self._read(file)
+        except AskError as failed:
+            if failed.error is not None and failed.error.code == "file_not_found":
+                return b""
+            raise
+
+
+def _fits(file: WorkspaceFile, pattern: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for name in (file.path, file.file_name))
+
+
+def found_pictures(session: Session, pattern: str = "*") -> Pictures:
+    """Those of this notebook's chat whose path or name fits the glob. Raises `AskError`."""
+    return Pictures(listed(session), lambda file: content(session, file), pattern)
+
+
+def files_gallery(session: Session, pattern: str = "*") -> Preview:
+    """The chat's pictures whose path or name fits the glob, small, newest first: 12 at most. Raises `AskError`."""
+    return Preview(gallery_bundle(found_pictures(session, pattern)))
+
+
+def gallery_bundle(found: Pictures) -> Bundle:
+    """Pictures beside each other with their paths, within the budget of an output; the rest by name."""
+    figures, left = list[str](), pictures.OUTPUT_BYTES
+    with found.looking():
+        for file in found.files[: pictures.PER_OUTPUT]:
+            figure = _figure(found, file)
+            if figure and len(figure) <= left:
+                left -= len(figure)
+                figures.append(figure)
+    lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in found.files]
+    rest = len(lines) - len(figures)
+    more = [f"… {rest} not shown; `%files get PATH` fetches one"] if rest else []
+    tail = "".join(f'<div style="{MUTED}">{worded(line)}</div>' for line in more)
+    return {
+        "text/plain": "\n".join([f"{len(lines)} picture{'s' * (len(lines) != 1)}", *lines, *more]),
+        "text/html": f"<div>{''.join(figures)}</div>{tail}",
+    }
+
+
+def _figure(found: Pictures, file: WorkspaceFile) -> str:
+    if (thumb := found.seen(file).thumb) is None:
+        return ""
+    before, why = found.before(file)
+    old = found.seen(before).thumb if before else None
+    shown = f'<img src="{thumb}" alt="{escape(found.alt(file), 300)}">'
+    said = caption(file, why)
+    if before and old:
+        shown = f'<img src="{old}" alt="{escape(f"Before: {found.alt(before)}", 300)}"> → {shown}'
+        said = caption(file, f"before: {label(before.path)}")
+    return f'<figure style="{_FIGURE}">{shown}<figcaption style="{_CAPTION}">{escape(said, 400)}</figcaption></figure>'
+
+
+def caption(file: WorkspaceFile, more: str = "") -> str:
+    """What stands below a picture."""
+    return ", ".join(part for part in (label(file.path), size(file.size_bytes), more) if part)

@@ -1,0 +1,154 @@
+"""The files of the notebook's chat: list, put, get."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import frame
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
+from agentsvc_nb.notebook.display.results import Table
+from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.failures import AskError, told
+from agentsvc_nb.notebook.files.previewing import chat_of, listed
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.questions.question import Attachment, attachments
+from agentsvc_nb.notebook.questions.reuse import listed_uploads
+from agentsvc_nb.notebook.runs.history import moment
+from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.files import WorkspaceFile
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What `files_put` did: names that went up, and names of files that were there already."""
+
+    sent: tuple[str, ...]
+    same: tuple[str, ...]
+    staged: bool
+
+    def __str__(self) -> str:
+        where = "they go along with the next %%ask" if self.staged and self.sent else ""
+        counts = f"{len(self.sent)} sent" + (f", {len(self.same)} unchanged" if self.same else "")
+        return f"{counts}: {', '.join((*self.sent, *self.same))}" + (f" ({where})" if where else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What `files_get` did: where the file is, and whether it was there already."""
+
+    path: Path
+    same: bool
+
+
+def files(session: Session) -> Table:
+    """The files of this notebook's chat, a row each, and those that go along with the next ask. Raises `AskError`."""
+    return files_table(session, listed(session) if session.known_chat(session.address()) else [])
+
+
+def files_table(session: Session, found: Sequence[WorkspaceFile]) -> Table:
+    """The files as `listed` found them, and those that go along with the next ask."""
+    chat = session.known_chat(session.address())
+    staged = [
+        {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
+        | file.model_dump(include={"file_name", "media_type", "size_bytes"})
+        for file in session.staged.values()
+    ]
+    rows = [*map(_row, found), *((code(row["path"]), size(row["size_bytes"]), row["media_type"]) for row in staged)]
+    total = size(sum(file.size_bytes for file in found))
+    notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
+    notes += [f"{len(staged)} more go along with the next %%ask"] * bool(staged)
+    bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
+    return Table(bundle, lambda: frame([*map(_facts, found), *staged], frames.FILES, chat=chat))
+
+
+def _row(file: WorkspaceFile) -> Row:
+    path = code(file.path)
+    named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
+    made = "you" if file.kind == "upload" else f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
+    bytes_ = Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
+    return named, bytes_, label(file.media_type, 60), made, moment(file.updated_at)
+
+
+def _padded(row: Row) -> Row:
+    return (*row, "you, for the next ask", None) if len(row) == 3 else row
+
+
+def _facts(file: WorkspaceFile) -> dict[str, Any]:
+    return file.model_dump(exclude={"object", "download_url"})
+
+
+def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
+    """Upload files (paths or globs) into this notebook's chat; one whose name and content are there is not sent again.
+
+    Before the chat's first ask they are staged and go along with it. Raises `AskError`.
+    """
+    wanted = attachments(patterns)
+    if not wanted:
+        raise AskError("Name the files to put.", "For example: %files put data/*.csv")
+    client = session.client()
+    chat = session.known_chat(session.address())
+    try:
+        there = listed_uploads(client, chat) if chat else set()
+        there |= {(file.file_name, file.sha256) for file in session.staged.values()}
+        fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
+        _send(session, client, chat, fresh)
+    except StefanBrainError as error:
+        raise told(error, session.base_url) from None
+    session.put.update({file.path.name: file.sha256 for file in wanted})
+    same = [file.path.name for file in wanted if file not in fresh]
+    return Put(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
+
+
+def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[Attachment]) -> None:
+    names = {*session.staged, *(file.path.name for file in wanted)}
+    if chat is None and len(names) > limits.ATTACHMENTS_MAX:
+        raise AskError("More than 10 files can't go along with one ask; nothing was sent.", "Ask once, then put more.")
+    for start in range(0, len(wanted), limits.ATTACHMENTS_MAX):
+        batch = [file.path for file in wanted[start : start + limits.ATTACHMENTS_MAX]]
+        staged = client.files.upload(*batch, chat=chat)
+        if chat is None:
+            session.staged.update({file.file_name: file for file in staged})
+
+
+def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> Got:
+    """Download a file of this notebook's chat into a folder, which is made when missing.
+
+    It takes the file's own name. Another file of that name is replaced with `force` only. Raises `AskError`.
+    """
+    chat = chat_of(session)
+    folder = Path(directory).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # In the same folder, so that the whole file takes its place at once.
+        with telling(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+            come = session.client().files.download(path, chat=chat, to=aside)
+            assert isinstance(come, Path)
+            return _placed(come, folder / come.name, force)
+    except OSError as error:
+        raise AskError(
+            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
+        ) from None
+
+
+def _placed(come: Path, target: Path, force: bool) -> Got:
+    if target.is_file() and filecmp.cmp(come, target, shallow=False):
+        return Got(target, same=True)
+    if target.exists() and not force:
+        raise AskError(
+            f"{target} is there already with other content; nothing was replaced.",
+            "`%files get PATH --force` replaces it, `-d DIR` names another folder.",
+        )
+    come.replace(target)
+    return Got(target, same=False)

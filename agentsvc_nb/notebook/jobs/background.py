@@ -1,0 +1,178 @@
+"""Jobs in the background: one thread follows them, each has a bar, and what comes of them is a future."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, job_bundle, stacked
+from agentsvc_nb.notebook.jobs.bars import BARS, Bars
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, judge, made
+from agentsvc_nb.notebook.memory import joblog
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs.answer import JobResult
+from agentsvc_nb.notebook.runs.pending import Pending
+from agentsvc_nb.safe.text import label
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.tools import Job, ToolError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+K = TypeVar("K")
+
+PICTURED_BYTES: Final = 1_000_000
+"""Once the output of several jobs is this large, further ones come without small pictures."""
+
+GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
+
+
+class Tending(Pending[K]):
+    """Several jobs in the background. `finish` makes of what they left what is waited for.
+
+    Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Sequence[Job],
+        bars: Bars,
+        finish: Callable[[list[JobResult]], K],
+        *,
+        timeout: float | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self._session, self._bars, self._finish = session, bars, finish
+        self._jobs = {job.job_id: job for job in jobs}
+        self._results: dict[str, JobResult] = {}
+        self._began, self._timeout, self._notes = time.monotonic(), timeout, notes
+        self._unwanted: set[str] = set()
+        self._wake = threading.Event()
+        super().__init__()
+
+    def begin(self) -> None:
+        """Show the bars in the running cell, and follow."""
+        self._bars.show([*self._jobs.values()], self.cancel)
+        self.start()
+
+    def cancel(self, job_id: str = "") -> None:
+        """Stop one of the jobs, or all of them, on the service. Safe to repeat; returns at once."""
+        self._unwanted |= {job_id} if job_id else set(self._jobs)
+        self._wake.set()
+
+    @property
+    def status(self) -> str:
+        """The state of each job as it was last seen; does not wait."""
+        return ", ".join(str(job.status) for job in self._jobs.values())
+
+    @property
+    def name(self) -> str:
+        return f"{len(self._jobs)} jobs" if len(self._jobs) != 1 else f"job {next(iter(self._jobs))}"
+
+    def make(self) -> K:
+        with telling(self._session):
+            while self._look() and not self._late():
+                self._wake.wait(LOOK_SECONDS)
+                self._wake.clear()
+        left = [self._results.get(job_id) or self._unfinished(job) for job_id, job in self._jobs.items()]
+        more = {"text/plain": f"… {len(left) - BARS} more: `%jobs`", "text/html": f"… {len(left) - BARS} more"}
+        self._bars.finish(stacked([*(one.shown for one in left[:BARS]), *[more] * (len(left) > BARS)]))
+        return self._finish(left)
+
+    def left_alone(self, error: BaseException) -> None:
+        self._bars.finish(error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them."))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        elapsed = time.monotonic() - self._began
+        shown = {job_id: job_bundle(job, elapsed) for job_id, job in self._jobs.items()}
+        return stacked([*(shown | {job_id: one.shown for job_id, one in self._results.items()}).values()][:BARS])
+
+    def _look(self) -> bool:
+        """Cancel what is not wanted, look at each, draw; whether any goes on."""
+        for job_id in [job_id for job_id in self._jobs if job_id not in self._results]:
+            self._jobs[job_id] = job = look(self._session, self._jobs[job_id].model_dump())
+            if job.ended:
+                self._results[job_id] = self._made(job)
+                self._bars.leave(job_id, self._results[job_id].shown)
+            elif job_id in self._unwanted:
+                self._unwanted.discard(job_id)
+                self._session.client().jobs.cancel(job_id, chat=job.chat)
+        self._bars.draw([*self._jobs.values()], time.monotonic() - self._began)
+        return len(self._results) < len(self._jobs)
+
+    def _made(self, job: Job) -> JobResult:
+        if job.error == GONE:
+            return JobResult(job, job_bundle(job, 0.0))
+        spent = sum(len(one.shown["text/html"]) for one in self._results.values())
+        notes = () if self._results else self._notes
+        return made(self._session, job, notes, pictured=spent < PICTURED_BYTES)
+
+    def _late(self) -> bool:
+        return self._timeout is not None and time.monotonic() - self._began >= self._timeout
+
+    def _unfinished(self, job: Job) -> JobResult:
+        line = f"It has not ended within {self._timeout:g} s and goes on: `%jobs show {label(job.job_id, 64)}`"
+        return made(self._session, job, (*self._notes, line))
+
+
+class BackgroundJob(Tending[JobResult]):
+    """A job in the background. What belongs to its result waits for its end; `await` works, too.
+
+    Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        job: Job,
+        bars: Bars,
+        *,
+        timeout: float | None = None,
+        raise_error: bool = True,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.job_id = job.job_id
+
+        def judged(left: list[JobResult]) -> JobResult:
+            judge(left[0].job, left[0], False, raise_error)
+            return left[0]
+
+        super().__init__(session, [job], bars, judged, timeout=timeout, notes=notes)
+
+    @property
+    def waited_for(self) -> str | None:
+        return self.job_id
+
+    @property
+    def job(self) -> Job:
+        return self.wait().job
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        return self.wait().data
+
+    @property
+    def files(self) -> tuple[WorkspaceFile, ...]:
+        return self.wait().files
+
+    @property
+    def df(self) -> pd.DataFrame:
+        return self.wait().df
+
+
+def look(session: Session, row: Mapping[str, Any]) -> Job:
+    """A job as it is now; one that is not there for this account counts as failed. Raises what the client does."""
+    try:
+        job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])
+    except StefanBrainError as error:
+        if error.status != 404:
+            raise
+        known = {name: row[name] for name in ("job_id", "tool", "chat")}
+        job = Job(**known, status="failed", is_error=True, error=GONE)
+    joblog.seen(session, job)
+    return job

@@ -1,0 +1,207 @@
+"""One tool job from submit to output: a bar that moves, then what it made."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.display.render import Bundle, Extras, job_bundle
+from agentsvc_nb.notebook.display.screens import Output
+from agentsvc_nb.notebook.display.tables import files_bundle
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.memory import joblog
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs.answer import JobResult
+from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
+from agentsvc_nb.notebook.runs.watching import fetcher
+from agentsvc_nb.safe.text import label
+from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
+from agentsvc_nb.wire.tools import Job, JobAccepted
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+LOOK_SECONDS: Final = 1.0
+"""The bar moves at least this often, also where the service recommends less: reading a job costs nothing."""
+
+
+class Bar:
+    """The output of a job: one line that is updated where updates are shown, and its end."""
+
+    def __init__(self, output: Output, live: bool) -> None:
+        self._output, self._live, self._id = output, live, ""
+
+    def draw(self, bundle: Bundle) -> None:
+        if not self._live:
+            return
+        if self._id:
+            self._output.update(bundle, self._id)
+        else:
+            self._id = secrets.token_hex(4)
+            self._output.show(bundle, display_id=self._id)
+
+    def finish(self, bundle: Bundle) -> None:
+        self.clear()
+        self._output.show(bundle)
+
+    def clear(self) -> None:
+        """What comes next in this cell takes the place of the bar."""
+        if self._id:
+            self._output.clear()
+
+
+def work(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+) -> JobResult:
+    """Submit a job in this notebook's chat and follow it to its end; an interrupt cancels it. `timeout` in seconds.
+
+    Raises:
+        AskError: the service refused it, or was lost.
+        RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+        RunStopped: the cell was interrupted.
+    """
+    return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error, sleep=sleep)
+
+
+def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted:
+    """Submit a job in this notebook's chat and write it down. Raises `AskError` when the service refuses it."""
+    client, address = session.client(), session.address()
+    try:
+        accepted = client.jobs.submit(
+            tool,
+            dict(given),
+            **session.target(address),
+            idempotency_key=secrets.token_urlsafe(24),
+        )
+    except StefanBrainError as error:
+        raise refusal(session, error, jobs=True) from None
+    session.learn(address, accepted.chat)
+    joblog.add(session, accepted)
+    return accepted
+
+
+def begun(accepted: JobAccepted) -> Job:
+    """The job as far as its acceptance tells."""
+    return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
+
+
+def follow(
+    session: Session,
+    accepted: JobAccepted,
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+) -> JobResult:
+    """Follow an accepted job to its end. Arguments and errors as of `work`."""
+    client = session.client()
+    with telling(session):
+        job, stopped = _Watch(client, accepted, bar, sleep, session.closing).follow(timeout)
+    joblog.seen(session, job)
+    result = leave(session, job, bar)
+    judge(result.job, result, stopped, raise_error)
+    return result
+
+
+def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
+    """A refused tool or job as a cell tells it; for a tool that does not exist, with those that do."""
+    failure = told(error, session.base_url)
+    if error.code == "tool_not_found":
+        with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
+            tools = session.client().tools.list()
+            names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
+            what = "tools for jobs" if jobs else "tools"
+            failure.hint = f"The {what} are: {', '.join(names)}." if names else f"The service has no {what}."
+    return failure
+
+
+class _Watch:
+    def __init__(
+        self,
+        client: AgentService,
+        accepted: JobAccepted,
+        bar: Bar,
+        sleep: Callable[[float], None],
+        closing: Callable[[], bool],
+    ) -> None:
+        self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
+        self.began = time.monotonic()
+        self.job = begun(accepted)
+
+    def follow(self, timeout: float | None) -> tuple[Job, bool]:
+        """The job as last seen, and whether it was stopped here."""
+        try:
+            self._until(timeout)
+            return self.job, False
+        except KeyboardInterrupt:
+            self._stop()
+            return self.job, True
+
+    def _stop(self) -> None:
+        """Cancel, but not when the kernel is being restarted or closed (docs/decisions/0017)."""
+        patience = CANCEL_SECONDS
+        try:
+            self.sleep(SHUTDOWN_SECONDS)
+        except KeyboardInterrupt:  # a second one: the cell ends at once
+            patience = 0.0
+        if not self.closing():
+            with contextlib.suppress(KeyboardInterrupt):
+                self.client.jobs.cancel(self.job.job_id, chat=self.accepted.chat)
+                self._until(patience)
+
+    def _until(self, seconds: float | None) -> None:
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            self.job = self.client.jobs.status(self.job.job_id, chat=self.accepted.chat)
+            self.bar.draw(job_bundle(self.job, time.monotonic() - self.began))
+            if self.job.ended or (end is not None and time.monotonic() >= end):
+                return
+            hint = self.job.recommended_poll_after_ms
+            self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
+
+
+def leave(session: Session, job: Job, bar: Bar) -> JobResult:
+    """The one output that remains of a job, and the job as the cell's value."""
+    result = made(session, job, session.take_notes())
+    bar.finish(result.shown)
+    return result
+
+
+def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: bool = True) -> JobResult:
+    """What a job made, with small pictures of it. Raises `AskError` when the service is lost."""
+    client = session.client()
+    if job.ended:
+        with telling(session):
+            job = client.jobs.result(job.job_id, chat=job.chat)
+    fetch = fetcher(client, job.chat) if pictured else None
+    files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
+    return JobResult(job, job_bundle(job, 0.0, Extras(notes, files)))
+
+
+def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
+    """Raise `RunStopped` for what was stopped here, and `RunFailed` for what has not succeeded."""
+    name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
+    if stopped:
+        halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")
+        halted.answer = result
+        raise halted
+    if job.status == "succeeded" and not job.is_error:
+        return
+    why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
+    failed = RunFailed(f"Job {name} is {label(job.status, 30)}{why}", "--no-raise-error keeps the cell going.")
+    failed.answer = result
+    if raise_error:
+        raise failed

@@ -1,0 +1,201 @@
+"""The notebook's jobs together: list them, watch several at once, stop them, take their files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb.client.frames import frame
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.grid import Row, code, grid
+from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, stacked
+from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.jobs.background import BackgroundJob, Tending, look
+from agentsvc_nb.notebook.jobs.bars import BARS, Bars
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, Bar, begun, follow, submit
+from agentsvc_nb.notebook.memory import joblog
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs.answer import JobResult
+from agentsvc_nb.notebook.runs.history import moment
+from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
+
+_ID_CHARS: Final = 8
+
+
+def jobs(session: Session) -> Table:
+    """This notebook's jobs, oldest first; the state of active ones is read anew. Raises `AskError`."""
+    for row in joblog.jobs(session):
+        if _active(session, row):
+            with telling(session):
+                look(session, row)
+    return _table(session, joblog.jobs(session))
+
+
+def start(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bars: Bars,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> BackgroundJob:
+    """Submit a job and return at once: what is returned waits for its end. Arguments as of `working.work`.
+
+    Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
+    """
+    accepted = submit(session, tool, given)
+    later = BackgroundJob(
+        session, begun(accepted), bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes()
+    )
+    session.apart.add(accepted.job_id)
+    later.begin()
+    return later
+
+
+def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
+    """As `jobs_watch`, but returns at once what gives the table, when all have ended. The table where none is active.
+
+    Raises `AskError` when one is not known.
+    """
+    rows = _chosen(session, wanted)
+    if not rows:
+        return _table(session, [])
+    jobs = [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
+
+    def finish(left: Sequence[JobResult]) -> Table:
+        return _ended(session, {one.job.job_id for one in left}, timeout)
+
+    later = Tending(session, jobs, bars, finish, timeout=timeout, notes=session.take_notes())
+    later.begin()
+    return later
+
+
+def jobs_watch(
+    session: Session,
+    bar: Bar,
+    wanted: Iterable[str] = (),
+    *,
+    timeout: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Table:
+    """A bar for each of these jobs until all have ended. An interrupt leaves them.
+
+    When none is named, these are all active ones, and those that `start` sent to the background since.
+
+    Raises:
+        AskError: one is not known.
+        RunFailed: `timeout` seconds are over.
+        RunStopped: the cell was interrupted; the jobs go on.
+    """
+    rows = _chosen(session, wanted)
+    end = None if timeout is None else time.monotonic() + timeout
+    try:
+        with telling(session):
+            _watch(session, bar, rows, end, sleep)
+    except KeyboardInterrupt:
+        raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
+    finally:
+        bar.clear()
+    return _ended(session, {row["job_id"] for row in rows}, timeout)
+
+
+def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
+    """The named ones; or where none is named all that are active, and those that went to the background and ended."""
+    if rows := [_the_job(session, given) for given in wanted]:
+        return rows
+    apart, session.apart = session.apart, set()
+    return [row for row in joblog.jobs(session) if _active(session, row) or row["job_id"] in apart]
+
+
+def _ended(session: Session, chosen: Container[str], timeout: float | None) -> Table:
+    rows = [row for row in joblog.jobs(session) if row["job_id"] in chosen]
+    table, late = _table(session, rows), sum(_active(session, row) for row in rows)
+    if late:
+        failure = RunFailed(f"{late} of {len(rows)} jobs have not ended within {timeout:g} s; they go on.")
+        failure.answer = table
+        raise failure
+    return table
+
+
+def _watch(
+    session: Session,
+    bar: Bar,
+    rows: Sequence[Mapping[str, Any]],
+    end: float | None,
+    sleep: Callable[[float], None],
+) -> None:
+    began, seen = time.monotonic(), {row["job_id"]: look(session, row) for row in rows}
+    while True:
+        bar.draw(bars_bundle(list(seen.values()), time.monotonic() - began))
+        active = [row for row in rows if not seen[row["job_id"]].ended]
+        if not active or (end is not None and time.monotonic() >= end):
+            return
+        sleep(LOOK_SECONDS)
+        seen |= {row["job_id"]: look(session, row) for row in active}
+
+
+def bars_bundle(jobs: Sequence[Job], elapsed: float) -> Bundle:
+    """A bar and a line for each of the first 20 jobs."""
+    more = f"… {len(jobs) - BARS} more"
+    line = [{"text/plain": more, "text/html": more}] * (len(jobs) > BARS)
+    return stacked([*(job_bundle(job, elapsed) for job in jobs[:BARS]), *line])
+
+
+def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
+    """Follow a job again, or show what it made, as its own cell does. Raises as `working.work`."""
+    row = _the_job(session, given)
+    accepted = JobAccepted(tool=row["tool"], family=row["tool"], job_id=row["job_id"], chat=row["chat"])
+    return follow(session, accepted, bar)
+
+
+def jobs_cancel(session: Session, *wanted: str) -> Said:
+    """Ask jobs to stop; safe to repeat. Raises `AskError`."""
+    lines = []
+    for row in [_the_job(session, given) for given in wanted]:
+        with telling(session):
+            job = session.client().jobs.cancel(row["job_id"], chat=row["chat"])
+        joblog.seen(session, job)
+        lines.append(f"Job {job.job_id} is {job.status}.")
+    return Said("\n".join(lines))
+
+
+def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") -> list[str]:
+    """Download what a job made into a folder, and return the paths. Raises `AskError`."""
+    row, folder = _the_job(session, given), Path(directory).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with telling(session):
+            got = session.client().jobs.download_artifacts(row["job_id"], to=folder, chat=row["chat"])
+    except OSError as error:
+        raise AskError(f"{folder} can't be written to: {error.strerror}.", "Name another folder: -d DIR") from None
+    return [str(path) for path in got]
+
+
+def _the_job(session: Session, given: str) -> dict[str, Any]:
+    known = joblog.jobs(session)
+    if given == "last" and known:
+        return known[-1]
+    found = [row for row in known if len(given) >= _ID_CHARS and row["job_id"].startswith(given)]
+    if len(found) != 1:
+        raise AskError(f"{given!r} is no job of this notebook.", "`%jobs` lists them.")
+    return found[0]
+
+
+def _active(session: Session, row: Mapping[str, Any]) -> bool:
+    return row["status"] not in JOB_TERMINAL and row["base_url"] == session.base_url
+
+
+def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> Table:
+    note = f"{len(rows):,} job{'s' * (len(rows) != 1)}"
+    bundle = grid("Jobs", ("job", "tool", "state", "submitted", "ended"), [*map(_row, rows)], [note])
+    wanted = [{name: row[name] for name in frames.JOBS} for row in rows]
+    return Table(bundle, lambda: frame(wanted, frames.JOBS, notebook=session.notebook))
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    return code(row["job_id"], 64), row["tool"], mark(row["status"]), moment(row["created_at"]), moment(row["ended_at"])

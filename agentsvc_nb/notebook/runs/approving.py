@@ -1,0 +1,96 @@
+"""Calls of tools that wait for somebody's yes or no: list them, answer one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.client.approvals import WaitingCall, Watched
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import frame
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.approval import calls_bundle
+from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs.history import LAST, active, the_run
+from agentsvc_nb.safe.text import label
+from agentsvc_nb.wire.runs import TERMINAL
+
+_CALL: Final = "call_"
+_ID_CHARS: Final = 10
+"""Of an id that is typed by its beginning, `call_` included."""
+_LISTS: Final = "`%approve` lists what waits."
+
+
+def approvals(session: Session, *, everywhere: bool = False) -> Table:
+    """The calls of this notebook's runs that wait now, or with `everywhere` of all runs of this machine.
+
+    Runs of rows (`%%ask --each`) are among them as far as this kernel knows them. Raises `AskError`.
+    """
+    found = _waiting(session, everywhere)
+    session.known.calls = [call.call_id for call in found]
+    bundle = calls_bundle(found)
+    if not found:
+        said = "Nothing waits for approval."
+        bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
+    rows = [{name: getattr(call, name) for name in frames.APPROVALS} for call in found]
+    return Table(bundle, lambda: frame(rows, frames.APPROVALS, notebook=session.notebook))
+
+
+def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> Said:
+    """Answer a call: by its id or the beginning of it, or by its run where just one of its calls waits.
+
+    The agent is told the `reason` of a refusal. Raises `AskError`, also when the call does not wait (any more).
+    """
+    if reason and not refuse:
+        raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
+    call = _the_call(session, given)
+    decide(session, call, not refuse, reason)
+    return Said(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+
+
+def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
+    """Send the answer to a call. Raises `AskError`, also when it does not wait any more."""
+    with telling(session):
+        if approved:
+            session.client().runs.approve(call.run_id, call.call_id)
+        else:
+            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
+    session.known.calls = [known for known in session.known.calls if known != call.call_id]
+
+
+def _the_call(session: Session, given: str) -> WaitingCall:
+    if given.startswith(_CALL):
+        found = [c for c in _waiting(session, True) if len(given) >= _ID_CHARS and c.call_id.startswith(given)]
+        what = f"call {label(given, 64)}"
+    elif given == LAST:  # it would answer what nobody has looked at, when the notebook is run again
+        raise AskError("Name the call or its run; nothing was sent.", _LISTS)
+    else:
+        run_id = the_run(session, given)
+        found, what = _of_run(session, run_id), f"call of run {run_id}"
+    if not found:
+        raise AskError(f"No {what} waits for approval; nothing was sent.", _LISTS)
+    if len(found) > 1:
+        names = ", ".join(label(call.call_id, 64) for call in found[:9])
+        raise AskError(f"{len(found)} calls wait; nothing was sent.", f"Name one of them: {names}")
+    return found[0]
+
+
+def _waiting(session: Session, everywhere: bool) -> list[WaitingCall]:
+    known = dict.fromkeys(active(session, everywhere=everywhere)) | session.known.rows
+    return [call for run_id in known for call in _of_run(session, run_id)]
+
+
+def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
+    run = Watched(session.client(), run_id)
+    with telling(session):
+        try:
+            run.look()
+        except StefanBrainError as error:
+            if error.status != 404:  # a run of another account
+                raise
+            session.known.rows.pop(run_id, None)
+    if run.status in TERMINAL:
+        session.known.rows.pop(run_id, None)
+    return [*run.waiting.values()]

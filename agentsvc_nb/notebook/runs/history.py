@@ -1,0 +1,183 @@
+"""The runs that were started from this machine: list them, find one by the beginning of its id, wait, stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.client.approvals import Watched
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.frames import frame
+from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.approval import tell_once, why_late
+from agentsvc_nb.notebook.display.grid import Row, code, grid
+from agentsvc_nb.notebook.display.render import cost, mark
+from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.runs import TERMINAL
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
+
+LAST: Final = "last"
+POLL_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 86_400.0
+"""How long a run is waited for that no time is given for."""
+_MICROCENTS: Final = 1_000_000
+
+
+def runs(session: Session, *, everywhere: bool = False) -> Table:
+    """This notebook's runs from the journal, oldest first; the state of active ones is read anew.
+
+    `everywhere`: those of all notebooks of this machine. Raises `AskError`.
+    """
+    name = None if everywhere else _name(session)
+    rows = session.journal.runs(name)
+    stale = [row["run_id"] for row in rows if _stale(session, row)]
+    if stale:
+        with telling(session):
+            for run_id in stale:
+                _refresh(session, session.client(), run_id)
+        rows = session.journal.runs(name)
+    return _table(session, rows)
+
+
+def active(session: Session, *, everywhere: bool = False) -> list[str]:
+    """Of this notebook, or `everywhere` on this machine, the runs that were last seen going on."""
+    rows = session.journal.runs(None if everywhere else _name(session))
+    return [row["run_id"] for row in rows if _stale(session, row)]
+
+
+def _stale(session: Session, row: Mapping[str, Any]) -> bool:
+    return row["run_id"] is not None and row["status"] not in TERMINAL and row["base_url"] == session.base_url
+
+
+def _refresh(session: Session, client: AgentService, run_id: str) -> None:
+    try:
+        session.journal.seen(client.runs.get(run_id))
+    except StefanBrainError as error:
+        if error.status != 404:  # of another account: its last known state stays
+            raise
+
+
+def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [row | {"seconds": _seconds(row), "cost_cents": _cents(row)} for row in map(dict, found)]
+    spent = sum(row["cost_microcents"] or 0 for row in rows)
+    total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
+    hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
+    bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
+    wanted = [{name: row[name] for name in frames.RUNS} for row in rows]
+    return Table(bundle, lambda: frame(wanted, frames.RUNS, notebook=session.notebook))
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    seconds = row["seconds"]
+    return (
+        code((row["run_id"] or "not answered")[:13]),
+        mark(row["status"]),
+        moment(row["started_at"] or row["created_at"]),
+        None if seconds is None else f"{seconds:.1f}",
+        None if row["cost_microcents"] is None else cost(row["cost_microcents"]),
+        row["prompt"],
+    )
+
+
+def moment(time: str | None) -> str:
+    """A time of the service on this machine's clock: `21 Nov 13:05`."""
+    try:
+        return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
+    except ValueError:
+        return ""
+
+
+def _seconds(row: Mapping[str, Any]) -> float | None:
+    try:
+        start, end = (datetime.fromisoformat(row[name] or "") for name in ("started_at", "ended_at"))
+        return (end - start).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+def _cents(row: Mapping[str, Any]) -> float | None:
+    spent = row["cost_microcents"]
+    return None if spent is None else spent / _MICROCENTS
+
+
+def the_run(session: Session, given: str) -> str:
+    """A run by its id, the beginning of it (8 characters or more), or `last`. Raises `AskError`."""
+    if ids.is_run(given):
+        return given
+    known = [str(row["run_id"]) for row in session.journal.runs(None) if row["run_id"]]
+    ours = [str(row["run_id"]) for row in session.journal.runs(_name(session)) if row["run_id"]]
+    if given == LAST and ours:
+        return ours[-1]
+    found = {run_id for run_id in known if len(given) >= 8 and run_id.startswith(given)}
+    if len(found) != 1:
+        raise AskError(f"{given!r} is no run id; nothing was sent.", "`%runs` lists this notebook's runs.")
+    return found.pop()
+
+
+def cancel(session: Session, *run_ids: str) -> Said:
+    """Ask runs to stop; safe to repeat. Raises `AskError`."""
+    lines = []
+    for run_id in [the_run(session, given) for given in run_ids]:
+        with telling(session):
+            run = session.client().runs.cancel(run_id)
+        session.journal.seen(run)
+        lines.append(f"Run {run.run_id} is {run.status}.")
+    return Said("\n".join(lines))
+
+
+def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> Table:
+    """Wait until these runs have ended; with none named, all active ones of this notebook.
+
+    Meanwhile it tells of the calls that wait for approval, and shows nothing else.
+
+    Raises:
+        AskError: one is not known.
+        RunFailed: `timeout` seconds are over; `answer` is the table as far as it is known. The runs go on.
+        RunStopped: the cell was interrupted; the runs go on.
+    """
+    rows = session.journal.runs(_name(session))
+    wanted = [the_run(session, given) for given in run_ids] or [r["run_id"] for r in rows if _stale(session, r)]
+
+    def table() -> Table:
+        return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
+
+    try:
+        with telling(session):
+            _wait(session, wanted, PATIENCE_SECONDS if timeout is None else timeout)
+    except KeyboardInterrupt:
+        raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
+    except RunFailed as late:
+        late.answer = table()
+        raise
+    return table()
+
+
+def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
+    client, told = session.client(), set[str]()
+    runs = [Watched(client, run_id) for run_id in wanted]
+    end = time.monotonic() + timeout
+    while runs:
+        for run in runs:
+            run.look()
+            tell_once(run.waiting.values(), told)
+            if run.status in TERMINAL:
+                session.journal.seen(client.runs.get(run.run_id))
+        runs = [run for run in runs if run.status not in TERMINAL]
+        left = end - time.monotonic()
+        if runs and left <= 0:
+            late, why = runs[0].run_id, why_late(runs[0].waiting.values())
+            raise RunFailed(f"Run {late} has not ended within {timeout:g} s; it goes on.{why}", "`%runs` lists them.")
+        if runs:
+            time.sleep(min(POLL_SECONDS, left))
+
+
+def _name(session: Session) -> str:
+    return session.notebook or session.label

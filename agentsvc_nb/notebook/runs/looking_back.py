@@ -1,0 +1,157 @@
+"""Look back at runs: show one again, compare two, write them to a file."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.notebook.display.grid import grid
+from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
+from agentsvc_nb.notebook.display.results import Said
+from agentsvc_nb.notebook.display.tables import files_bundle
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.history import runs, the_run
+from agentsvc_nb.safe.text import plain
+from agentsvc_nb.wire.files import WorkspaceFile
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.results import Run
+    from agentsvc_nb.wire.events import Event
+
+DIFF_LINES: Final = 400
+_PRE: Final = '<pre style="white-space:pre-wrap">'
+_TAGS: Final = {"+": "ins", "-": "del"}
+
+
+def show(session: Session, given: str) -> Answer:
+    """A run as it stands now, from its events; an active one is not followed. Raises `AskError`."""
+    run_id = the_run(session, given)
+    view = Transcript()
+    with telling(session):
+        run = session.client().runs.get(run_id)
+        view.opened(run)
+        for event in _events(session, run_id):
+            view.take(event)
+    session.journal.seen(run)
+    if run.ended:
+        view.settle(run)
+    files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
+    extras = Extras(session.take_notes(), files_bundle(files, caption="Files of this run") if files else None)
+    return Answer(run, view.text, answer_bundle(view, extras), files, inputs=session.journal.inputs(run_id))
+
+
+def _events(session: Session, run_id: str) -> Iterable[Event]:
+    after, more = 0, True
+    while more:
+        page = session.client().runs.events(run_id, after=after)
+        yield from page.data
+        after, more = page.next_after, page.has_more
+
+
+class Comparison:
+    """How the answer of one run differs from that of another; `text` is a unified diff."""
+
+    def __init__(self, first: Run, second: Run) -> None:
+        self.first, self.second = first, second
+        before, after = (plain(run.output or "").splitlines() for run in (first, second))
+        names = (first.run_id, second.run_id)
+        self.lines = tuple(difflib.unified_diff(before, after, *names, lineterm="", n=2))
+        self.text = "\n".join(self.lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        rows = [
+            ("state", *(mark(str(run.status)) for run in (self.first, self.second))),
+            ("model", self.first.model, self.second.model),
+            ("seconds", *(_seconds(run) for run in (self.first, self.second))),
+            ("steps", self.first.steps, self.second.steps),
+            ("cost", *(cost(run.usage.cost_microcents) for run in (self.first, self.second))),
+            ("characters", *(f"{len(run.output or ''):,}" for run in (self.first, self.second))),
+        ]
+        facts = grid("Two runs", ("", self.first.run_id, self.second.run_id), rows)
+        shown = self.lines[2:DIFF_LINES]
+        rest = [f"… {len(self.lines) - DIFF_LINES:,} more lines"] if len(self.lines) > DIFF_LINES else []
+        said = shown or ("The answers are the same.",)
+        changed = "\n".join(_line_html(line) for line in (*said, *rest))
+        return {
+            "text/plain": "\n".join((facts["text/plain"], *said, *rest)),
+            "text/html": f"{facts['text/html']}{_PRE}{changed}</pre>",
+        }
+
+
+def _seconds(run: Run) -> str:
+    seconds = seconds_of(run)
+    return "" if seconds is None else f"{seconds:.1f}"
+
+
+def _line_html(line: str) -> str:
+    tag, text = _TAGS.get(line[:1]), html.escape(line)
+    return f"<{tag}>{text}</{tag}>" if tag else text
+
+
+def diff(session: Session, first: str, second: str) -> Comparison:
+    """Two runs beside each other, and their answers line by line. Raises `AskError`."""
+    found = [the_run(session, given) for given in (first, second)]
+    with telling(session):
+        one, other = (session.client().runs.get(run_id) for run_id in found)
+    return Comparison(one, other)
+
+
+def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> Said:
+    """Write runs of this notebook, all or those named, to a file: `.jsonl`, `.csv` or `.md`, as its name ends.
+
+    JSON lines hold each run's record and all its events, CSV is the table of `%runs`, Markdown the questions (their
+    beginnings) and answers. A file that is there is replaced. Raises `AskError`.
+    """
+    path = Path(target).expanduser()
+    write = _WRITERS.get(path.suffix)
+    if write is None:
+        raise AskError(f"{path.name} does not say what to write; nothing was written.", "End it in .jsonl, .csv or .md")
+    wanted = [the_run(session, name) for name in given]
+    table = runs(session).df
+    chosen = [str(run_id) for run_id in table["run_id"].dropna() if not wanted or run_id in wanted]
+    chosen += [run_id for run_id in wanted if run_id not in chosen]
+    with telling(session):
+        text = write(session, chosen)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise AskError(f"{path} can't be written: {error.strerror}.", "Name another file.") from None
+    return Said(f"{len(chosen)} run{'s' * (len(chosen) != 1)} in {path}")
+
+
+def _jsonl(session: Session, chosen: list[str]) -> str:
+    lines = []
+    for run_id in chosen:
+        record = session.client().runs.get(run_id).model_dump(mode="json")
+        events = [
+            {"id": event.id, "type": event.type, "created_at": event.created_at, "payload": event.payload}
+            for event in _events(session, run_id)
+        ]
+        lines.append(json.dumps({"run": record, "events": events}, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _csv(session: Session, chosen: list[str]) -> str:
+    table = runs(session, everywhere=True).df
+    return str(table[table["run_id"].isin(chosen)].to_csv(index=False))
+
+
+def _markdown(session: Session, chosen: list[str]) -> str:
+    asked = {row["run_id"]: row["prompt"] for row in session.journal.runs(None)}
+    parts = []
+    for run_id in chosen:
+        run = session.client().runs.get(run_id)
+        facts = f"{run.status}, {run.model or 'model unknown'}, {cost(run.usage.cost_microcents)}, run {run_id}"
+        parts.append(f"## {asked.get(run_id) or 'Run'}\n\n*{facts}*\n\n{plain(run.output or '')}\n")
+    return "\n".join(parts)
+
+
+_WRITERS: Final = {".jsonl": _jsonl, ".csv": _csv, ".md": _markdown}

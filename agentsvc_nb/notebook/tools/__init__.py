@@ -1,0 +1,1 @@
+"""The catalog of tools, the fields of their inputs, and a call of one."""

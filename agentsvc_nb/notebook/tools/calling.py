@@ -1,0 +1,137 @@
+"""A call of a tool, and what it answered."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
+from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
+from agentsvc_nb.notebook.failures import RunFailed, told
+from agentsvc_nb.notebook.jobs.foreground import Bar, follow, refusal
+from agentsvc_nb.notebook.memory import joblog
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.runs.answer import JobResult, Kept
+from agentsvc_nb.notebook.runs.watching import fetcher
+from agentsvc_nb.safe.text import escape, excerpt, label, plain, worded
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.tools import JobAccepted, ToolResult
+
+DATA_CHARS: Final = 8_000
+_PRE: Final = '<pre style="white-space:pre-wrap">'
+
+
+class ToolAnswer(Kept):
+    """What a tool answered: `data`, `content` (its blocks), and `text`, what its text blocks say."""
+
+    def __init__(self, result: ToolResult, bundle: Bundle) -> None:
+        super().__init__(bundle, (), result.chat or None)
+        self.result, self.data, self.content = result, result.data, result.content
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+
+    def __repr__(self) -> str:
+        return f"<ToolAnswer {label(self.result.tool, 60)}, {'failed' if self.result.is_error else 'ok'}>"
+
+
+def call(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+    follow: Callable[..., JobResult] = follow,
+) -> ToolAnswer | JobResult:
+    """Call a tool in this notebook's chat and show what it answers; one that takes its time is followed as a job.
+
+    `follow` does that. Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what
+    `working.work` raises.
+    """
+    client, address = session.client(), session.address()
+    try:
+        came = client.tools.invoke(
+            tool,
+            dict(given),
+            **session.target(address),
+        )
+    except ToolResultError as error:
+        return _failed(session, tool, error, bar, raise_error)
+    except StefanBrainError as error:
+        raise refusal(session, error, jobs=False) from None
+    session.learn(address, came.chat or None)
+    if isinstance(came, JobAccepted):
+        joblog.add(session, came)
+        return follow(session, came, bar, timeout=timeout, raise_error=raise_error)
+    return _shown(session, came, bar)
+
+
+def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise_error: bool) -> ToolAnswer:
+    try:
+        result = ToolResult.model_validate(error.body)
+    except ValueError:
+        raise told(error, session.base_url) from None
+    answer = _shown(session, result, bar)
+    if raise_error:
+        why = f": {label(result.error.message or result.error.code, 300)}" if result.error else ""
+        failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "--no-raise-error keeps the cell going.")
+        failure.answer = answer
+        raise failure from None
+    return answer
+
+
+def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
+    pictured = {}
+    if fetch := fetcher(session.client(), result.chat):
+        for block in result.content[: pictures.PER_OUTPUT]:
+            if block.get("type") == "image":
+                path = str(block.get("path", ""))
+                data = fetch(WorkspaceFile(id="", path=path))
+                pictured[path] = pictures.thumbnail(data) if data else None
+    bundle = result_bundle(result, session.take_notes(), pictured)
+    bar.finish(bundle)
+    return ToolAnswer(result, bundle)
+
+
+def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Mapping[str, str | None] = {}) -> Bundle:
+    """What a tool said, its pictures (data URIs by path), and its data."""
+    parts = [_block(block, pictured) for block in result.content]
+    if not parts and result.data is not None:
+        parts = [_json(result.data)]
+    head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]
+    if result.error is not None:
+        head.append(f"{label(result.error.code, 80)}: {label(result.error.message, 300)}")
+    lines = [" · ".join(head), *(label(note, 400) for note in notes)]
+    return {
+        "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
+        "text/html": "".join(f'<div style="{MUTED}">{worded(line, 600)}</div>' for line in lines)
+        + "".join(part["text/html"] for part in parts),
+    }
+
+
+def _block(block: Mapping[str, Any], pictured: Mapping[str, str | None]) -> Bundle:
+    match block.get("type"):
+        case "text":
+            text = str(block.get("text", ""))
+            return {"text/plain": plain(text), "text/html": to_html(text)}
+        case "image":
+            path, uri = str(block.get("path", "")), pictured.get(str(block.get("path", "")))
+            image = f'<img src="{uri}" alt="{escape(path)}">' if uri else f"<code>{escape(path)}</code>"
+            return {"text/plain": f"[image: {label(path)}]", "text/html": f"<p>{image}</p>"}
+    return _json(block.get("json", block))
+
+
+def _json(value: Any) -> Bundle:
+    text = str(value)
+    with contextlib.suppress(ValueError, TypeError, RecursionError):
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    shown = excerpt(text, DATA_CHARS)
+    return {"text/plain": shown, "text/html": f"{_PRE}{html.escape(shown)}</pre>"}

@@ -1,0 +1,239 @@
+"""A JSON Schema as a tree of typed fields, read only as far as it is looked at: a recursive schema has no end.
+
+It decides what a form offers, not what is right: that is judged with the schema itself (`checking`). So what can't be
+told is a field of the kind `json`, and no schema is refused.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from agentsvc_nb.notebook.tools.schemas import Schema, is_listed, resolved
+from agentsvc_nb.safe.text import label
+
+# fmt: off
+Kind = Literal[
+    "text", "file", "number", "integer", "flag", "nothing", "const", "choice", "choices",
+    "object", "array", "variants", "json",
+]
+# fmt: on
+FILE_FORMAT: Final = "workspace-path"
+"""The `format` of a text that is the path of a file in the chat's workspace."""
+LONG_CHARS: Final = 250
+_TYPES: Final[Mapping[object, Kind]] = {
+    "string": "text",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "flag",
+    "null": "nothing",
+    "object": "object",
+    "array": "array",
+}
+_TELLING: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "object": ("properties", "additionalProperties", "required"),
+    "array": ("items", "minItems", "maxItems", "prefixItems"),
+    "text": ("pattern", "format", "minLength", "maxLength"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""What a schema without a type is about, by the words in it."""
+
+
+class Missing(enum.Enum):
+    """No value at all, which is not null."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. `name` is its key in the object around it, empty for items, rows and variants."""
+
+    name: str
+    title: str
+    kind: Kind
+    schema: Schema
+    root: Schema
+    required: bool = True
+
+    @property
+    def about(self) -> str:
+        """The description (Markdown), and the bounds in words."""
+        said = self.schema.get("description")
+        return " ".join([*([label(said, 600)] if isinstance(said, str) and said else []), *_bounds(self.schema)])
+
+    @property
+    def default(self) -> Any:
+        """The schema's, a constant's own, else MISSING."""
+        if self.kind == "const" and self.required:
+            return self.schema["const"]
+        return self.schema.get("default", MISSING)
+
+    @property
+    def example(self) -> Any:
+        """The first of the examples, or MISSING."""
+        examples = self.schema.get("examples")
+        return examples[0] if isinstance(examples, list) and examples else MISSING
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a text may well have several lines."""
+        most, single = self.schema.get("maxLength"), str(self.schema.get("pattern", "")).startswith("^")
+        if single or "format" in self.schema:
+            return False
+        return most > LONG_CHARS if isinstance(most, int | float) else bool(self.name)
+
+    @property
+    def options(self) -> list[tuple[str, Any]]:
+        """Name and value of what a choice, or an item of choices, can be."""
+        return options_of(self.schema if self.kind == "choice" else resolved(self.schema.get("items"), self.root))
+
+    def properties(self) -> Iterator[Field]:
+        """The fields of an object, also those that are only said to be required."""
+        known = self.schema.get("properties")
+        known = known if isinstance(known, Mapping) else {}
+        required = [name for name in _list(self.schema, "required") if isinstance(name, str)]
+        others = self.schema.get("additionalProperties")
+        unknown = {name: others if isinstance(others, Mapping) else {} for name in required if name not in known}
+        for name, part in {**known, **unknown}.items():
+            if part is not False:
+                yield field(part, self.root, name=name, required=name in required)
+
+    def others(self) -> Field | None:
+        """What further keys of an object hold, when the schema says that there may be some."""
+        part = self.schema.get("additionalProperties")
+        allowed = part is True or isinstance(part, Mapping)
+        return field(part, self.root, title="Value") if self.kind == "object" and allowed else None
+
+    def item(self) -> Field:
+        """What an array holds."""
+        return field(self.schema.get("items", True), self.root, title=f"{self.title}: item")
+
+    def variants(self) -> list[Field]:
+        """What a value may be one of; each has all that stands beside the choice, too."""
+        apart = ("anyOf", "oneOf", "default", "title", "description")
+        base = {word: part for word, part in self.schema.items() if word not in apart}
+        if isinstance(types := self.schema.get("type"), list):
+            parts = [{**base, "type": one} for one in types]
+        else:
+            parts = [{**base, **resolved(part, self.root)} for part in _alternatives(self.schema)]
+        return [field(part, self.root, title=_variant_title(part, self.root)) for part in parts]
+
+    @property
+    def nullable(self) -> Field | None:
+        """What it is when it is not null, where null is the one other thing that it may be."""
+        if self.kind != "variants":
+            return None
+        found = self.variants()
+        some = [one for one in found if one.kind != "nothing"]
+        if len(found) != 2 or len(some) != 1:
+            return None
+        about = self.schema.get("description")
+        schema = {**some[0].schema, **({"description": about} if about else {})}
+        return replace(some[0], name=self.name, title=self.title, schema=schema, required=True)
+
+
+def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
+    """A schema (or true) as a field; it is called by its own title, not by that of what it refers to."""
+    own = part if isinstance(part, Mapping) else {}
+    schema = resolved(part, root)
+    called = own.get("title") if isinstance(own.get("title"), str) and name else ""
+    return Field(
+        name, label(called or title or name or "Value", 120) or "?", kind_of(schema, root), schema, root, required
+    )
+
+
+def kind_of(schema: Schema, root: Schema) -> Kind:
+    """How a schema (resolved) is filled in."""
+    if "const" in schema:
+        return "const"
+    if options_of(schema):
+        return "choice"
+    if _alternatives(schema) and "properties" not in schema:
+        return "variants"
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return "variants" if len(kind) > 1 else "json"
+    found = _TYPES.get(kind) if isinstance(kind, str) else _told(schema)
+    match found:
+        case "text":
+            return "file" if schema.get("format") == FILE_FORMAT else "text"
+        case "object":
+            return "object" if any(word in schema for word in _TELLING["object"]) else "json"
+        case "array":
+            return _array(schema, root)
+    return found or "json"
+
+
+def _told(schema: Schema) -> Kind | None:
+    return next((kind for kind, words in _TELLING.items() if any(word in schema for word in words)), None)
+
+
+def _array(schema: Schema, root: Schema) -> Kind:
+    if "prefixItems" in schema or schema.get("items") is False:
+        return "json"
+    return "choices" if options_of(resolved(schema.get("items"), root)) else "array"
+
+
+def options_of(schema: Schema) -> list[tuple[str, Any]]:
+    """Names and values of an enum, or of alternatives that are all constants; none when it is neither."""
+    values = [(shown(value), value) for value in _list(schema, "enum")]
+    if values:
+        return values
+    parts = _alternatives(schema)
+    if not all(isinstance(part, Mapping) and "const" in part for part in parts):
+        return []
+    return [(label(part.get("title") or shown(part["const"]), 120), part["const"]) for part in parts]
+
+
+def shown(value: Any) -> str:
+    """A value as one line: a text as it is where that says it all, else as JSON."""
+    if isinstance(value, str) and value and label(value, 120) == value and not value.isnumeric():
+        return value
+    return label(json.dumps(value, ensure_ascii=False), 120)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are written alike: 1 is neither 1.0 nor true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _alternatives(schema: Schema) -> list[Any]:
+    return _list(schema, "anyOf") or _list(schema, "oneOf")
+
+
+def _list(schema: Schema, word: str) -> list[Any]:
+    return schema[word] if is_listed(schema, word) else []
+
+
+def _variant_title(schema: Schema, root: Schema) -> str:
+    said = schema.get("title")
+    if isinstance(said, str) and said:
+        return said
+    words = {"text": "text", "flag": "yes or no", "nothing": "null", "integer": "whole number", "array": "list"}
+    kind = kind_of(schema, root)
+    return shown(schema["const"]) if kind == "const" else words.get(kind, kind)
+
+
+def _bounds(schema: Schema) -> Iterator[str]:
+    for low, high, what in (
+        ("minimum", "maximum", "{}"),
+        ("exclusiveMinimum", "exclusiveMaximum", "{}, not included"),
+        ("minItems", "maxItems", "{} items"),
+        ("minLength", "maxLength", "{} characters"),
+    ):
+        least, most = (schema.get(word) for word in (low, high))
+        if isinstance(least, int | float) and isinstance(most, int | float):
+            yield what.format(f"From {least:,} to {most:,}") + "."
+        elif isinstance(most, int | float):
+            yield what.format(f"At most {most:,}") + "."
+        elif isinstance(least, int | float):
+            yield what.format(f"At least {least:,}") + "."
+    if isinstance(named := schema.get("format"), str) and named != FILE_FORMAT:
+        yield f"Format: {label(named, 40)}."

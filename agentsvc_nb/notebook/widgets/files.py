@@ -1,0 +1,64 @@
+"""Look through the files of a chat: widgets where they are shown, and the same as static output where they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentsvc_nb.notebook.display.results import Table
+from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.files.gallery import files_gallery, found_pictures, gallery_bundle
+from agentsvc_nb.notebook.files.previewing import Preview, listed
+from agentsvc_nb.notebook.files.storing import files_table
+from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.safe.text import label
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.opened import Opened
+
+
+def Files(chat: str | None = None) -> Opened | Table:
+    """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
+
+    Args:
+        chat: the id of a chat; without it, this notebook's own.
+
+    Raises:
+        AskError: the service can't be reached, or knows no such chat.
+
+    >>> import agentsvc_nb
+    >>> agentsvc_nb.Files()  # doctest: +SKIP
+    """
+    from agentsvc_nb.notebook.here import here
+
+    session, widgets = here()
+    return files_browse(session, chat, widgets=widgets)
+
+
+def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> Opened | Table:
+    """The file browser of this notebook's chat or another; `widgets`: whether they are shown. Raises `AskError`."""
+    where = session.beside(chat) if chat else session
+    found = listed(where) if where.known_chat(where.address()) else []
+    table = files_table(where, found)
+    if not widgets:
+        return table
+    from agentsvc_nb.notebook.widgets.browser import Browser
+    from agentsvc_nb.notebook.widgets.opened import Opened, summary
+
+    whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
+    count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
+    again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
+    shown = summary(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
+    return Opened(shown, Browser(where, found, own=not chat).parts.box)
+
+
+def files_pictures(session: Session, pattern: str = "*", *, widgets: bool) -> Opened | Preview:
+    """The gallery of this notebook's chat; `widgets`: whether they are shown. Raises `AskError`."""
+    if not widgets:
+        return files_gallery(session, pattern)
+    from agentsvc_nb.notebook.widgets.gallery import Gallery
+    from agentsvc_nb.notebook.widgets.opened import Opened, summary
+
+    found = found_pictures(session, pattern)
+    count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
+    shown = summary(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
+    return Opened(shown, Gallery(found).parts.box)
