@@ -35,9 +35,9 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
-    from agentsvc_nb.client.map_progress import MapProgress
-    from agentsvc_nb.client.mapping import MapStopped
-    from agentsvc_nb.client.options import RetryNotice, WaitNotice
+    from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
+    from agentsvc_nb.client.rows.mapping import MapStopped
+    from agentsvc_nb.client.rows.progress import MapProgress
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.nested import allow_nested_loops
@@ -86,13 +86,13 @@ _HOMES = {
     "AsyncAgentService": "client.surface",
     "Chat": "notebook.widgets.chat.chat",
     "Files": "notebook.widgets.files",
-    "MapProgress": "client.map_progress",
-    "MapStopped": "client.mapping",
+    "MapProgress": "client.rows.progress",
+    "MapStopped": "client.rows.mapping",
     "Job": "wire.tools",
-    "RetryNotice": "client.options",
+    "RetryNotice": "client.request.options",
     "Run": "wire.runs",
     "ToolForm": "notebook.widgets.forms.tool_form",
-    "WaitNotice": "client.options",
+    "WaitNotice": "client.request.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},

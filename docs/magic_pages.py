@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import Any
 
-from agentsvc_nb.client.frames import columns
+from agentsvc_nb.client.results.frames import columns
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.magics import GROUPS
 from agentsvc_nb.wire.feedback import FeedbackReport

@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from agentsvc_nb.client.core import Core
-from agentsvc_nb.client.following import Following
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import Options, WaitOptions
-from agentsvc_nb.client.pages import AsyncPages, Paged, Pages
-from agentsvc_nb.client.stream import AsyncEventStream, EventStream
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.options import Options, WaitOptions
+from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.streams.pages import AsyncPages, Paged, Pages
+from agentsvc_nb.client.streams.stream import AsyncEventStream, EventStream
+from agentsvc_nb.client.transport.io import step
 
 P = ParamSpec("P")
 R = TypeVar("R")

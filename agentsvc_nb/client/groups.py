@@ -5,9 +5,10 @@ Every operation is written once, in the module of its resource.
 
 from __future__ import annotations
 
-from agentsvc_nb.client import artifacts, chats, downloads, feedback, files, jobs, labels, media, runs, tools
-from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
+from agentsvc_nb.client.operations import artifacts, chats, feedback, files, jobs, labels, media, runs, tools
+from agentsvc_nb.client.request.core import Core
 
 
 class Group:
@@ -36,8 +37,8 @@ class Files(Group):
     upload = sync(files.upload)
     list = sync_pages(files.list_)
     search = sync(files.search)
-    download = sync(downloads.download)
-    head = sync(downloads.head)
+    download = sync(fetching.download)
+    head = sync(fetching.head)
     rename = sync(files.rename)
 
 
@@ -119,8 +120,8 @@ class AsyncFiles(Group):
     upload = aio(files.upload)
     list = aio_pages(files.list_)
     search = aio(files.search)
-    download = aio(downloads.download)
-    head = aio(downloads.head)
+    download = aio(fetching.download)
+    head = aio(fetching.head)
     rename = aio(files.rename)
 
 

@@ -9,8 +9,6 @@ import copy
 from types import TracebackType
 from typing import Self, Unpack
 
-from agentsvc_nb.client import asking, mapping
-from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import aio, sync
 from agentsvc_nb.client.groups import (
     AsyncChats,
@@ -32,11 +30,14 @@ from agentsvc_nb.client.groups import (
     Runs,
     Tools,
 )
-from agentsvc_nb.client.history import History
-from agentsvc_nb.client.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
-from agentsvc_nb.client.origin import BASE_URL, Origin, Revive
+from agentsvc_nb.client.operations import asking
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.history import History
+from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
+from agentsvc_nb.client.request.origin import BASE_URL, Origin, Revive
+from agentsvc_nb.client.rows import mapping
+from agentsvc_nb.client.transport.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import MAX_RETRIES
 
 

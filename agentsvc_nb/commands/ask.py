@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.client.origin import KEY_VARIABLE
-from agentsvc_nb.client.stream import EventStream
+from agentsvc_nb.client.request.origin import KEY_VARIABLE
+from agentsvc_nb.client.streams.stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
 from agentsvc_nb.safe.text import exact, label, plain

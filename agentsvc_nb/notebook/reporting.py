@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import of
+from agentsvc_nb.client.results.frames import of
 from agentsvc_nb.notebook.display.grid import Row, code, grid
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.core import Core
-from agentsvc_nb.client.http import SyncIO
-from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.transport.http import SyncIO
 
 KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"

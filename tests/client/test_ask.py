@@ -9,8 +9,6 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import runs
-from agentsvc_nb.client.asking import ask
 from agentsvc_nb.client.errors import (
     APIConnectionError,
     ChatBusyError,
@@ -19,8 +17,10 @@ from agentsvc_nb.client.errors import (
     StefanBrainError,
     ToolResultError,
 )
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import WaitNotice
+from agentsvc_nb.client.operations import runs
+from agentsvc_nb.client.operations.asking import ask
+from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

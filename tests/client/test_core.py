@@ -12,14 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import downloads, files, runs
-from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import Settings
-from agentsvc_nb.client.origin import Origin
-from agentsvc_nb.client.pages import Pages
+from agentsvc_nb.client.operations import files, runs
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.options import Settings
+from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.streams.pages import Pages
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
 Networks = Callable[..., Network]
@@ -104,7 +105,7 @@ def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network:
     net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
     file = Pages(files.list_(net.core, "chat_1")).first()
     assert file is not None
-    step(downloads.download(net.core, file, chat="chat_1"))
+    step(fetching.download(net.core, file, chat="chat_1"))
     assert {request.url.host for request in net.requests} == {"service.test"}
 
 

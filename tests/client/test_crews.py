@@ -11,11 +11,11 @@ import httpx
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client.crews import TaskCrew, ThreadCrew
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.http import AsyncIO, SyncIO
-from agentsvc_nb.client.io import IO, step
-from agentsvc_nb.client.mapping import map_
+from agentsvc_nb.client.rows.mapping import map_
+from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
+from agentsvc_nb.client.transport.http import AsyncIO, SyncIO
+from agentsvc_nb.client.transport.io import IO, step
 from tests.client.conftest import Network, answer, failure, run
 from tests.waiting import until
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from agentsvc_nb.client import feedback, files, runs
-from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.history import KEPT
-from agentsvc_nb.client.io import step
+from agentsvc_nb.client.operations import feedback, files, runs
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.history import KEPT
 from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

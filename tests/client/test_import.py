@@ -15,7 +15,7 @@ HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypd
 
 FIRST_USE = """
 import sys, threading
-from agentsvc_nb.client.results import Run
+from agentsvc_nb.client.results.models import Run
 from agentsvc_nb.wire.envelope import Model
 sys.setswitchinterval(1e-6)
 assert not Run.__pydantic_complete__
@@ -57,6 +57,11 @@ def test_the_client_loads_no_command_line() -> None:
 
 def test_models_are_built_at_first_use_also_by_many_threads() -> None:
     assert "done" in loaded_by(FIRST_USE + "\nsys.modules['done'] = sys")
+
+
+def test_telling_what_is_to_be_sent_loads_nothing() -> None:
+    known = "from agentsvc_nb.client.request.parts import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
+    assert not loaded_by(f"import io\n{known}") & {*HEAVY, "matplotlib"}
 
 
 def test_a_replay_loads_no_service() -> None:

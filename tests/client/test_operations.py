@@ -15,14 +15,15 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import downloads, files, jobs, runs, tools
+from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.groups import AsyncRuns, Runs
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import WaitNotice
-from agentsvc_nb.client.pages import Pages
-from agentsvc_nb.client.parts import FileInput
+from agentsvc_nb.client.operations import files, jobs, runs, tools
+from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.request.parts import FileInput
+from agentsvc_nb.client.streams.pages import Pages
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import events, frames
@@ -256,23 +257,23 @@ def broken(*chunks: bytes) -> httpx.Response:
 
 def test_download(network: Networks) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    assert step(downloads.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
+    assert step(fetching.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
     """The service of this test knows no ranges, and breaks off where nobody should read any more."""
     net = network(broken(b"he"), broken(b"he", b"llo"))
-    assert step(downloads.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
+    assert step(fetching.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
     with pytest.raises(ValueError, match="at least 1"):
-        step(downloads.head(net.core, "a.txt", 0, chat="chat_1"))
+        step(fetching.head(net.core, "a.txt", 0, chat="chat_1"))
 
 
 @pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
 def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    place = step(downloads.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
+    place = step(fetching.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
     assert place == tmp_path / (to if to.endswith(".txt") else f"{to}b.txt")
     assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"hello"]
 
@@ -280,7 +281,7 @@ def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None
 def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("before")
     with pytest.raises(StefanBrainError, match=r"a/b\.txt does not match its SHA-256"):
-        step(downloads.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
+        step(fetching.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
 
 
@@ -300,7 +301,7 @@ def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Pa
     ],
 )
 def test_a_name_stays_in_its_folder(network: Networks, tmp_path: Path, path: str, name: str) -> None:
-    place = step(downloads.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
+    place = step(fetching.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
     assert place == tmp_path / name
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import files, jobs, runs
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, RateLimitError, StefanBrainError
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.options import RetryNotice, WaitNotice
+from agentsvc_nb.client.operations import files, jobs, runs
+from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

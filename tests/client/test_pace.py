@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.pace import PROBE_SECONDS, Pace
+from agentsvc_nb.client.rows.pace import PROBE_SECONDS, Pace
 
 
 def test_refusals_of_one_burst_halve_it_once() -> None:

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client import files
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.parts import parts
+from agentsvc_nb.client.operations import files
+from agentsvc_nb.client.request.parts import parts
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import Network, answer
 
 Networks = Callable[..., Network]
@@ -106,12 +106,6 @@ def test_an_open_file_goes_from_where_it_stands_also_the_second_time(network: Ne
 
 def test_a_file_without_a_name(network: Networks) -> None:
     assert sent(network, io.BytesIO(b"a"), io.BytesIO(b"b")) == [("file", b"a"), ("file-2", b"b")]
-
-
-def test_recognising_imports_nothing() -> None:
-    before = set(sys.modules)
-    parts([b"x", io.BytesIO(b"x"), PRICES], "too_many_files")
-    assert not {name.partition(".")[0] for name in set(sys.modules) - before} & {"matplotlib", "pandas", "PIL"}
 
 
 @pytest.mark.parametrize("wrong", [{"a": 1}, [b"x"], object(), pd])

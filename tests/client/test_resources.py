@@ -9,10 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import chats, feedback, groups, labels, media, tools
-from agentsvc_nb.client.core import Core
+from agentsvc_nb.client import groups
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
-from agentsvc_nb.client.io import step
+from agentsvc_nb.client.operations import chats, feedback, labels, media, tools
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.media import Transcript
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.client.conftest import Network, answer, failure

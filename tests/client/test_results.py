@@ -8,10 +8,12 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client import errors, files, frames, runs, tools
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.pages import Pages
-from agentsvc_nb.client.results import Job, Listing, Run
+from agentsvc_nb.client import errors
+from agentsvc_nb.client.operations import files, runs, tools
+from agentsvc_nb.client.results import frames
+from agentsvc_nb.client.results.models import Job, Listing, Run
+from agentsvc_nb.client.streams.pages import Pages
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from agentsvc_nb.client import jobs, retry, runs, tools
-from agentsvc_nb.client.call import Call
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
-from agentsvc_nb.client.io import step
+from agentsvc_nb.client.operations import jobs, runs, tools
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.transport import retry
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 from tests.client.conftest import RUN_ID, Network, answer, failure, run

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-from agentsvc_nb.client import errors, runs
-from agentsvc_nb.client.following import Following
-from agentsvc_nb.client.io import step
-from agentsvc_nb.client.results import Run
+from agentsvc_nb.client import errors
+from agentsvc_nb.client.operations import runs
+from agentsvc_nb.client.results.models import Run
+from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

@@ -24,10 +24,10 @@ from agentsvc_nb import (
     StefanBrainError,
     WaitNotice,
 )
-from agentsvc_nb.client.history import Attempt, History
-from agentsvc_nb.client.pages import AsyncPages, Pages
-from agentsvc_nb.client.results import Answer, EventPage, FileSearch, Job, Listing, Run
-from agentsvc_nb.client.stream import AsyncEventStream, EventStream
+from agentsvc_nb.client.request.history import Attempt, History
+from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.streams.pages import AsyncPages, Pages
+from agentsvc_nb.client.streams.stream import AsyncEventStream, EventStream
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.chats import Project, RetiredChat
 from agentsvc_nb.wire.events import Event

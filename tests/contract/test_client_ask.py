@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentsvc_nb.client.errors import ChatBusyError, JobTimeoutError, ToolResultError
-from agentsvc_nb.client.options import WaitNotice
+from agentsvc_nb.client.request.options import WaitNotice
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService, running_service
 

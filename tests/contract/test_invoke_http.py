@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.client.http import AsyncTransport
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.transport.http import AsyncTransport
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key, open_beside

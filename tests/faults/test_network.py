@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client import following
+from agentsvc_nb.client.streams import following
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
 from tests.contract.faces import Face

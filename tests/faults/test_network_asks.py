@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client import asking, following
+from agentsvc_nb.client.operations import asking
+from agentsvc_nb.client.streams import following
 from agentsvc_nb.testing import RunningService
 from tests.contract.faces import Face
 from tests.faults.network import (

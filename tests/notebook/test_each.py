@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from agentsvc_nb.client.map_progress import MapProgress
+from agentsvc_nb.client.rows.progress import MapProgress
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.questions.each import RowsBar, progress_bundle
 from tests.notebook.allowlist import offences

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, StefanBrainError
-from agentsvc_nb.client.frames import columns
+from agentsvc_nb.client.results.frames import columns
 from agentsvc_nb.notebook.failures import AskError, RunFailed
 from agentsvc_nb.wire.feedback import FeedbackReport
 from tests.notebook.allowlist import offences

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.frames import columns
+from agentsvc_nb.client.results.frames import columns
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.failures import AskError

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.tables import size
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.results import Run
+from agentsvc_nb.client.results.models import Run
 from agentsvc_nb.notebook.display.grid import Cell, code, grid
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.frames import columns
+from agentsvc_nb.client.results.frames import columns
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.failures import AskError, RunFailed
 from agentsvc_nb.wire.tools import ToolDescription

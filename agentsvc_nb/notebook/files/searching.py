@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentsvc_nb.client.frames import columns, frame
+from agentsvc_nb.client.results.frames import columns, frame
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.results import Table
 from agentsvc_nb.notebook.display.tables import size

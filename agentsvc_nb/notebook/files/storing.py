@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.results import Table

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.grid import Row, code, grid
 from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, stacked

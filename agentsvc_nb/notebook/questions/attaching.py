@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.client import contents
+from agentsvc_nb.client.request import contents
 from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.questions.question import Attachment, attachments

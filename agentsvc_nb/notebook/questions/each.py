@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.client.grids import grid as grid_of
-from agentsvc_nb.client.map_progress import MapProgress
-from agentsvc_nb.client.mapping import CONCURRENCY, MapStopped
-from agentsvc_nb.client.prompts import columns
-from agentsvc_nb.client.rows import ABOUT
+from agentsvc_nb.client.rows.grids import grid as grid_of
+from agentsvc_nb.client.rows.mapping import CONCURRENCY, MapStopped
+from agentsvc_nb.client.rows.progress import MapProgress
+from agentsvc_nb.client.rows.prompts import columns
+from agentsvc_nb.client.rows.rows import ABOUT
 from agentsvc_nb.notebook.display.grid import grid
 from agentsvc_nb.notebook.display.render import Bundle, cost, percent
 from agentsvc_nb.notebook.display.screens import Output

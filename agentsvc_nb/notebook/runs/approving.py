@@ -6,7 +6,7 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.approval import calls_bundle
 from agentsvc_nb.notebook.display.results import Said, Table

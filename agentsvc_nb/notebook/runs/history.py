@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.approvals import Watched
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.approval import tell_once, why_late
 from agentsvc_nb.notebook.display.grid import Row, code, grid

@@ -23,7 +23,7 @@ from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.results import Run
+    from agentsvc_nb.client.results.models import Run
     from agentsvc_nb.wire.events import Event
 
 DIFF_LINES: Final = 400

@@ -11,9 +11,9 @@ from typing import Any, Final, get_origin
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
-from agentsvc_nb.client import structured
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import frame
+from agentsvc_nb.client.results import structured
+from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.failures import AskError
 
 RECORDS: Final = "records"

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.frames import of
+from agentsvc_nb.client.results.frames import of
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle

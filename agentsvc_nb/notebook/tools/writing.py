@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.client.prompts import REFERENCE
+from agentsvc_nb.client.rows.prompts import REFERENCE
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.tools import inputs
 from agentsvc_nb.safe.text import label, plain

@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Final
 
-from agentsvc_nb.client.prompts import REFERENCE
+from agentsvc_nb.client.rows.prompts import REFERENCE
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, excerpt, label, worded
 

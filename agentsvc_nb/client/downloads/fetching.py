@@ -1,0 +1,226 @@
+"""Files of a chat, by content: checked, continued where they broke off, not fetched twice (contract.md §4)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Unpack
+
+from agentsvc_nb.client import places
+from agentsvc_nb.client.downloads.arriving import Arriving, ArrivingFile, matches
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.client.hooks import OnProgress, tell
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.options import Options
+from agentsvc_nb.client.transport.io import Answer
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.limits import MIB
+
+Open = Callable[[str | None], Arriving]
+
+_SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
+_BLOCK_BYTES: Final = MIB // 2
+_GAIN_BYTES: Final = MIB
+"""A connection that brought so much before it broke was no failed attempt."""
+
+
+async def download(
+    core: Core,
+    path: str | WorkspaceFile,
+    *,
+    chat: str,
+    to: str | os.PathLike[str] | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[Options],
+) -> bytes | Path:
+    """A file's bytes; with `to` its place on disk, where it replaces what was there.
+
+    With `to` the content goes into a `.part` file beside its target, never whole into memory, and gets its name when
+    it is whole and its SHA-256 is right. A target that has this content already is left as it is. What a broken
+    download leaves is continued, within this call and by the next one.
+
+    Args:
+        path: a path of the chat, or an entry of `files.list`, whose `id` the content must then have.
+        chat: whose file it is.
+        to: a file, or a folder to put it in; one that ends with `/` is made.
+        on_progress: called with the bytes so far and the bytes in all (None: unknown) as they come.
+
+    Raises:
+        StefanBrainError: `file_not_found`; content that is not what was listed.
+        OSError: it cannot be written.
+
+    >>> client.files.download("reports/plan.md", chat="chat_1", to="downloads/")  # doctest: +SKIP
+    PosixPath('downloads/plan.md')
+    """
+    core = core.scoped(options)
+    named, listed = (path, None) if isinstance(path, str) else (path.path, path)
+    sha256 = listed.id if listed and _SHA256.fullmatch(listed.id) else None
+    if to is None:
+        return (await _fetch(core, chat, named, sha256, Arriving, on_progress)).content()
+    target = await core.io.call(lambda: places.target(to, named))
+    if not await core.io.call(lambda: matches(target, sha256, listed.size_bytes if listed else None)):
+        await _fetch(core, chat, named, sha256, functools.partial(ArrivingFile, target), on_progress)
+    return target
+
+
+async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, **options: Unpack[Options]) -> bytes:
+    """The first `size` bytes of a file, or all of a shorter one; no more than that is fetched, however long it is.
+
+    Args:
+        path: a path of the chat, or an entry of `files.list`.
+        size: how many bytes, at least 1.
+        chat: whose file it is.
+
+    Raises:
+        StefanBrainError: `file_not_found`.
+
+    >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
+    b'product,price\\nlamp,12\\n'
+    """
+    if size < 1:
+        raise ValueError("`size` must be at least 1.")
+    core = core.scoped(options)
+    named = path if isinstance(path, str) else path.path
+    query, headers = {"chat_id": chat, "path": named}, {"range": f"bytes=0-{size - 1}"}
+    call = Call("files.download", query=query, headers=headers, stream=True)
+    try:
+        return await core.repeat(call, functools.partial(_begun, core, size))
+    except StefanBrainError as error:
+        if error.code == "range_not_satisfiable":  # an empty file has no first byte
+            return b""
+        raise
+
+
+async def _begun(core: Core, size: int, call: Call) -> bytes:
+    """One attempt. A service that knows no ranges would send everything: what is not wanted is not waited for."""
+    answer = await core.once(call)
+    come = bytearray()
+    try:
+        while len(come) < size and (chunk := await core.io.read(answer)) is not None:
+            come += chunk
+    finally:
+        await core.io.close(answer)
+    return bytes(come[:size])
+
+
+async def _fetch(
+    core: Core, chat: str, path: str, sha256: str | None, make: Open, on_progress: OnProgress | None
+) -> Arriving:
+    call = Call("files.download", query={"chat_id": chat, "path": path}, stream=True)
+    download = _Download(core, path, make, on_progress)
+    try:
+        if sha256:
+            await download.begin(sha256)
+        await core.repeat(call, download.once)
+        return download.arriving
+    finally:
+        download.leave()  # not in a thread: the task may be cancelled
+
+
+class _Download:
+    """One content on its way, over as many requests as it takes."""
+
+    def __init__(self, core: Core, path: str, make: Open, on_progress: OnProgress | None) -> None:
+        self._core, self._path, self._make, self._on_progress = core, path, make, on_progress
+        self._arriving: Arriving | None = None
+        self._continued = False
+
+    @property
+    def arriving(self) -> Arriving:
+        assert self._arriving is not None
+        return self._arriving
+
+    async def begin(self, sha256: str | None) -> None:
+        self._arriving = await self._core.io.call(lambda: self._make(sha256))
+        self._continued = self._arriving.done > 0
+
+    def leave(self) -> None:
+        if self._arriving is not None:
+            self._arriving.leave()
+
+    async def once(self, call: Call) -> None:
+        """All that is missing. Raises `APIConnectionError` when a connection brought too little."""
+        while not (self._arriving and self._arriving.whole):
+            before = self._arriving.done if self._arriving else 0
+            try:
+                if await self._request(call):
+                    break
+            except APIConnectionError:
+                gain = self._arriving.done - before if self._arriving else 0
+                if gain < _GAIN_BYTES or not self._core.settings.max_retries:
+                    raise
+        await self._core.io.call(self.arriving.keep)
+
+    async def _request(self, call: Call) -> bool:
+        """Ask for what is missing, and take what comes; False when it must be asked once more."""
+        answer = await self._answer(call)
+        if answer is None:
+            return False
+        try:
+            sha256 = _content_of(answer)
+            if self._arriving is None:
+                await self.begin(sha256)
+                if self._continued or self.arriving.whole:
+                    return False
+            self._expect(sha256)
+            self.arriving.answered(answer.status, answer.headers)
+            await self._read(answer)
+        finally:
+            await self._core.io.close(answer)
+        return self._checked()
+
+    async def _answer(self, call: Call) -> Answer | None:
+        """None when the service has nothing after what is on disk, which then is no beginning of it."""
+        headers = self._arriving.range if self._arriving else {}
+        try:
+            return await self._core.once(replace(call, headers=headers))
+        except StefanBrainError as error:
+            if error.code != "range_not_satisfiable" or not headers:
+                raise
+        await self._core.io.call(self.arriving.restart)
+        return None
+
+    def _expect(self, sha256: str | None) -> None:
+        if sha256 and self.arriving.sha256 and sha256 != self.arriving.sha256:
+            raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
+
+    async def _read(self, answer: Answer) -> None:
+        """Takes blocks, not chunks: with asyncio each is a trip to a thread."""
+        arriving, come = self.arriving, bytearray()
+        try:
+            while (chunk := await self._core.io.read(answer)) is not None:
+                come += chunk
+                if len(come) >= _BLOCK_BYTES:
+                    block, come = come, bytearray()
+                    await self._take(block)
+            block, come = come, bytearray()
+            await self._take(block)
+        finally:
+            arriving.take(come)
+
+    async def _take(self, block: bytearray) -> None:
+        if block:
+            await self._core.io.call(functools.partial(self.arriving.take, block))
+            await tell(self._on_progress, self.arriving.done, self.arriving.total)
+
+    def _checked(self) -> bool:
+        """Whether it is whole. What an earlier download left may be spoiled: then all is asked again, once."""
+        arriving, continued = self.arriving, self._continued
+        self._continued = False
+        if arriving.sha256 is None or arriving.whole:
+            return True
+        if not continued:
+            arriving.spoiled = True
+            raise StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
+        arriving.restart()
+        return False
+
+
+def _content_of(answer: Answer) -> str | None:
+    tag = _SHA256.fullmatch(answer.headers.get("etag", ""))
+    return tag[1] if tag else None

@@ -1,0 +1,171 @@
+"""Tool jobs (spec.md "Job and tool submission rules"; contract.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Unpack
+
+from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.client.hooks import tell
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
+from agentsvc_nb.client.results.models import Job
+from agentsvc_nb.client.streams.waiting import Wait, in_time
+from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
+from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.wire.tools import JobAccepted
+
+NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
+"""A key means nothing to these: sending one twice does it twice."""
+OnProgress = Callable[[Job], Any]
+
+
+async def submit(
+    core: Core,
+    tool: str,
+    input: dict[str, Any],
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    idempotency_key: str | None = None,
+    **options: Unpack[Options],
+) -> JobAccepted:
+    """Submit an asynchronous tool and return at once; look the job up with the `chat` answered.
+
+    With `idempotency_key` (of all tools but `research_shortform`) a submit without an answer is sent again.
+    Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), `APIConnectionError` whose hint says whether the
+    work may have started.
+
+    >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
+    """
+    body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
+    resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
+    return await core.scoped(options).ask(
+        JobAccepted, Call("jobs.submit", body=body, key=idempotency_key, resend=resend)
+    )
+
+
+async def status(
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
+) -> Job:
+    """Read a job, by the chat of its acceptance, or the same project and session.
+
+    Raises `StefanBrainError` (`job_not_found`).
+
+    >>> client.jobs.status("job_1", chat="chat_1").progress  # doctest: +SKIP
+    """
+    return await core.scoped(options).ask(Job, _call("jobs.status", job_id, chat, project, session))
+
+
+async def wait(
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    timeout: float = WAIT_SECONDS,
+    poll: float | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[WaitOptions],
+) -> Job:
+    """Wait until the job has succeeded; `on_progress(job)` is called after each look.
+
+    Looks every `poll` seconds, else as often as the service recommends, else after 2 s and then 1.5 times longer
+    each, up to 15 s.
+    Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
+
+    >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
+    """
+    waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
+    while True:
+        job = await waiting.look(status(waiting.core, job_id, chat=chat, project=project, session=session))
+        await tell(on_progress, job)
+        if job.ended:
+            return _succeeded(job)
+        hint = job.recommended_poll_after_ms
+        await waiting.pause(poll or (hint / 1000 if hint else interval), job.status, job.chat)
+        interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
+
+
+async def result(
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
+) -> Job:
+    """The job with its result: `kind` `files` (see `files`) or `inline` (see `data`).
+
+    Raises `StefanBrainError` (`job_not_finished`, `job_not_found`).
+
+    >>> [file.path for file in client.jobs.result("job_1", chat="chat_1").files]  # doctest: +SKIP
+    ['creatives/variant-1.png']
+    """
+    return await core.scoped(options).ask(Job, _call("jobs.result", job_id, chat, project, session))
+
+
+async def cancel(
+    core: Core,
+    job_id: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    **options: Unpack[Options],
+) -> Job:
+    """Ask the job to stop; safe to repeat. Raises `StefanBrainError` (`job_not_found`).
+
+    >>> client.jobs.cancel("job_1", chat="chat_1").status  # doctest: +SKIP
+    'cancelled'
+    """
+    return await core.scoped(options).ask(Job, _call("jobs.cancel", job_id, chat, project, session))
+
+
+async def submit_and_wait(
+    core: Core,
+    tool: str,
+    input: dict[str, Any],
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    idempotency_key: str | None = None,
+    timeout: float = WAIT_SECONDS,
+    poll: float | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[WaitOptions],
+) -> Job:
+    """`submit`, `wait`, then `result`. Raises what they raise; `JobTimeoutError` without a `job_id` when the submit was
+    never answered.
+
+    >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
+    >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
+    """
+    core = core.scoped(options)
+    timed = core.within(timeout)
+    starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
+    accepted = await in_time(timed, chat, starting)
+    left = max(0.0, timed.left)
+    await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, poll=poll, on_progress=on_progress)
+    return await result(core, accepted.job_id, chat=accepted.chat)
+
+
+def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> Call:
+    return Call(name, {"job_id": job_id}, {"chat": chat, "project": project, "session": session})
+
+
+def _succeeded(job: Job) -> Job:
+    if job.status != "succeeded":
+        raise JobFailedError(job)
+    return job

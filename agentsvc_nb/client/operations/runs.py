@@ -1,0 +1,242 @@
+"""Agent Runs (spec.md "POST /api/developers/v1/runs"; contract.md §2, §3)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Final, Unpack
+
+from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.options import Options, WaitOptions
+from agentsvc_nb.client.request.parts import FileInput, parts
+from agentsvc_nb.client.results.models import EventPage, Run
+from agentsvc_nb.client.results.structured import Shape, schema
+from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.streams.pages import Paged
+from agentsvc_nb.client.streams.run_ends import OnBusy, ended, when_free
+from agentsvc_nb.client.streams.waiting import in_time
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval
+
+SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
+"""A held start is answered within 90 s, or cut by the gateway at 120 s."""
+
+
+async def start(
+    core: Core,
+    message: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    sync: bool = False,
+    on_busy: OnBusy | None = None,
+    output_config: Shape | None = None,
+    files: Sequence[FileInput] = (),
+    file_ids: Sequence[str] = (),
+    idempotency_key: str | None = None,
+    **options: Unpack[Options],
+) -> Run:
+    """Start a run and return at once with its record; it keeps going.
+
+    Args:
+        message: what to ask.
+        chat: a `chat_...` id or UUID; without `chat` and `session` the run gets a new chat.
+        project: a `proj_...` id or UUID.
+        session: a label of your own that gives a parallel workstream its own chat.
+        sync: hold the answer, for about 90 seconds, until the run has ended.
+        on_busy: `"reject"`, as without it: a busy chat is an error. `"wait"`: wait for the end of the turn that holds
+            the chat, then start; for 20 minutes, or up to the deadline.
+        output_config: what the final answer must fit: a JSON Schema, a pydantic model or a dataclass, which the
+            run's `data` is then an instance of.
+        files: attachments, at most 10: paths, open files, bytes, DataFrames, figures; see `files.upload`.
+        file_ids: staged uploads (`files.upload`), counted with `files`.
+        idempotency_key: with it a start that got no answer is sent again, and the same key on the same UTC day
+            gives the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+
+    Raises:
+        StefanBrainError: refused; code `agent_run_rejected`, with `active_run_id`, when the chat is busy.
+        APIConnectionError: no answer; its hint says whether the work may have started.
+
+    >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
+    'queued'
+    """
+    if not message.strip():
+        raise refused("message_required")
+    body = {
+        "message": message,
+        "chat": chat,
+        "project": project,
+        "session": session,
+        "sync": sync or None,
+        "on_busy": None if on_busy == "wait" else on_busy,
+        "output_config": schema(output_config),
+        "file_ids": list(file_ids) or None,
+    }
+    attached = parts(files, "too_many_attachments", len(file_ids)) or None
+    core = core.scoped(options)
+    held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
+    call = Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+    starting = functools.partial(core.ask, Run, call)
+    waits = on_busy == "wait" and call.rewindable
+    run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
+    return run.of_shape(output_config)
+
+
+async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
+    """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+    >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
+    'completed'
+    """
+    return await core.scoped(options).ask(Run, Call("runs.get", {"run_id": run_id}))
+
+
+async def wait(
+    core: Core,
+    run_id: str | Run,
+    *,
+    timeout: float = WAIT_SECONDS,
+    poll: float = RUN_POLL_SECONDS,
+    **options: Unpack[WaitOptions],
+) -> Run:
+    """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
+
+    Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
+    Given the run of a start in place of its id, the answer's `data` has the same model.
+    Raises `JobTimeoutError` after `timeout` seconds (the run goes on), `StefanBrainError` (`run_not_found`).
+
+    >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
+    """
+    run_id, shape = (run_id.run_id, run_id.shape) if isinstance(run_id, Run) else (run_id, None)
+    return (await ended(core.scoped(options), run_id, timeout, poll)).of_shape(shape)
+
+
+async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
+    """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`.
+
+    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+    >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
+    'cancelled'
+    """
+    return await core.scoped(options).ask(Run, Call("runs.cancel", {"run_id": run_id}))
+
+
+async def approve(core: Core, run_id: str, call_id: str, **options: Unpack[Options]) -> CallApproval:
+    """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
+
+    Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
+
+    >>> client.runs.approve(run.run_id, event.payload["call_id"]).approved  # doctest: +SKIP
+    True
+    """
+    return await _decide(core, run_id, call_id, {"approved": True}, options)
+
+
+async def refuse(
+    core: Core, run_id: str, call_id: str, *, reason: str = "", **options: Unpack[Options]
+) -> CallApproval:
+    """Refuse a tool call that waits for approval: the agent is told, with the `reason`, and the run goes on.
+
+    Raises as `approve` does.
+
+    >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
+    """
+    return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
+
+
+async def _decide(core: Core, run_id: str, call_id: str, body: dict[str, Any], options: Options) -> CallApproval:
+    parts = {"run_id": run_id, "call_id": call_id}
+    return await core.scoped(options).ask(CallApproval, Call("runs.approve", parts, body=body))
+
+
+async def events(
+    core: Core, run_id: str, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
+) -> EventPage:
+    """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000.
+
+    Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
+
+    >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
+    ['run.status', 'text.delta']
+    """
+    call = Call("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
+    return await core.scoped(options).ask(EventPage, call)
+
+
+def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Paged[Event]:
+    """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones.
+
+    Raises `StefanBrainError` (`run_not_found`) as it is walked.
+
+    >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
+    """
+    core = core.scoped(options)
+
+    async def fetch(after: int) -> tuple[list[Event], int | None]:
+        while not (page := await events(core, run_id, after=after)).data:
+            if page.status in TERMINAL:
+                return [], None
+            await core.rest(RUN_POLL_SECONDS)
+        return page.data, None if page.data[-1].type == "run.ended" else page.next_after
+
+    return Paged(fetch, after, Event)
+
+
+async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Following:
+    """Follow a run that was started before, from after event `after` (0: from its beginning).
+
+    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
+    connection was lost for good.
+
+    >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
+    ...     print(stream.final_status().output)
+    """
+    core = core.scoped(options)
+    return Following(core, await get(core, run_id), after)
+
+
+async def start_and_stream(
+    core: Core,
+    message: str,
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    on_busy: OnBusy | None = None,
+    output_config: Shape | None = None,
+    files: Sequence[FileInput] = (),
+    file_ids: Sequence[str] = (),
+    idempotency_key: str | None = None,
+    timeout: float | None = None,
+    **options: Unpack[WaitOptions],
+) -> Following:
+    """Start a run and follow its events; a dropped connection is picked up where it was left.
+
+    Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
+    `JobTimeoutError` and the run goes on. A key that was used today replays its run from the first event.
+
+    Raises as `start`, and as it is read as `attach`.
+
+    >>> with client.runs.start_and_stream("Compare the two price lists", timeout=600) as stream:  # doctest: +SKIP
+    ...     for event in stream:
+    ...         print(event.type)
+    """
+    core = core.scoped(options).within(timeout)
+    starting = start(
+        core,
+        message,
+        chat=chat,
+        project=project,
+        session=session,
+        on_busy=on_busy,
+        output_config=output_config,
+        files=files,
+        file_ids=file_ids,
+        idempotency_key=idempotency_key,
+    )
+    return Following(core, await in_time(core, chat, starting))

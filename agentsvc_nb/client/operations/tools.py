@@ -1,0 +1,76 @@
+"""The live tool catalog (contract.md §5)."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from agentsvc_nb.client.errors import ToolResultError
+from agentsvc_nb.client.operations.jobs import NOT_IDEMPOTENT
+from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.core import ACCEPTED, Core
+from agentsvc_nb.client.request.options import Options
+from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolResult
+
+
+async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescription]:
+    """All tools. One that lacks a credential, a model or the network says `available=False`.
+
+    Raises `StefanBrainError`.
+
+    >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
+    ['ask_stefanbrain', 'create_images']
+    """
+    return Listing((await core.scoped(options).ask(ToolList, Call("tools.list"))).data, ToolDescription)
+
+
+async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:
+    """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`).
+
+    >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
+    """
+    return await core.scoped(options).ask(ToolDescription, Call("tools.describe", {"name": name}))
+
+
+async def invoke(
+    core: Core,
+    tool: str,
+    input: dict[str, Any],
+    *,
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    idempotency_key: str | None = None,
+    **options: Unpack[Options],
+) -> ToolResult | JobAccepted:
+    """Call a tool: its result, or the acceptance of a job when the tool is asynchronous or takes long.
+
+    Args:
+        tool: a name of the catalog.
+        input: fits the tool's `input_schema`.
+        chat: where the tool works; without `chat` and `session` in the chat that tools share.
+        project, session: in place of `chat`.
+        idempotency_key: counts for tools that the catalog calls idempotent; with it a call without an answer is
+            sent again.
+
+    Raises:
+        ToolResultError: the tool failed; `body` is its whole answer.
+        StefanBrainError: refused, such as `tool_not_found` or `invalid_tool_input`.
+
+    >>> client.tools.invoke("web_search", {"query": "autumn fashion"}).data  # doctest: +SKIP
+    """
+    body = {"input": input, "chat": chat, "project": project, "session": session}
+    resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
+    call = Call("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
+    answer = await core.scoped(options).send(call)
+    if answer.status == ACCEPTED:
+        return core.read(JobAccepted, call, answer)
+    result = core.read(ToolResult, call, answer)
+    if result.is_error:
+        why = result.error
+        message = f"{tool} failed: {why.message or why.code}" if why else f"{tool} failed."
+        raise ToolResultError(
+            message, status=answer.status, code=why.code if why else None, body=result.model_dump(mode="json")
+        )
+    return result

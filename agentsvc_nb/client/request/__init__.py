@@ -1,0 +1,1 @@
+"""One request: what it sends, where it goes, its retries and deadline, its errors."""

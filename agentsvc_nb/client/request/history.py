@@ -1,0 +1,177 @@
+"""What a client sent lately, and how it was answered: without the key, and without headers of the caller's own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, overload
+from urllib.parse import urlencode
+
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.client.results import frames
+from agentsvc_nb.client.transport.io import Answer, Request
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT: Final = 200
+BODY_CHARS: Final = 4_096
+_COLUMNS: Final = ("at", "request", "attempt", "after", "status", "code", "ms", "request id")
+_IN_CURL: Final = ("accept", "idempotency-key", "if-range", "last-event-id", "range")
+_FRAME: Final = {
+    "at": "datetime64[ns, UTC]",
+    "method": "string",
+    "path": "string",
+    "attempt": "Int64",
+    "waited": "Float64",
+    "status": "Int64",
+    "code": "string",
+    "ms": "Float64",
+    "request_id": "string",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request as it was sent. `waited`: seconds since the attempt before; `status` None: no answer came; `code`:
+    the error's, where there is one; `request_id`: the service's name for it."""
+
+    method: str
+    path: str
+    attempt: int
+    waited: float
+    ms: float
+    status: int | None = None
+    code: str | None = None
+    request_id: str | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    url: str = field(default="", repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    body: str | None = field(default=None, repr=False)
+    files: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def failed(self) -> bool:
+        return self.status is None or self.status >= 400
+
+    def to_curl(self) -> str:
+        """The request as a `curl` command, which takes the key from `$SERVICE_API_KEY`.
+
+        A body of more than 4,096 characters is to be put into `body.json`; files are looked for by their names.
+        """
+        words = ["curl", "-X", self.method, shlex.quote(self.url), '-H "Authorization: Bearer $SERVICE_API_KEY"']
+        words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in self.headers.items()]
+        if self.files is not None:
+            words += [f"--form-string {shlex.quote(f'payload={self.body}')}"] if self.body else []
+            words += ["-F 'payload=<body.json'"] if self.body == "" else []
+            words += [f"-F {shlex.quote(f'files=@{name}')}" for name in self.files]
+        elif self.body is not None:
+            body = f"--data-raw {shlex.quote(self.body)}" if self.body else "--data-binary @body.json"
+            words += ["-H 'Content-Type: application/json'", body]
+        return " ".join(words)
+
+
+class History(Sequence[Attempt]):
+    """The last 200 requests of a client and of those made from it with `with_options`, the newest last."""
+
+    def __init__(self) -> None:
+        self._attempts: deque[Attempt] = deque(maxlen=KEPT)
+        self._lock = threading.Lock()
+
+    def add(self, attempt: Attempt) -> None:
+        with self._lock:
+            self._attempts.append(attempt)
+
+    def _all(self) -> list[Attempt]:
+        with self._lock:
+            return list(self._attempts)
+
+    @property
+    def last_error(self) -> Attempt | None:
+        """The newest request that was answered with an error, or not at all."""
+        return next((attempt for attempt in reversed(self._all()) if attempt.failed), None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a request, with times in UTC; `waited` in seconds. Raises `ImportError` without pandas."""
+        return frames.frame(({name: getattr(attempt, name) for name in _FRAME} for attempt in self), _FRAME)
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, at: int) -> Attempt: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Attempt]: ...
+    def __getitem__(self, at: int | slice) -> Attempt | list[Attempt]:
+        return self._all()[at]
+
+    def __repr__(self) -> str:
+        rows = [_COLUMNS, *map(_row, self._all())]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        def line(cells: Sequence[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        rows = "".join(line(_row(attempt), "td") for attempt in self._all())
+        return f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>"
+
+
+def attempted(request: Request, path: str, outcome: Answer | BaseException, ms: float, **counts: Any) -> Attempt:
+    """The entry for one request and what came of it."""
+    return Attempt(
+        request.method,
+        path,
+        ms=ms,
+        url=_without_key(f"{request.url}?{urlencode(request.query)}" if request.query else request.url, request),
+        headers={name: request.headers[name] for name in _IN_CURL if name in request.headers},
+        body=None if request.body is None else _kept(request),
+        files=None if request.files is None else tuple(name for name, _ in request.files),
+        **_answered(outcome),
+        **counts,
+    )
+
+
+def _answered(outcome: Answer | BaseException) -> dict[str, Any]:
+    if isinstance(outcome, Answer):
+        return {"status": outcome.status, "request_id": outcome.headers.get("x-request-id")}
+    if isinstance(outcome, APIConnectionError):
+        return {"code": "timed out" if outcome.timed_out else "no answer"}
+    if isinstance(outcome, StefanBrainError):
+        return {"status": outcome.status, "code": outcome.code, "request_id": outcome.request_id}
+    return {"code": "interrupted"}
+
+
+def _kept(request: Request) -> str:
+    """The body, "" for a long one."""
+    text = json.dumps(request.body, ensure_ascii=False)
+    return _without_key(text, request) if len(text) <= BODY_CHARS else ""
+
+
+def _without_key(text: str, request: Request) -> str:
+    return text.replace(request.key, "[key]")
+
+
+def _row(attempt: Attempt) -> tuple[str, ...]:
+    return (
+        attempt.at.strftime("%H:%M:%S"),
+        f"{attempt.method} {attempt.path}",
+        str(attempt.attempt),
+        f"{attempt.waited:.1f} s" if attempt.waited else "",
+        str(attempt.status or ""),
+        attempt.code or "",
+        f"{attempt.ms:.0f}",
+        attempt.request_id or "",
+    )

@@ -1,0 +1,1 @@
+"""`map`: one question over the rows of a DataFrame, many at once."""

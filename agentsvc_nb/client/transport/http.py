@@ -1,0 +1,222 @@
+"""The verbs of `io`, blocking and on asyncio. Only this, `messages`, `bodies`, `listening` and `library` know
+the HTTP library."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import socket
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing, suppress
+from datetime import UTC, date, datetime
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from agentsvc_nb.client.errors import deadline_passed
+from agentsvc_nb.client.transport import connections
+from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
+from agentsvc_nb.client.transport.io import Answer, Request
+from agentsvc_nb.client.transport.library import httpx
+from agentsvc_nb.client.transport.messages import FAILURES, answer, build, failure
+
+T = TypeVar("T")
+SyncTransport = httpx.BaseTransport
+AsyncTransport = httpx.AsyncBaseTransport
+SyncClient = httpx.Client
+AsyncClient = httpx.AsyncClient
+
+
+class _Clocks:
+    def now(self) -> float:
+        return time.monotonic()
+
+    def today(self) -> date:
+        return datetime.now(UTC).date()
+
+
+class SyncIO(_Clocks):
+    """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets."""
+
+    def __init__(
+        self, transport: SyncTransport | None = None, client: SyncClient | None = None, tls: bool = True
+    ) -> None:
+        _check("transport", transport, SyncTransport)
+        _check("http_client", client, SyncClient)
+        self._transport, self._own, self._tls = transport, client, tls
+        self._clients: dict[int, httpx.Client] = {}
+
+    def _client(self) -> httpx.Client:
+        if self._own:
+            return self._own
+        pid = os.getpid()
+        return self._clients.get(pid) or self._clients.setdefault(pid, connections.blocking(self._transport, self._tls))
+
+    async def send(self, request: Request) -> Answer:
+        client = self._client()
+        built = build(request, self._own)
+        if request.ends < math.inf:
+            built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
+        try:
+            response = client.send(built, stream=True, auth=None, follow_redirects=False)
+            if request.stream and response.is_success:
+                return answer(response, request, chunks=response.iter_raw())
+            return answer(response, request, self._whole(response, request.ends))
+        except FAILURES as error:
+            raise failure(error) from None
+
+    def _whole(self, response: httpx.Response, ends: float) -> bytes:
+        """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
+        with closing(response):
+            if ends == math.inf:
+                return response.read()
+            whole = bytearray()
+            for chunk in response.iter_bytes():
+                whole += chunk
+                self.in_time(ends)
+            return bytes(whole)
+
+    def in_time(self, ends: float) -> None:
+        if self.now() >= ends:
+            raise deadline_passed()
+
+    async def read(self, answer: Answer) -> bytes | None:
+        chunks: Iterator[bytes] = answer.chunks
+        self.in_time(answer.ends)
+        try:
+            return next(chunks, None)
+        except FAILURES as error:
+            raise failure(error) from None
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
+
+    async def call(self, function: Callable[[], T]) -> T:
+        return function()
+
+    def crew(self) -> ThreadCrew[Any]:
+        return ThreadCrew(self, None if self._own or self._transport else SyncIO)
+
+    async def close(self, answer: Answer | None = None) -> None:
+        if answer:
+            self.drop(answer)
+        elif client := self._clients.pop(os.getpid(), None):
+            client.close()
+
+    def drop(self, answer: Answer) -> None:
+        if answer.response and not answer.response.is_closed:
+            _wake_reader(answer.response)
+            answer.response.close()
+
+
+class _Timely(httpx.SyncByteStream):
+    """A request's body that is not sent on past the deadline."""
+
+    def __init__(self, body: httpx.SyncByteStream, io: SyncIO, ends: float) -> None:
+        self._body, self._io, self._ends = body, io, ends
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._body:
+            self._io.in_time(self._ends)
+            yield chunk
+
+
+class AsyncIO(_Clocks):
+    """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work."""
+
+    def __init__(
+        self, transport: AsyncTransport | None = None, client: AsyncClient | None = None, tls: bool = True
+    ) -> None:
+        _check("transport", transport, AsyncTransport)
+        _check("http_client", client, AsyncClient)
+        self._transport, self._own, self._tls = transport, client, tls
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._clients = weakref.WeakKeyDictionary()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def _client(self) -> httpx.AsyncClient:
+        if self._own:
+            return self._own
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            for ended in [known for known in self._clients if known.is_closed()]:
+                del self._clients[ended]
+            self._clients[loop] = connections.awaited(self._transport, self._tls)
+        return self._clients[loop]
+
+    async def send(self, request: Request) -> Answer:
+        client = self._client()
+        async with _Until(request.ends - self.now()):
+            built = build(request, self._own)
+            response = await client.send(built, stream=True, auth=None, follow_redirects=False)
+            if request.stream and response.is_success:
+                return answer(response, request, chunks=response.aiter_raw())
+            async with aclosing(response):
+                return answer(response, request, await response.aread())
+
+    async def read(self, answer: Answer) -> bytes | None:
+        chunks: AsyncIterator[bytes] = answer.chunks
+        async with _Until(answer.ends - self.now()):
+            return await anext(chunks, None)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def call(self, function: Callable[[], T]) -> T:
+        return await asyncio.to_thread(function)
+
+    def crew(self) -> TaskCrew[Any]:
+        return TaskCrew(self)
+
+    async def close(self, answer: Answer | None = None) -> None:
+        if answer:
+            await answer.response.aclose()
+        elif client := self._clients.pop(asyncio.get_running_loop(), None):
+            await client.aclose()
+
+    def drop(self, answer: Answer) -> None:
+        with suppress(RuntimeError):  # no loop is running: its end closes the connection
+            closing = asyncio.get_running_loop().create_task(self.close(answer))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+
+def _check(name: str, given: object, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
+        raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+
+
+class _Until:
+    """Cuts off after so many seconds, and turns what the HTTP library raises into an error of ours."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, seconds: float) -> None:
+        self._timeout = None if seconds == math.inf else asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> None:
+        if self._timeout:
+            await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            if self._timeout:
+                await self._timeout.__aexit__(kind, error, at)
+        except TimeoutError:
+            raise deadline_passed() from None
+        if isinstance(error, FAILURES):
+            raise failure(error) from None
+
+
+def _wake_reader(response: httpx.Response) -> None:
+    """Closing a socket does not end a `recv` in another thread; shutting it down does."""
+    stream = response.extensions.get("network_stream")
+    connection = stream.get_extra_info("socket") if stream else None
+    if isinstance(connection, socket.socket):
+        with suppress(OSError):
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
