@@ -51,3 +51,21 @@ def test_a_forked_child_and_its_parent_both_go_on(service: RunningService) -> No
     with AgentService(service.api_key, service.base_url) as client:
         count = len(client.tools.list())
     assert (done.stdout.split(), done.stderr) == (["child", str(count), "parent", str(count)], "")
+
+
+LEAVING = """
+import gc, sys
+from agentsvc_nb import AgentService
+
+AgentService(sys.argv[1], sys.argv[2]).tools.list()
+gc.collect()
+kept = AgentService(sys.argv[1], sys.argv[2])
+kept.tools.list()
+"""
+
+
+def test_a_client_that_nobody_closed_leaves_no_connection(service: RunningService) -> None:
+    """Neither one that was let go nor one at the end of the program; Python would warn of its sockets."""
+    script = [sys.executable, "-W", "always", "-c", LEAVING, service.api_key, service.base_url]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

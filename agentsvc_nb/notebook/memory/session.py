@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypedDict
@@ -103,6 +104,7 @@ class Session:
         """The label of a chat beside the notebook's own."""
         self._chats: dict[Address, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
+        self._entering = threading.Lock()
         self._others: dict[tuple[str | None, str], Session] = {}
         """Those beside this one, by their address and chat."""
         self._warned = self._embedded_told = False
@@ -130,14 +132,14 @@ class Session:
             AskError: a key without an address, or an address without a key; nothing has been sent.
         """
         url, key = self._connection()
-        if self._client is not None and self._client[:2] == (url, key):
-            return self._client[2]
         from agentsvc_nb.client.surface import AgentService
 
-        self._leave()
-        revive = self._revived if self.base_url == EMBEDDED else None
-        self._client = (url, key, AgentService(key, url, revive=revive))
-        return self._client[2]
+        with self._entering:  # what goes on in the background asks, too
+            if self._client is None or self._client[:2] != (url, key):
+                self._leave()
+                revive = self._revived if self.base_url == EMBEDDED else None
+                self._client = (url, key, AgentService(key, url, revive=revive))
+            return self._client[2]
 
     def undecided(self) -> AskError | None:
         """What asking would say when there is a key and it is not known for which service."""
