@@ -167,8 +167,7 @@ class Browser:
         with self._lock:
             if words == self.parts.words.value.strip():
                 self._found, self._from = found, 0
-                self._show()
-                self._pane("Passages", search_bundle(found, words)["text/html"])
+                self._show("Passages", search_bundle(found, words)["text/html"])
 
     def _got(self, file: WorkspaceFile) -> Path:
         got = files_get(self._session, file.path)
@@ -186,8 +185,8 @@ class Browser:
 
     # -- what is seen ---------------------------------------------------------------------------------------------
 
-    def _show(self) -> None:
-        """The lines of the folder, or what was found, from the line where we are."""
+    def _show(self, name: str = "Preview", pane: str = "<p>Choose a line to see what it is.</p>") -> None:
+        """The lines of the folder, or what was found, from the line where we are; beside them the pane."""
         parts, words = self.parts, self.parts.filter.value
         if self._found is None:
             self._entries = self._folders.entries(self._folder, words, parts.order.value)
@@ -201,7 +200,7 @@ class Browser:
             parts.list.index = None
             parts.list.options = [(entry.said, number) for number, entry in enumerate(shown)]
         parts.paging.layout.display = "" if len(self._entries) > ROWS else "none"
-        self._pane("Preview", "<p>Choose a line to see what it is.</p>")
+        self._pane(name, pane)
         self._say(self._count(len(shown)))
 
     def _count(self, shown: int) -> str:
