@@ -211,7 +211,7 @@ def test_a_run_in_the_background_is_answered_in_its_card(place: Place) -> None:
     notebook.run_all()
     card = notebook.page.locator(".asvc")
     approve, refuse = (card.get_by_role("button", name=name) for name in ("Approve", "Refuse"))
-    expect(approve).to_be_enabled(timeout=60_000)
+    expect(approve).to_be_enabled()
     if place.lab.app == "lab":
         axe.check(notebook, ".asvc")
     approve.focus()

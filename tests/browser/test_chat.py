@@ -93,7 +93,7 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     seen.reads("✓ completed", 4)
     _check_narrow(notebook)
     seen.button("As a cell").click()
-    expect(page.get_by_label("to copy")).to_have_value(re.compile(r"^%%ask\nsay <script>"), timeout=60_000)
+    expect(page.get_by_label("to copy")).to_have_value(re.compile(r"^%%ask\nsay <script>"))
     seen.button("Close").click()
     seen.reads("closed")
     assert page.locator(".asvc textarea, .asvc button").count() == 0

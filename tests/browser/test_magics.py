@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import APPS, Place, placed
+from tests.browser.gallery import enlarge_and_close, open_the_first
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -89,14 +90,7 @@ def test_every_magic_leaves_one_static_output_and_fetches_nothing(place: Place) 
 
 
 def _a_picture_is_opened_and_left(gallery: Locator) -> None:
-    page = gallery.page
     expect(gallery.locator("details figure img")).to_have_count(2)
-    gallery.locator("button.asvc-thumb").first.focus()
-    page.keyboard.press("Enter")
-    expect(gallery.get_by_role("button", name="Next")).to_be_focused()
-    gallery.get_by_role("button", name="Enlarge").press("Enter")
-    expect(page.locator(":popover-open")).to_have_count(1)
-    page.keyboard.press("Escape")
-    expect(page.locator(":popover-open")).to_have_count(0)
-    gallery.get_by_role("button", name="Close").click()
+    open_the_first(gallery)
+    enlarge_and_close(gallery)
     expect(gallery.locator("button.asvc-thumb").first).to_be_focused()

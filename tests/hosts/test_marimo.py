@@ -172,7 +172,7 @@ def test_an_exported_page_has_all_that_the_cells_show(app: Path, environ: dict[s
 def test_a_visitor_sees_static_cards_tables_and_pictures(page: Page) -> None:
     body = page.locator("body")
     for words in SHOWN:
-        expect(body).to_contain_text(words, timeout=60_000)
+        expect(body).to_contain_text(words)
     expect(body).to_contain_text(f"**hello** {EVIL}")
     expect(body.locator("figure img")).to_have_count(1)
     expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.browser import axe
+from tests.browser.gallery import enlarge_and_close, open_the_first
 from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import LOAD, Written
 from tests.hosts.voila import voila
@@ -76,7 +77,7 @@ def test_a_visitor_sees_the_answer(served: Served, browser: Browser) -> None:
 def test_what_goes_on_is_seen_going_on_and_cancelled(served: Served, browser: Browser) -> None:
     page = visited(browser, served(LOAD, *LASTING.values()))
     place = {name: cell(page, number) for number, name in enumerate(LASTING, 1)}
-    expect(place["quick"].locator("strong:has-text('soon')")).to_have_count(1, timeout=PATIENCE)
+    expect(place["quick"].locator("strong:has-text('soon')")).to_have_count(1)
     expect(seen(place["quick"], "✓ completed")).to_have_count(1)
     expect(place["quick"].get_by_role("button", name="Cancel")).to_be_hidden()
     expect(place["card"]).to_contain_text("of an answer")
@@ -85,15 +86,15 @@ def test_what_goes_on_is_seen_going_on_and_cancelled(served: Served, browser: Br
     assert axe.violations(page, ".asvc") == []
     place["card"].get_by_role("button", name="Cancel").focus()
     page.keyboard.press("Enter")
-    expect(seen(place["card"], "■ cancelled")).to_have_count(1, timeout=PATIENCE)
+    expect(seen(place["card"], "■ cancelled")).to_have_count(1)
     expect(place["card"].locator("em:has-text('first')")).to_have_count(1)
     expect(place["card"].get_by_role("button", name="Cancel")).to_be_hidden()
     place["bars"].get_by_role("button", name="Cancel").first.click()
-    expect(seen(place["first bar"], "■ cancelled")).to_have_count(1, timeout=PATIENCE)
+    expect(seen(place["first bar"], "■ cancelled")).to_have_count(1)
     expect(place["second bar"]).to_contain_text("running")
     place["second bar"].get_by_role("button", name="Cancel").focus()
     page.keyboard.press("Space")
-    expect(seen(place["bars"], "■ cancelled")).to_have_count(2, timeout=PATIENCE)
+    expect(seen(place["bars"], "■ cancelled")).to_have_count(2)
     assert page.evaluate("window.bad") is None
 
 
@@ -113,17 +114,10 @@ def test_forms_and_pictures_are_used(served: Served, browser: Browser) -> None:
 
 
 def _pictures_are_opened(gallery: Locator) -> None:
-    page = gallery.page
-    gallery.locator("button.asvc-thumb").first.focus()
-    page.keyboard.press("Enter")
+    open_the_first(gallery)
     gallery.locator("img.asvc-after[alt^='Travel far']").wait_for(timeout=PATIENCE)
     expect(gallery.get_by_alt_text("Before: Pack light")).to_be_visible()
-    expect(gallery.get_by_role("button", name="Next")).to_be_focused()
-    gallery.get_by_role("button", name="Enlarge").press("Enter")
-    expect(page.locator(":popover-open")).to_have_count(1)
-    page.keyboard.press("Escape")
-    expect(page.locator(":popover-open")).to_have_count(0)
-    gallery.get_by_role("button", name="Close").click()
+    enlarge_and_close(gallery)
     expect(gallery).to_contain_text("1 to 2 of 2 pictures")
 
 
@@ -143,7 +137,7 @@ def _a_form_says_what_is_wrong_and_sends_what_is_right(mail: Locator) -> None:
     page.keyboard.press("Tab")
     expect(mail.get_by_role("alert")).to_have_count(0)
     mail.get_by_role("button", name="Run", exact=True).press("Enter")
-    expect(mail).to_contain_text("The answer stands below", timeout=PATIENCE)
+    expect(mail).to_contain_text("The answer stands below")
     expect(mail.get_by_text("✓ completed · send_email")).to_be_visible()
     assert page.evaluate("window.bad") is None
 
@@ -151,7 +145,7 @@ def _a_form_says_what_is_wrong_and_sends_what_is_right(mail: Locator) -> None:
 def _a_form_starts_a_job(images: Locator) -> None:
     images.get_by_label("Brief").fill("Pack light")
     images.get_by_role("button", name="Run", exact=True).click()
-    expect(images.get_by_text("✓ succeeded · create_images")).to_be_visible(timeout=PATIENCE)
+    expect(images.get_by_text("✓ succeeded · create_images")).to_be_visible()
     expect(images.locator("table img")).to_have_count(1)
 
 
