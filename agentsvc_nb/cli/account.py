@@ -73,8 +73,8 @@ def _show(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.actions import accounts
     from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
-    from agentsvc_nb.service.rules.prices import CENT
     from agentsvc_nb.service.settings import Settings
+    from agentsvc_nb.wire.runs import CENT
     from agentsvc_nb.wire.times import rfc3339
 
     folder, now = arguments.existing_folder(given.data), arguments.now()

@@ -6,7 +6,7 @@ Every operation is written once, in the module of its resource.
 from __future__ import annotations
 
 from agentsvc_nb.client.downloads import fetching
-from agentsvc_nb.client.faces import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
+from agentsvc_nb.client.methods import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
 from agentsvc_nb.client.operations import artifacts, chats, feedback, files, jobs, labels, media, runs, tools
 from agentsvc_nb.client.request.core import Core
 

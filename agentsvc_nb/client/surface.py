@@ -9,7 +9,6 @@ import copy
 from types import TracebackType
 from typing import Self, Unpack
 
-from agentsvc_nb.client.faces import aio, sync
 from agentsvc_nb.client.groups import (
     AsyncChats,
     AsyncFeedback,
@@ -30,7 +29,8 @@ from agentsvc_nb.client.groups import (
     Runs,
     Tools,
 )
-from agentsvc_nb.client.operations import asking
+from agentsvc_nb.client.methods import aio, sync
+from agentsvc_nb.client.operations import ask
 from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.history import History
 from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
@@ -128,7 +128,7 @@ class AgentService(_Client):
         self.projects, self.chats = Projects(core), Chats(core)
         self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
 
-    ask = sync(asking.ask)
+    ask = sync(ask.ask)
     map = sync(mapping.map_)
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class AsyncAgentService(_Client):
         self.projects, self.chats = AsyncProjects(core), AsyncChats(core)
         self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
 
-    ask = aio(asking.ask)
+    ask = aio(ask.ask)
     map = aio(mapping.map_)
 
     async def close(self) -> None:

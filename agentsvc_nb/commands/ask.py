@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.client.request.origin import KEY_VARIABLE
-from agentsvc_nb.client.streams.stream import EventStream
+from agentsvc_nb.client.streams.event_stream import EventStream
 from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
 from agentsvc_nb.safe.text import exact, label, plain

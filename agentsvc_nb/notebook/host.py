@@ -1,4 +1,4 @@
-"""Where output is shown: a browser that takes updates, a page of voila, what keeps outputs (nbclient), a terminal."""
+"""What a cell runs in: a browser that takes updates, a page of voila, what keeps outputs (nbclient), a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from agentsvc_nb.notebook.memory.trail import Place
-
-if TYPE_CHECKING:
-    pass
 
 Mode = Literal["live", "page", "static", "terminal"]
 

@@ -65,6 +65,10 @@ class CallApproval(Model):
     reason: str = ""
 
 
+CENT: Final = 1_000_000
+"""In micro-cents."""
+
+
 class Usage(Model):
     """What a run used: tokens, and their price in micro-cents (10^-6 cent)."""
 

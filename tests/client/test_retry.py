@@ -10,8 +10,8 @@ import pytest
 
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.operations import jobs, runs, tools
+from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.transport import retry
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route

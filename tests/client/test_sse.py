@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.transport.sse import Decoder, Frame
+from agentsvc_nb.client.streams.sse import Decoder, Frame
 
 CASES = {
     "plain": (b"data: a\n\n", [("message", b"a", "")]),

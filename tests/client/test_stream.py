@@ -16,10 +16,10 @@ import pytest
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.streams import following
-from agentsvc_nb.client.streams.stream import EventStream
+from agentsvc_nb.client.streams.event_stream import EventStream
+from agentsvc_nb.client.streams.sse import Frame
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.client.transport.sse import Frame
 from agentsvc_nb.wire.events import Event
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import CuttingServer, events, frames

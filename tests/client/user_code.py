@@ -26,8 +26,8 @@ from agentsvc_nb import (
 )
 from agentsvc_nb.client.request.history import Attempt, History
 from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
 from agentsvc_nb.client.streams.pages import AsyncPages, Pages
-from agentsvc_nb.client.streams.stream import AsyncEventStream, EventStream
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.chats import Project, RetiredChat
 from agentsvc_nb.wire.events import Event

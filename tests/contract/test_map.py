@@ -210,8 +210,8 @@ def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.M
         elif len(progress.going) == 2 and not progress.done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("agentsvc_nb.client.rows.asking.runs.start", begin)
-    monkeypatch.setattr("agentsvc_nb.client.rows.asking.ended", follow)
+    monkeypatch.setattr("agentsvc_nb.client.rows.loop.runs.start", begin)
+    monkeypatch.setattr("agentsvc_nb.client.rows.loop.ended", follow)
     with (
         running_service(sync_hold_seconds=0) as service,
         AgentService(service.api_key, service.base_url) as client,

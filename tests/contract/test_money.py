@@ -21,10 +21,10 @@ from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.usage import Spent, UsageRecord
-from agentsvc_nb.service.rules.prices import CENT
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.storage import SystemClock
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.runs import CENT
 from tests.contract.conftest import Opened, Wire, code
 from tests.waiting import until
 

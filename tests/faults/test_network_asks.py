@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client.operations import asking
+from agentsvc_nb.client.operations import ask
 from agentsvc_nb.client.streams import following
 from agentsvc_nb.testing import RunningService
 from tests.contract.faces import Face
@@ -39,7 +39,7 @@ STARTS: dict[str, Callable[..., Any]] = {
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "READ_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(asking, "SYNC_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(ask, "SYNC_SECONDS", PATIENCE_SECONDS)
 
 
 def quick(client: Any) -> Any:

@@ -76,7 +76,7 @@ def _(Files, job):
 @app.cell
 def _(Session, commands, job):
     session = Session().beside(job.chat)
-    commands.files_gallery(session)
+    commands.static_gallery(session)
     return (session,)
 
 

@@ -25,7 +25,7 @@ from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.clicking import button, buttons, markup, one, parts, press
 from tests.notebook.screens import HEADER_BYTES, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
-from tests.notebook.test_stream import ENDLESS, FENCE, PARAGRAPHS, TABLE
+from tests.notebook.test_screens import ENDLESS, FENCE, PARAGRAPHS, TABLE
 from tests.waiting import until
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 
 FILE: dict[str, Any] = {
     "path": "out/a.png",

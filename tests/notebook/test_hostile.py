@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import (
     Bundle,
     Extras,
@@ -16,7 +17,6 @@ from agentsvc_nb.notebook.display.render import (
     status_bundle,
     text_bundle,
 )
-from agentsvc_nb.notebook.display.tables import files_bundle, records_bundle
 from agentsvc_nb.notebook.display.transcript import Call, Mark, Transcript
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.pictures import thumbnail
-from agentsvc_nb.notebook.display.tables import files_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import offences
 

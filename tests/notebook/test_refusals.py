@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.notebook.connecting import connect
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.connecting import connect
 from agentsvc_nb.notebook.memory.journal import Journal
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.testing import RunningService

@@ -11,8 +11,8 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.jobs.foreground import Bar
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.questions import variants
 from agentsvc_nb.notebook.questions.question import Question

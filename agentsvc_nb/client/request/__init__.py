@@ -1,1 +1,1 @@
-"""One request: what it sends, where it goes, its retries and deadline, its errors."""
+"""One request: what it sends, where it goes, when it is sent again, its deadline, its errors."""

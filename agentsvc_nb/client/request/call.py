@@ -7,8 +7,8 @@ from typing import Any
 
 from agentsvc_nb.client.errors import refused
 from agentsvc_nb.client.hooks import OnProgress
+from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.parts import Part
-from agentsvc_nb.client.transport import retry
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 

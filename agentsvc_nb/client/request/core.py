@@ -20,12 +20,12 @@ from agentsvc_nb.client.errors import (
     from_response,
 )
 from agentsvc_nb.client.hooks import tell
+from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.call import Call
 from agentsvc_nb.client.request.history import History, attempted
 from agentsvc_nb.client.request.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.request.origin import Origin
 from agentsvc_nb.client.results.reading import read
-from agentsvc_nb.client.transport import retry
 from agentsvc_nb.client.transport.io import IO, Answer, Request
 from agentsvc_nb.wire.envelope import Model
 

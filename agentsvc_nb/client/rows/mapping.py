@@ -10,9 +10,9 @@ from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.options import WaitOptions
 from agentsvc_nb.client.results import structured
 from agentsvc_nb.client.results.structured import Shape
-from agentsvc_nb.client.rows import grids, rows
-from agentsvc_nb.client.rows.asking import AskingRows, Terms
+from agentsvc_nb.client.rows import grids, row
 from agentsvc_nb.client.rows.keeping import Kept
+from agentsvc_nb.client.rows.loop import AskingRows, Terms
 from agentsvc_nb.client.rows.progress import OnRows
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 
@@ -79,15 +79,15 @@ async def map_(
     """
     grid = grids.grid(frame)
     config = structured.schema(schema)
-    kinds = rows.fields(config)
-    rows.checked(grid, kinds, prefix)
+    kinds = row.fields(config)
+    row.checked(grid, kinds, prefix)
     if max_concurrency < 1 or tries < 1 or (max_cents is not None and max_cents <= 0):
         raise StefanBrainError("max_concurrency and tries are at least 1, max_cents is over 0; nothing was sent.")
     core = core.scoped(options)
-    asked = rows.rows(grid, message, key, {"schema": config, "project": project, "salt": salt})
+    asked = row.rows(grid, message, key, {"schema": config, "project": project, "salt": salt})
 
     def so_far() -> Frame:
-        made: Frame = grid.extended(rows.columns(asked, kinds, schema, prefix))
+        made: Frame = grid.extended(row.columns(asked, kinds, schema, prefix))
         return made
 
     kept = await core.io.call(lambda: Kept(keep))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.transport import retry
+from agentsvc_nb.client.request import retry
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
 _EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})

@@ -1,1 +1,1 @@
-"""What comes bit by bit: a run's events across dropped connections, lists in pages, ends that are waited for."""
+"""What comes bit by bit: events (server-sent, across dropped connections), lists in pages, ends that are waited for."""

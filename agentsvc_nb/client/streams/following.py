@@ -12,13 +12,13 @@ from collections import deque
 from typing import Final
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.call import Call
 from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.results.models import Run
 from agentsvc_nb.client.results.reading import read
-from agentsvc_nb.client.transport import retry
+from agentsvc_nb.client.streams.sse import Decoder, Frame
 from agentsvc_nb.client.transport.io import Answer
-from agentsvc_nb.client.transport.sse import Decoder, Frame
 from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL

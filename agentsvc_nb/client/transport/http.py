@@ -1,5 +1,5 @@
-"""The verbs of `io`, blocking and on asyncio. Only this, `messages`, `bodies`, `listening` and `library` know
-the HTTP library."""
+"""The verbs of `io`, blocking and on asyncio. Only this, `connections`, `messages`, `bodies`,
+`listening` and `library` know the HTTP library."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from agentsvc_nb.notebook.display.amounts import cost, percent
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.timeline import timeline_html
 from agentsvc_nb.notebook.display.transcript import Transcript
@@ -29,7 +30,6 @@ _SMALL: Final = f"{MUTED};font-size:90%"
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
 LINE_CHARS: Final = 400
-_MICROCENTS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,6 @@ def seconds_of(run: Run | Job) -> float | None:
         return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def cost(microcents: int) -> str:
-    """Money as a reader wants it: `0.42 cents`, `$1.30`."""
-    cents = microcents / _MICROCENTS
-    if cents >= 100:
-        return f"${cents / 100:,.2f}"
-    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
 
 
 def facts(view: Transcript) -> list[str]:
@@ -100,12 +92,6 @@ def _doing(view: Transcript) -> list[str]:
     done, total = view.progress.get("done"), view.progress.get("total")
     text = label(view.progress.get("message") or "", 80)
     return [piece for piece in (percent(done, total), text) if piece]
-
-
-def percent(done: object, total: object) -> str:
-    if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
-        return ""
-    return f"{min(100, max(0, round(100 * done / total)))} %"
 
 
 def status_bundle(view: Transcript) -> Bundle:

@@ -1,13 +1,16 @@
-"""What a magic gives back when it is not an answer: a table, or words."""
+"""What a cell gives back (`_`, `Out[n]`, `-o name`): words, a table, a preview, or a piece of work that it shows."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentsvc_nb.client.results.frames import frame
+from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.safe.text import plain
+from agentsvc_nb.wire.files import WorkspaceFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,3 +50,61 @@ class Table:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
         return dict(self._bundle)
+
+
+class Preview:
+    """What a cell shows of files."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def __repr__(self) -> str:
+        return self._bundle["text/plain"]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return dict(self._bundle)
+
+
+class Shown:
+    """What a cell shows already when it gives it back, and what is shown again when another cell looks at it."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._hidden: Callable[[], bool] = lambda: False
+
+    def hide_while(self, shown: Callable[[], bool]) -> None:
+        """Show nothing while `shown()` says so: the cell that made it shows it already."""
+        self._hidden = shown
+
+    @property
+    def shown(self) -> Bundle:
+        """What a cell shows of it."""
+        return dict(self._bundle)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return self.shown
+
+    def _ipython_display_(self) -> None:
+        # `_` and `Out[n]` are set for whatever a cell returns; this keeps IPython from showing a second copy.
+        if not self._hidden():
+            from IPython.display import display
+
+            display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+
+
+class Kept(Shown):
+    """A finished piece of work."""
+
+    def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
+        super().__init__(bundle)
+        self.files, self.chat = tuple(files), chat
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The files that it wrote, a row each; no network is needed."""
+        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, **self.attrs)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Where its DataFrames are from: their `attrs`."""
+        return {"chat": self.chat}

@@ -208,3 +208,28 @@ def _complete(text: str) -> str:
     """Without a terminal sequence at the end whose rest has not come yet."""
     start = text.rfind("\x1b", max(0, len(text) - 64))
     return text if start < 0 or any(char.isalpha() for char in text[start:]) else text[:start]
+
+
+class Bar:
+    """The output of a job: one line that is updated where updates are shown, and its end."""
+
+    def __init__(self, output: Output, live: bool) -> None:
+        self._output, self._live, self._id = output, live, ""
+
+    def draw(self, bundle: Bundle) -> None:
+        if not self._live:
+            return
+        if self._id:
+            self._output.update(bundle, self._id)
+        else:
+            self._id = secrets.token_hex(4)
+            self._output.show(bundle, display_id=self._id)
+
+    def finish(self, bundle: Bundle) -> None:
+        self.clear()
+        self._output.show(bundle)
+
+    def clear(self) -> None:
+        """What comes next in this cell takes the place of the bar."""
+        if self._id:
+            self._output.clear()

@@ -1,1 +1,1 @@
-"""The files of a chat: list, take out, look at, search; pictures beside each other."""
+"""The files of a chat: list, put, get, look at, search; pictures beside each other; what goes along with a question."""

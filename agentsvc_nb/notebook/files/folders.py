@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.results import Preview
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.files.inscriptions import Inscription, inscription
-from agentsvc_nb.notebook.files.previewing import Preview, content, listed
+from agentsvc_nb.notebook.files.listing import content, listed
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
 from agentsvc_nb.safe.text import escape, label, worded
@@ -131,7 +132,7 @@ def found_pictures(session: Session, pattern: str = "*") -> Pictures:
     return Pictures(listed(session), lambda file: content(session, file), pattern)
 
 
-def files_gallery(session: Session, pattern: str = "*") -> Preview:
+def static_gallery(session: Session, pattern: str = "*") -> Preview:
     """The chat's pictures whose path or name fits the glob, small, newest first: 12 at most. Raises `AskError`."""
     return Preview(gallery_bundle(found_pictures(session, pattern)))
 

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.results import Preview
 from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.files.listing import chat_of, listed
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
 from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile
-
-
-class Preview:
-    """What a cell shows of files."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
-
-    def __repr__(self) -> str:
-        return self._bundle["text/plain"]
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return dict(self._bundle)
-
-
-def chat_of(session: Session) -> str:
-    """This notebook's chat. Raises `AskError` when it has none yet."""
-    chat = session.known_chat(session.address())
-    if not chat:
-        raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
-    return chat
-
-
-def listed(session: Session) -> list[WorkspaceFile]:
-    """The files of this notebook's chat, by path. Raises `AskError`."""
-    chat = chat_of(session)
-    with telling(session):
-        found = list(session.client().files.list(chat))
-    session.known.files = [file.path for file in found]
-    return found
 
 
 def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
@@ -60,11 +29,3 @@ def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
     with telling(session):
         head = client.files.head(file, HEAD_BYTES, chat=chat)
         return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
-
-
-def content(session: Session, file: WorkspaceFile) -> bytes:
-    """All of a file of this notebook's chat. Raises `AskError`."""
-    with telling(session):
-        data = session.client().files.download(file.path, chat=chat_of(session))
-    assert isinstance(data, bytes)
-    return data

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from agentsvc_nb.client.results.frames import columns, frame
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.results import Table
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.files.previewing import chat_of
+from agentsvc_nb.notebook.files.listing import chat_of
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.safe.text import escape, label

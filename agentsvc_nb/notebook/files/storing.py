@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.amounts import moment, size
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.results import Table
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.failures import AskError, told
-from agentsvc_nb.notebook.files.previewing import chat_of, listed
+from agentsvc_nb.notebook.files.attachments import Attachment, attachments, listed_uploads
+from agentsvc_nb.notebook.files.listing import chat_of, listed
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.questions.question import Attachment, attachments
-from agentsvc_nb.notebook.questions.reuse import listed_uploads
-from agentsvc_nb.notebook.runs.history import moment
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.files import WorkspaceFile

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle, job_bundle, stacked
 from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, judge, made
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, begun, judge, made, submit
+from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.runs.answer import JobResult
 from agentsvc_nb.notebook.runs.pending import Pending
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -176,3 +176,25 @@ def look(session: Session, row: Mapping[str, Any]) -> Job:
         job = Job(**known, status="failed", is_error=True, error=GONE)
     joblog.seen(session, job)
     return job
+
+
+def start(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bars: Bars,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> BackgroundJob:
+    """Submit a job and return at once: what is returned waits for its end. Arguments as of `foreground.work`.
+
+    Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
+    """
+    accepted = submit(session, tool, given)
+    later = BackgroundJob(
+        session, begun(accepted), bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes()
+    )
+    session.apart.add(accepted.job_id)
+    later.begin()
+    return later

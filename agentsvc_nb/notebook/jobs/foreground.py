@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.display.render import Bundle, Extras, job_bundle
-from agentsvc_nb.notebook.display.screens import Output
-from agentsvc_nb.notebook.display.tables import files_bundle
+from agentsvc_nb.notebook.display.file_table import files_bundle
+from agentsvc_nb.notebook.display.render import Extras, job_bundle
+from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.files.listing import fetcher
+from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.runs.answer import JobResult
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
-from agentsvc_nb.notebook.runs.watching import fetcher
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted
@@ -28,31 +28,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS: Final = 1.0
 """The bar moves at least this often, also where the service recommends less: reading a job costs nothing."""
-
-
-class Bar:
-    """The output of a job: one line that is updated where updates are shown, and its end."""
-
-    def __init__(self, output: Output, live: bool) -> None:
-        self._output, self._live, self._id = output, live, ""
-
-    def draw(self, bundle: Bundle) -> None:
-        if not self._live:
-            return
-        if self._id:
-            self._output.update(bundle, self._id)
-        else:
-            self._id = secrets.token_hex(4)
-            self._output.show(bundle, display_id=self._id)
-
-    def finish(self, bundle: Bundle) -> None:
-        self.clear()
-        self._output.show(bundle)
-
-    def clear(self) -> None:
-        """What comes next in this cell takes the place of the bar."""
-        if self._id:
-            self._output.clear()
 
 
 def work(

@@ -16,8 +16,8 @@ from agentsvc_nb.notebook.questions.last_error import LastError
 if TYPE_CHECKING:
     import argparse
 
+    from agentsvc_nb.notebook.display.results import Shown
     from agentsvc_nb.notebook.questions.question import Question
-    from agentsvc_nb.notebook.runs.answer import Shown
     from agentsvc_nb.notebook.runs.background import Background
 
 

@@ -12,14 +12,13 @@ from IPython.core.magic import Magics
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.display.screens import Screen
+    from agentsvc_nb.notebook.display.results import Shown
+    from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.jobs.bars import Bars
-    from agentsvc_nb.notebook.jobs.foreground import Bar
     from agentsvc_nb.notebook.memory.session import Session
     from agentsvc_nb.notebook.questions.each import RowsBar
     from agentsvc_nb.notebook.questions.variants import Board
-    from agentsvc_nb.notebook.runs.answer import Shown
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 K = TypeVar("K", bound="Shown")
@@ -94,10 +93,10 @@ class Desk:
 
     def bar(self) -> Bar:
         """Where the running cell's job or call is shown."""
-        from agentsvc_nb.notebook.jobs import foreground
+        from agentsvc_nb.notebook.display import screens
         from agentsvc_nb.notebook.widgets import outputs
 
-        return foreground.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
+        return screens.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
 
     def bars(self) -> Bars:
         """Where jobs in the background of the running cell are shown."""
@@ -149,7 +148,7 @@ class Group(Magics):
 
     def keep(self, kept: K, name: str | None) -> K:
         """Set the variable; the cell has shown the output already and must not show it twice."""
-        from agentsvc_nb.notebook.runs.answer import Kept
+        from agentsvc_nb.notebook.display.results import Kept
 
         if name:
             self.shell.user_ns[name] = kept

@@ -9,7 +9,7 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.magics.arguments import arg
-from agentsvc_nb.notebook.magics.command import command
+from agentsvc_nb.notebook.magics.declaring import command
 from agentsvc_nb.notebook.magics.desk import Group
 
 if TYPE_CHECKING:

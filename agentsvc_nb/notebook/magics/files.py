@@ -8,7 +8,7 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.magics.arguments import arg, leading
-from agentsvc_nb.notebook.magics.command import command
+from agentsvc_nb.notebook.magics.declaring import command
 from agentsvc_nb.notebook.magics.desk import Group
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Files(Group):
             case "preview":
                 return commands.files_preview(session, _one(paths, "preview"))
             case "gallery":
-                return commands.files_pictures(session, *paths[:1], widgets=self.desk.widgets)
+                return commands.files_gallery(session, *paths[:1], widgets=self.desk.widgets)
         return commands.files(session)
 
     def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:

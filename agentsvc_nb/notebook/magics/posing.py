@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook import host, template
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.questions import attaching
+from agentsvc_nb.notebook.files import attaching
+from agentsvc_nb.notebook.files.attachments import Attachment, attachments
 from agentsvc_nb.notebook.questions.last_error import NAME, LastError
-from agentsvc_nb.notebook.questions.question import Attachment, Question, attachments
+from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.questions.variants import FEWEST, MOST
-from agentsvc_nb.notebook.runs import codes
+from agentsvc_nb.notebook.runs import proposed
 from agentsvc_nb.notebook.runs.shape import Shape
 
 _APART: Final = (
@@ -56,7 +57,7 @@ def question(args: argparse.Namespace, cell: str, shell: Any, last_error: LastEr
     files, notes = _files(args, variables, last_error)
     message = template.expand(cell, variables).strip("\n")
     return Question(
-        f"{message}\n\n{codes.REQUEST}" if args.code and message.strip() else message,
+        f"{message}\n\n{proposed.REQUEST}" if args.code and message.strip() else message,
         typed=cell,
         place=host.place(shell, cell),
         files=files,

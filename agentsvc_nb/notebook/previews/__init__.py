@@ -6,6 +6,6 @@ decoding    bytes to text                                              process  
 picture     pages      PDF                      tabular   CSV     sheets    Parquet, Excel
 tree        JSON       prose     Markdown       markup    HTML, SVG in a sandbox
 playable    sound, video                        wording   text    raw       bytes
-thumbnails  pictures of a gallery
-child/      what runs in that process: pictures, pages, sheets
+thumbnails  pictures of a gallery               figures   pictures as HTML      heads     first rows
+child/      what runs in that process: pictures, pages of PDF, workbooks, Parquet
 """

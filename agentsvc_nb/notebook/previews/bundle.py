@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews.kinds import kind_of, lie
 from agentsvc_nb.notebook.previews.subject import CannotShow, Fetch, Subject
 from agentsvc_nb.safe.text import escape, label

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Final
 
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import CannotShow, Subject
 from agentsvc_nb.safe.text import escape, label

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.previews.decoding import Text, decoded
 from agentsvc_nb.wire.files import WorkspaceFile
 
@@ -18,7 +18,6 @@ HEAD_BYTES: Final = 256_000
 """What is read of a file of any size. Text, tables, JSON and pages are shown from these."""
 WHOLE_BYTES: Final = 50_000_000
 """Pictures, PDFs, Parquet and Excel need the whole file: up to this size."""
-OUTPUT_BYTES: Final = 300_000
 
 Fetch = Callable[[Path], object]
 """Brings the whole file to this place."""

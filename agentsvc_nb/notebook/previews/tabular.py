@@ -8,8 +8,8 @@ import itertools
 import warnings
 from typing import Final
 
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews import heads, wording
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews import wording
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import Final
 
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.tables import size
 from agentsvc_nb.notebook.previews.decoding import Text
 from agentsvc_nb.notebook.previews.kinds import Kind
 from agentsvc_nb.notebook.previews.subject import Subject

@@ -1,1 +1,1 @@
-"""What a cell asks, what goes along with it, and how often it is asked: once, in variants, of each row."""
+"""What a cell asks, and how: once, in variants, of each row; anew, or shown again."""

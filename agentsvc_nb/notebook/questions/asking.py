@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.background import Background, nothing
 from agentsvc_nb.notebook.runs.busy import after, in_turn
 from agentsvc_nb.notebook.runs.feed import Door, Feed, Stream
-from agentsvc_nb.notebook.runs.watching import Turn
+from agentsvc_nb.notebook.runs.turn import Turn
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
 

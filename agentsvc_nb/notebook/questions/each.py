@@ -12,22 +12,22 @@ from agentsvc_nb.client.rows.grids import grid as grid_of
 from agentsvc_nb.client.rows.mapping import CONCURRENCY, MapStopped
 from agentsvc_nb.client.rows.progress import MapProgress
 from agentsvc_nb.client.rows.prompts import columns
-from agentsvc_nb.client.rows.rows import ABOUT
+from agentsvc_nb.client.rows.row import ABOUT
+from agentsvc_nb.notebook.display.amounts import cost, percent
 from agentsvc_nb.notebook.display.grid import grid
-from agentsvc_nb.notebook.display.render import Bundle, cost, percent
-from agentsvc_nb.notebook.display.screens import Output
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.screens import Bar, Output
 from agentsvc_nb.notebook.failures import RunFailed, RunStopped
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.notebook.jobs.foreground import Bar
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.runs.answer import Shown
 from agentsvc_nb.safe.text import escape
 from agentsvc_nb.wire.limits import WAIT_SECONDS
+from agentsvc_nb.wire.runs import CENT
 
 DRAW_SECONDS: Final = 0.2
 _STEPS: Final = 10
-_MICROCENTS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def progress_bundle(progress: MapProgress) -> Bundle:
 
 
 def _pieces(progress: MapProgress) -> list[str]:
-    spent = cost(round(progress.cents * _MICROCENTS))
+    spent = cost(round(progress.cents * CENT))
     if progress.cents_expected is not None:
-        spent += f" of about {cost(round(progress.cents_expected * _MICROCENTS))}"
+        spent += f" of about {cost(round(progress.cents_expected * CENT))}"
     pieces = [f"{progress.done:,} of {progress.total:,} rows", spent]
     if progress.failed:
         pieces.insert(1, f"{progress.failed:,} failed")
@@ -159,7 +159,7 @@ def _table(session: Session, each: Each, out: Any) -> tuple[Bundle, int]:
     shown = [*columns(each.message, there), *(name for name in new if name not in ABOUT), "error"]
     errors, cents = whole.values("error"), whole.values("cents")
     answered = errors.count(None)
-    facts = [f"{answered:,} of {whole.height:,} rows answered", cost(round(sum(filter(None, cents)) * _MICROCENTS))]
+    facts = [f"{answered:,} of {whole.height:,} rows answered", cost(round(sum(filter(None, cents)) * CENT))]
     notes = [" · ".join(facts), *session.take_notes()]
     return grid(f"{each.name}, asked", shown, _lines(whole, shown), notes), answered
 

@@ -11,12 +11,16 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.notebook.files.attachments import listed_uploads
 from agentsvc_nb.notebook.memory.journal import Entry, Upload, now
 from agentsvc_nb.notebook.memory.session import Address, Session
 from agentsvc_nb.notebook.questions.question import Question
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.surface import AgentService
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +92,6 @@ def _fitting(
     later = {pair for pair in uploads if pair[1] in attached} - set(session.put.items())
     known = session.journal.known(print_)
     return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
-
-
-def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
-    """(file name, SHA-256) of a chat's uploads; none when the chat is not this account's."""
-    try:
-        return {(file.file_name, file.id) for file in client.files.list(chat) if file.kind == "upload"}
-    except StefanBrainError as error:
-        if error.status == 404:
-            return set()
-        raise
 
 
 def _showable(session: Session, client: AgentService, known: list[Entry]) -> Entry | None:

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook.display.approval import watched_bundle
 from agentsvc_nb.notebook.display.render import Bundle, columns_bundle
+from agentsvc_nb.notebook.display.results import Shown
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, TICK_SECONDS, Output
 from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.runs.answer import Answer, Shown
+from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.background import Background
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 

@@ -9,7 +9,7 @@ from agentsvc_nb.notebook.display.approval import tell_once, watched_bundle
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.pending import Pending
-from agentsvc_nb.notebook.runs.watching import Turn
+from agentsvc_nb.notebook.runs.turn import Turn
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 

@@ -1,6 +1,6 @@
 """A run's stream, read in a daemon thread into a queue, so that the main thread is free for clock and interrupt.
 
-Magics can't be async, and a blocking read would freeze the clock until the next event or ping (decision 6). The
+Magics can't be async, and a blocking read would freeze the clock until the next event or ping. The
 start itself is sent from the thread too: an interrupt while a large file goes up is taken at once.
 """
 

@@ -1,4 +1,4 @@
-"""Watch a run in the foreground: drain its events, draw, tick, and take the interrupt at once (docs/decisions/0006)."""
+"""Watch a run in the foreground: drain its events, draw, tick, and take the interrupt at once (docs/decisions/0017)."""
 
 from __future__ import annotations
 

@@ -11,15 +11,16 @@ from agentsvc_nb.client.approvals import Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.amounts import cost, moment
 from agentsvc_nb.notebook.display.approval import tell_once, why_late
 from agentsvc_nb.notebook.display.grid import Row, code, grid
-from agentsvc_nb.notebook.display.render import cost, mark
+from agentsvc_nb.notebook.display.render import mark
 from agentsvc_nb.notebook.display.results import Said, Table
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import CENT, TERMINAL
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService
@@ -28,7 +29,6 @@ LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
 """How long a run is waited for that no time is given for."""
-_MICROCENTS: Final = 1_000_000
 
 
 def runs(session: Session, *, everywhere: bool = False) -> Table:
@@ -87,14 +87,6 @@ def _row(row: Mapping[str, Any]) -> Row:
     )
 
 
-def moment(time: str | None) -> str:
-    """A time of the service on this machine's clock: `21 Nov 13:05`."""
-    try:
-        return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
-    except ValueError:
-        return ""
-
-
 def _seconds(row: Mapping[str, Any]) -> float | None:
     try:
         start, end = (datetime.fromisoformat(row[name] or "") for name in ("started_at", "ended_at"))
@@ -105,7 +97,7 @@ def _seconds(row: Mapping[str, Any]) -> float | None:
 
 def _cents(row: Mapping[str, Any]) -> float | None:
     spent = row["cost_microcents"]
-    return None if spent is None else spent / _MICROCENTS
+    return None if spent is None else spent / CENT
 
 
 def the_run(session: Session, given: str) -> str:

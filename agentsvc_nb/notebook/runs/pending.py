@@ -10,8 +10,8 @@ from concurrent.futures import TimeoutError as WaitedLongEnough
 from typing import Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.errors import JobTimeoutError
+from agentsvc_nb.notebook.display.results import Shown
 from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.runs.answer import Shown
 
 K = TypeVar("K")
 

@@ -12,12 +12,14 @@ from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.notebook.display import pictures
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
+from agentsvc_nb.notebook.display.results import Kept
+from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.failures import RunFailed, told
-from agentsvc_nb.notebook.jobs.foreground import Bar, follow, refusal
+from agentsvc_nb.notebook.files.listing import fetcher
+from agentsvc_nb.notebook.jobs.foreground import follow, refusal
+from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.runs.answer import JobResult, Kept
-from agentsvc_nb.notebook.runs.watching import fetcher
 from agentsvc_nb.safe.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
@@ -54,7 +56,7 @@ def call(
     """Call a tool in this notebook's chat and show what it answers; one that takes its time is followed as a job.
 
     `follow` does that. Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what
-    `working.work` raises.
+    `foreground.work` raises.
     """
     client, address = session.client(), session.address()
     try:

@@ -12,8 +12,7 @@ from agentsvc_nb.client.results.frames import of
 from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.results import Table
-from agentsvc_nb.notebook.files.previewing import Preview
+from agentsvc_nb.notebook.display.results import Preview, Table
 from agentsvc_nb.notebook.jobs.foreground import refusal
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling

@@ -1,7 +1,7 @@
 """A JSON Schema as a tree of typed fields, read only as far as it is looked at: a recursive schema has no end.
 
-It decides what a form offers, not what is right: that is judged with the schema itself (`checking`). So what can't be
-told is a field of the kind `json`, and no schema is refused.
+It decides what a form offers, not what is right: that is judged with the schema itself (`widgets/forms/checking`). So
+what can't be told is a field of the kind `json`, and no schema is refused.
 """
 
 from __future__ import annotations

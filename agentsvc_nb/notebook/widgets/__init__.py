@@ -4,8 +4,10 @@ A widget is gone when a notebook is opened again. So each is preceded by a stati
 to bring it back, or is replaced by one when it ends (`stage`).
 
 design   the look, and the few parts all share       stage, opened   the static line before a widget, and its end
-card     a run in the background                     bars      jobs in the background, several at once
-browser  files to look through                       gallery   pictures, before and after
+outputs  where a cell shows things                   files     the browser and the gallery, or what stands for them
+card     a run in the background; approve: its yes   bars      jobs in the background, several at once
+browser  files to look through (browser_parts)       gallery   pictures, before and after (gallery_parts)
 worker   what takes time, beside the kernel          uploading  files from a button
+addressed    a widget hears what its page says
 forms/   a tool's input to fill in and run           chat/     a conversation
 """

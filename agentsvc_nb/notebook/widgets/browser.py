@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.files.folders import Entry, Folders, above
-from agentsvc_nb.notebook.files.previewing import chat_of, files_preview, listed
+from agentsvc_nb.notebook.files.listing import chat_of, listed
+from agentsvc_nb.notebook.files.previewing import files_preview
 from agentsvc_nb.notebook.files.searching import search_bundle, searched
 from agentsvc_nb.notebook.files.storing import files_get
 from agentsvc_nb.notebook.memory.session import Session

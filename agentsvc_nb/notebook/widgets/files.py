@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentsvc_nb.notebook.display.results import Table
-from agentsvc_nb.notebook.display.tables import size
-from agentsvc_nb.notebook.files.gallery import files_gallery, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.files.previewing import Preview, listed
+from agentsvc_nb.notebook.display.amounts import size
+from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
+from agentsvc_nb.notebook.files.listing import listed
 from agentsvc_nb.notebook.files.storing import files_table
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.safe.text import label
@@ -51,10 +51,10 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
     return Opened(shown, Browser(where, found, own=not chat).parts.box)
 
 
-def files_pictures(session: Session, pattern: str = "*", *, widgets: bool) -> Opened | Preview:
+def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> Opened | Preview:
     """The gallery of this notebook's chat; `widgets`: whether they are shown. Raises `AskError`."""
     if not widgets:
-        return files_gallery(session, pattern)
+        return static_gallery(session, pattern)
     from agentsvc_nb.notebook.widgets.gallery import Gallery
     from agentsvc_nb.notebook.widgets.opened import Opened, summary
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.files.storing import files_put
 from agentsvc_nb.notebook.memory.session import Session

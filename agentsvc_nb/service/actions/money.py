@@ -14,8 +14,9 @@ from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
-from agentsvc_nb.service.rules.prices import CENT, PER_USE, whole_cents
+from agentsvc_nb.service.rules.prices import PER_USE, whole_cents
 from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-CENT: Final = 1_000_000
+from agentsvc_nb.wire.runs import CENT
+
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
 """What one use costs, by kind: billed to the wallet or the plan, never to a key's budget."""
 

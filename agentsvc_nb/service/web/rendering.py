@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from agentsvc_nb.safe import markdown
 from agentsvc_nb.safe.text import exact, plain
-from agentsvc_nb.service.rules.prices import CENT
+from agentsvc_nb.wire.runs import CENT
 
 _INPUT_CHARS: Final = 50_000
 _BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'

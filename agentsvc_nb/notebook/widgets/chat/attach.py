@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.display.tables import size
-from agentsvc_nb.notebook.questions.attaching import held
-from agentsvc_nb.notebook.questions.question import Attachment
+from agentsvc_nb.notebook.display.amounts import size
+from agentsvc_nb.notebook.files.attaching import held
+from agentsvc_nb.notebook.files.attachments import Attachment
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.uploading import upload_button
 from agentsvc_nb.safe.text import label

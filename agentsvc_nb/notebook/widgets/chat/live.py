@@ -56,7 +56,7 @@ class LiveTurn:
 
 
 class TurnScreen:
-    """Watches the run of a turn (`stream.Screen`), from one thread."""
+    """Watches the run of a turn (`screens.Screen`), from one thread."""
 
     def __init__(self, turn: Exchange, live: LiveTurn) -> None:
         self.turn, self._live = turn, live

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agentsvc_nb.notebook.display.render import error_bundle
+from agentsvc_nb.notebook.files.attachments import Attachment
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.questions.asking import put_beside
-from agentsvc_nb.notebook.questions.question import Attachment, Question
+from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.runs.background import Background
 from agentsvc_nb.notebook.runs.feed import Feed
-from agentsvc_nb.notebook.runs.looking_back import show
-from agentsvc_nb.notebook.runs.watching import Turn
+from agentsvc_nb.notebook.runs.review import show
+from agentsvc_nb.notebook.runs.turn import Turn
 from agentsvc_nb.notebook.widgets.chat import calls
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
 from agentsvc_nb.notebook.widgets.chat.live import TurnScreen

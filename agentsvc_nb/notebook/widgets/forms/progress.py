@@ -13,7 +13,7 @@ from agentsvc_nb.wire.tools import Job
 
 
 class FormBars:
-    """`bars.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
+    """`jobs.bars.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
 
     def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
         self._place, self._below = place, below

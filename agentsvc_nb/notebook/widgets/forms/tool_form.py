@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
-from agentsvc_nb.notebook.display.screens import Output, SavedOutput
+from agentsvc_nb.notebook.display.screens import Bar, Output, SavedOutput
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.files.previewing import listed
+from agentsvc_nb.notebook.files.listing import listed
 from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.jobs import foreground
 from agentsvc_nb.notebook.jobs.background import BackgroundJob
+from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.runs.answer import JobResult
 from agentsvc_nb.notebook.tools import calling, writing
 from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
@@ -148,7 +148,7 @@ class ToolForm:
         finally:
             view.sending(False)
 
-    def _follow(self, session: Session, accepted: JobAccepted, below: foreground.Bar, **_: Any) -> JobResult:
+    def _follow(self, session: Session, accepted: JobAccepted, below: Bar, **_: Any) -> JobResult:
         from agentsvc_nb.notebook.widgets.forms.progress import FormBars
 
         bars = FormBars(self.view.moving, below.finish)
@@ -169,7 +169,7 @@ class ToolForm:
             return []
 
 
-class _Below(foreground.Bar):
+class _Below(Bar):
     """The output under a form, which its cell has shown: each thing takes the place of the one before."""
 
     def __init__(self, output: Output, display_id: str) -> None:

@@ -11,8 +11,8 @@ from pydantic_ai import AgentRun, ModelRequestNode, ModelResponse
 from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.service.ports.tools import Meter
-from agentsvc_nb.service.rules.prices import CENT
 from agentsvc_nb.service.work.agents.language.lengths import tokens
+from agentsvc_nb.wire.runs import CENT
 
 Tell = Callable[[object], Awaitable[None]]
 

@@ -12,9 +12,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.options import Options, WaitOptions
+from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
 from agentsvc_nb.client.streams.following import Following
 from agentsvc_nb.client.streams.pages import AsyncPages, Paged, Pages
-from agentsvc_nb.client.streams.stream import AsyncEventStream, EventStream
 from agentsvc_nb.client.transport.io import step
 
 P = ParamSpec("P")

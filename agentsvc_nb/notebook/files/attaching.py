@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.client.request import contents
-from agentsvc_nb.notebook.display.tables import size
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.questions.question import Attachment, attachments
+from agentsvc_nb.notebook.files.attachments import Attachment, attachments
 from agentsvc_nb.safe.text import label
 
 COLUMNS_TOLD: Final = 8

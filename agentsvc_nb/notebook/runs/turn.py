@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.approval import why_late
+from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import Extras, answer_bundle
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.display.tables import Fetch, files_bundle, records_bundle
 from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.files.listing import fetcher
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.runs import ending
 from agentsvc_nb.notebook.runs.answer import Answer
@@ -116,18 +117,3 @@ class Turn:
         if run.structured_output is None or self.shape is None or not self.shape.records:
             return None
         return records_bundle(self.shape.columns, self.shape.rows(run.structured_output))
-
-
-def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Reads files of a chat for their thumbnails; one that can't be had has none."""
-    if not chat:
-        return None
-
-    def fetch(file: WorkspaceFile) -> bytes | None:
-        try:
-            data = client.files.download(file.path, chat=chat)
-        except StefanBrainError:
-            return None
-        return data if isinstance(data, bytes) else None
-
-    return fetch

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb.notebook.display.amounts import cost
+from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.grid import grid
-from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
+from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, seconds_of
 from agentsvc_nb.notebook.display.results import Said
-from agentsvc_nb.notebook.display.tables import files_bundle
 from agentsvc_nb.notebook.display.transcript import Transcript
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.memory.session import Session

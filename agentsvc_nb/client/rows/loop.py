@@ -11,7 +11,7 @@ import copy
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.hooks import tell
@@ -24,11 +24,10 @@ from agentsvc_nb.client.rows import refusals
 from agentsvc_nb.client.rows.keeping import Kept
 from agentsvc_nb.client.rows.pace import ESTIMATE_ROWS, Pace
 from agentsvc_nb.client.rows.progress import MapProgress, OnRows
-from agentsvc_nb.client.rows.rows import Row
+from agentsvc_nb.client.rows.row import Row
 from agentsvc_nb.client.streams.run_ends import ended
 from agentsvc_nb.client.transport.io import IO, Crew
-
-_MICROCENTS: Final = 1_000_000
+from agentsvc_nb.wire.runs import CENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ class AskingRows:
             return True
         if not self._priced:
             return not self._running
-        fits = self._spent + (self._running + 1) * self._dearest <= most * _MICROCENTS
+        fits = self._spent + (self._running + 1) * self._dearest <= most * CENT
         if not fits and not self._running:
             self._stopped = f"the next row could cost more than is left of {most:g} cents"
         return fits
@@ -237,8 +236,8 @@ class AskingRows:
             done,
             self._failed,
             self._running,
-            cents=self._spent / _MICROCENTS,
-            cents_expected=self._spent / done * total / _MICROCENTS if known and done else None,
+            cents=self._spent / CENT,
+            cents_expected=self._spent / done * total / CENT if known and done else None,
             seconds_left=self._pace.seconds_for(total - done, now) if known else None,
             waiting=max(0.0, self._pace.held_until - now),
             going=tuple(self._going.values()),

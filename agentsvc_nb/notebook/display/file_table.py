@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook.display.amounts import size
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -15,18 +16,8 @@ Fetch = Callable[[WorkspaceFile], bytes | None]
 """The bytes of a file, or None when they can't be had."""
 
 ROWS: Final = 50
-_UNITS: Final = ("B", "kB", "MB", "GB")
 _CELL: Final = "text-align:left;vertical-align:middle;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
-
-
-def size(count: int) -> str:
-    """Bytes for people: `482 kB`."""
-    if count < 1000:
-        return f"{count} B"
-    power = min(3, (len(str(count)) - 1) // 3)
-    amount = count / 1000**power
-    return f"{amount:.0f} {_UNITS[power]}" if amount >= 10 else f"{amount:.1f} {_UNITS[power]}"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:

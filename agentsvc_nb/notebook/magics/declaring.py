@@ -55,8 +55,7 @@ def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) 
 
 
 def _kept(group: Group, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.display.results import Said, Table
-    from agentsvc_nb.notebook.runs.answer import Shown
+    from agentsvc_nb.notebook.display.results import Said, Shown, Table
 
     if isinstance(value, Shown):
         return group.keep(value, name)

@@ -9,18 +9,19 @@ from typing import Any, Final
 
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.amounts import moment
 from agentsvc_nb.notebook.display.grid import Row, code, grid
 from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, stacked
 from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.jobs.background import BackgroundJob, Tending, look
+from agentsvc_nb.notebook.jobs.background import Tending, look
 from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, Bar, begun, follow, submit
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, follow
+from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.runs.answer import JobResult
-from agentsvc_nb.notebook.runs.history import moment
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
 _ID_CHARS: Final = 8
@@ -33,28 +34,6 @@ def jobs(session: Session) -> Table:
             with telling(session):
                 look(session, row)
     return _table(session, joblog.jobs(session))
-
-
-def start(
-    session: Session,
-    tool: str,
-    given: Mapping[str, Any],
-    bars: Bars,
-    *,
-    timeout: float | None = None,
-    raise_error: bool = True,
-) -> BackgroundJob:
-    """Submit a job and return at once: what is returned waits for its end. Arguments as of `working.work`.
-
-    Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
-    """
-    accepted = submit(session, tool, given)
-    later = BackgroundJob(
-        session, begun(accepted), bars, timeout=timeout, raise_error=raise_error, notes=session.take_notes()
-    )
-    session.apart.add(accepted.job_id)
-    later.begin()
-    return later
 
 
 def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
@@ -147,7 +126,7 @@ def bars_bundle(jobs: Sequence[Job], elapsed: float) -> Bundle:
 
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
-    """Follow a job again, or show what it made, as its own cell does. Raises as `working.work`."""
+    """Follow a job again, or show what it made, as its own cell does. Raises as `foreground.work`."""
     row = _the_job(session, given)
     accepted = JobAccepted(tool=row["tool"], family=row["tool"], job_id=row["job_id"], chat=row["chat"])
     return follow(session, accepted, bar)

@@ -17,6 +17,7 @@ from agentsvc_nb.client.results.models import Run
 from agentsvc_nb.client.results.structured import Shape
 from agentsvc_nb.client.rows import prompts
 from agentsvc_nb.client.rows.grids import Columns, Grid
+from agentsvc_nb.wire.runs import CENT
 
 ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
 """The columns after the answer's own."""
@@ -142,5 +143,5 @@ def _about(row: Row) -> dict[str, Any]:
         "error": row.error,
         "run_id": run.run_id if run else None,
         "chat": run.chat if run else None,
-        "cents": row.microcents / 1_000_000 if run else None,
+        "cents": row.microcents / CENT if run else None,
     }
