@@ -115,5 +115,6 @@ def test_loopback_is_never_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch, url
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    with SyncIO()._client() as client:
+    io = SyncIO()  # which closes its client when it goes
+    with io._client() as client:
         assert (client._transport_for_url(httpx.URL(url)) is client._transport) is direct

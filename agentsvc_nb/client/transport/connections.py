@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import ssl
 from http.cookiejar import CookieJar
@@ -20,7 +19,7 @@ _LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 def blocking(transport: httpx.BaseTransport | None, tls: bool) -> httpx.Client:
     """A client for scripts; without `tls` it is for http alone."""
-    return _Client(**_options(transport, tls))
+    return httpx.Client(**_options(transport, tls))
 
 
 def awaited(transport: httpx.AsyncBaseTransport | None, tls: bool) -> httpx.AsyncClient:
@@ -34,14 +33,6 @@ def _options(transport: Any, tls: bool) -> dict[str, Any]:
     shared = {"follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies()}
     trust = _ssl_context() if tls else _no_tls()
     return {**shared, "verify": trust, "transport": transport, "mounts": None if transport else direct}
-
-
-class _Client(httpx.Client):
-    """Closes its connections when nobody has it any more: in a notebook hardly anybody does it by hand."""
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()
 
 
 class _NoCookies(CookieJar):

@@ -52,7 +52,11 @@ class SyncIO(_Clocks):
         if self._own:
             return self._own
         pid = os.getpid()
-        return self._clients.get(pid) or self._clients.setdefault(pid, connections.blocking(self._transport, self._tls))
+        if (client := self._clients.get(pid)) is None:
+            client = self._clients.setdefault(pid, connections.blocking(self._transport, self._tls))
+            # In a notebook hardly anybody closes a client. At exit what still streams ends by itself.
+            weakref.finalize(self, client.close).atexit = False
+        return client
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
