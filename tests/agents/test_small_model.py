@@ -94,8 +94,12 @@ def test_json_fits_its_schema(client: AgentService) -> None:
 
 
 def test_the_chat_is_remembered(client: AgentService) -> None:
-    """What the model was given is counted by the engine: the second time, the first turn is in it."""
-    first = client.runs.wait(client.runs.start("My name is Ada.").run_id, poll=0.1, timeout=300)
+    """What the model was given is counted by the engine: the second time, the first turn is in it.
+
+    The first answer has a schema, so that it ends: one that is too long is remembered in part.
+    """
+    named = client.runs.start("My name is Ada. Describe a fruit as JSON.", output_config=FRUIT)
+    first = client.runs.wait(named.run_id, poll=0.1, timeout=300)
     second = client.runs.start("What is my name?", chat=first.chat)
     alone = client.runs.start("What is my name?")
     there, bare = (client.runs.wait(run.run_id, poll=0.1, timeout=300) for run in (second, alone))

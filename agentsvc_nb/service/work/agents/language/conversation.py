@@ -39,14 +39,21 @@ async def instructions(turn: Turn, served: Served) -> str:
 
 
 def remembered(earlier: Sequence[EarlierTurn], limit: int) -> list[ModelMessage]:
-    """The chat's turns as messages, as many of the latest as `limit` tokens hold. `earlier`: the latest first."""
+    """The chat's turns as messages, as many of the latest as `limit` tokens hold. `earlier`: the latest first.
+
+    The very latest is shortened where it alone is too long: what was just said is not forgotten.
+    """
     found: list[ModelMessage] = []
     for turn in earlier:
-        answer = turn.output or f"(no answer: {turn.status})"
-        limit -= tokens(turn.message) + tokens(answer)
-        if limit < 0:
-            break
-        found[:0] = [ModelRequest(parts=[UserPromptPart(turn.message)]), ModelResponse(parts=[TextPart(answer)])]
+        message, answer = turn.message, turn.output or f"(no answer: {turn.status})"
+        spent = tokens(message) + tokens(answer)
+        if spent > limit:
+            if found:
+                break
+            message = shortened(message, limit // 2)
+            answer = shortened(answer, limit - tokens(message))
+        limit -= spent
+        found[:0] = [ModelRequest(parts=[UserPromptPart(message)]), ModelResponse(parts=[TextPart(answer)])]
     return found
 
 
