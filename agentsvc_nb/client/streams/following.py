@@ -1,6 +1,6 @@
 """A run's events as they happen, across dropped connections: none lost, none twice (spec.md "Events").
 
-`Following` is the state machine; its faces are in `stream`. The cursor is the id of the last
+`Following` is the state machine; its faces are in `event_stream`. The cursor is the id of the last
 event *handed to the caller*; each connection gets a fresh decoder, so that a half-received event is forgotten and
 comes again. A proxy's cut looks like a clean end: only `run.ended`, or a page that says so, ends a stream.
 """
