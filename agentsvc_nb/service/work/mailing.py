@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import smtplib
 import ssl
-from email.message import EmailMessage
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -21,7 +20,7 @@ LOST: Final = (
 )
 
 
-def deliver(server: str, message: EmailMessage, sender: str, recipients: list[str]) -> list[str]:
+def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
     """Send through `smtp://` (encrypted when the server can) or `smtps://`; the recipients that were refused.
 
     Blocks; belongs in a thread. Raises `AgentFailure`: `upstream_failed` when nobody gets the message, and
@@ -31,7 +30,7 @@ def deliver(server: str, message: EmailMessage, sender: str, recipients: list[st
     smtp: Plain | None = None
     try:
         smtp = _opened(server)
-        return sorted(smtp.send_message(message, sender, recipients))
+        return sorted(smtp.sendmail(sender, recipients, message, _options(smtp, [sender, *recipients])))
     except smtplib.SMTPRecipientsRefused as error:
         raise AgentFailure(
             "upstream_failed", f"The mail server takes none of: {', '.join(error.recipients)}."
@@ -62,6 +61,16 @@ class Plain(smtplib.SMTP):
 
 class Encrypted(Plain, smtplib.SMTP_SSL):
     """The same, encrypted from the start."""
+
+
+def _options(smtp: smtplib.SMTP, addresses: list[str]) -> list[str]:
+    """What the server is told of addresses beyond ASCII. Raises `AgentFailure` when it knows none."""
+    strange = [address for address in addresses if not address.isascii()]
+    if strange and not smtp.has_extn("smtputf8"):
+        raise AgentFailure(
+            "upstream_failed", f"The mail server takes addresses of plain letters only, and not {strange[0]}."
+        )
+    return ["SMTPUTF8", "BODY=8BITMIME"] if strange else []
 
 
 def _leave(smtp: smtplib.SMTP) -> None:

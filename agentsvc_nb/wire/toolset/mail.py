@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from agentsvc_nb.wire.toolset.shapes import Filled, ToolInput, ToolOutput, WorkspacePath
 
 RECIPIENTS_MAX: Final = 50
 TEXT_CHARS: Final = 200_000
 ATTACHMENTS_MAX: Final = 10
+ADDRESS_CHARS: Final = 254
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+"""Control characters, tabs among them, and the other ends of lines."""
+
+
+def _literal(address: str) -> str:
+    """An address is written into the mail as it is: receivers would decode an encoded word in it."""
+    if "=?" in address:
+        raise ValueError("give the plain address, without =?, which begins an encoded word")
+    return address
+
+
 Address = Annotated[
-    str, StringConstraints(pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$")
+    str,
+    StringConstraints(
+        pattern=rf"^[^@\s{_CONTROL}<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
+        max_length=ADDRESS_CHARS,
+    ),
+    AfterValidator(_literal),
 ]
-Subject = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]*[^\s\x00][^\r\n\x00]*$", max_length=250)]
+Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$", max_length=250)]
 
 
 class SendEmailInput(ToolInput):

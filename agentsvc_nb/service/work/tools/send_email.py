@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from datetime import UTC, datetime
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
 from pathlib import PurePosixPath
 from typing import ClassVar, Final
 
@@ -16,6 +12,7 @@ from pydantic import BaseModel
 from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.settings import Settings, variable
+from agentsvc_nb.service.work.mail_message import Attachment, Mail, written
 from agentsvc_nb.service.work.mailing import deliver
 from agentsvc_nb.wire.limits import MB
 from agentsvc_nb.wire.toolset.mail import SendEmailInput, SentEmail
@@ -51,18 +48,19 @@ class SendEmail:
         recipients = list(dict.fromkeys(given.to))
         self._check(recipients, given.dry_run)
         files = [await _attachment(task, path) for path in given.attachments]
-        if sum(len(data) for _, _, data in files) > ATTACHED_BYTES:
+        if sum(len(file.data) for file in files) > ATTACHED_BYTES:
             raise AgentFailure("invalid_tool_input", f"attachments: they have more than {ATTACHED_BYTES:,} bytes.")
-        message = _message(given, recipients, self._sender or NOBODY, files, task.key)
-        path = f"mail/{message['Message-ID'][1:17]}.eml"
-        await task.write(path, message.as_bytes())
+        sender = self._sender or NOBODY
+        mail = Mail(sender, recipients, given.subject, given.text, _message_id(task.key, sender), given.html, files)
+        message = await asyncio.to_thread(written, mail)
+        path = f"mail/{mail.message_id[1:17]}.eml"
+        await task.write(path, message)
         refused: list[str] = []
         if not given.dry_run:
             assert self._server is not None
-            assert self._sender is not None
-            refused = await asyncio.to_thread(deliver, self._server, message, self._sender, recipients)
+            refused = await asyncio.to_thread(deliver, self._server, message, sender, recipients)
         found = SentEmail(
-            sent=not given.dry_run, message_id=message["Message-ID"], path=path, recipients=recipients, refused=refused
+            sent=not given.dry_run, message_id=mail.message_id, path=path, recipients=recipients, refused=refused
         )
         return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
 
@@ -82,31 +80,14 @@ class SendEmail:
         return plain in self._allowed or f"@{plain.rpartition('@')[2]}" in self._allowed
 
 
-async def _attachment(task: Task, path: str) -> tuple[str, str, bytes]:
-    """Its name, media type and bytes."""
+async def _attachment(task: Task, path: str) -> Attachment:
     entry = next((one for one in await task.workspace.list() if one.path == path), None)
     if entry is None:
         raise AgentFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
     if entry.size_bytes > ATTACHED_BYTES:
         raise AgentFailure("invalid_tool_input", f"attachments: {path[:200]!r} has more than {ATTACHED_BYTES:,} bytes.")
     data = await asyncio.to_thread((await task.workspace.open(path)).read_bytes)
-    return PurePosixPath(path).name, entry.media_type, data
-
-
-def _message(
-    given: SendEmailInput, recipients: list[str], sender: str, files: list[tuple[str, str, bytes]], key: str
-) -> EmailMessage:
-    message = EmailMessage(policy=SMTP)
-    message["From"], message["To"], message["Subject"] = sender, ", ".join(recipients), given.subject
-    message["Date"] = format_datetime(datetime.now(UTC))
-    message["Message-ID"] = _message_id(key, sender)
-    message.set_content(given.text)
-    if given.html:
-        message.add_alternative(given.html, subtype="html")
-    for name, media_type, data in files:
-        kind, _, subtype = media_type.partition("/")
-        message.add_attachment(data, maintype=kind, subtype=subtype or "octet-stream", filename=name)
-    return message
+    return Attachment(PurePosixPath(path).name, entry.media_type, data)
 
 
 def _message_id(key: str, sender: str) -> str:
