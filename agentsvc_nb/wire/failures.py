@@ -55,6 +55,11 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("transcript_failed", "The speech of a file could not be recognised.", "See its message."),
         Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
+        Failure(
+            "missing_glyphs",
+            "No font on the service's machine draws all characters of a text of an ad.",
+            "Install the font that its message names, or leave the characters out.",
+        ),
         Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
         Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
         Failure("too_much_work", "The query took too long or too much memory.", "Ask for less."),

@@ -25,7 +25,6 @@ BRIEFS: Final[dict[str, dict[str, Any]]] = {
         "CTA: Jetzt abschließen"
     },
     "one endless word": {"brief": "x" * 10_000},
-    "emoji": {"brief": "Headline: 🎉 Party 🔥 time 👩‍👩‍👧\nSubline: Dance ❤️ all night\nCTA: Join 🎟️"},
     "right to left": {
         "brief": "Headline: مرحبا بكم في المتجر الجديد\nSubline: خصم خمسين بالمئة على كل شيء\nCTA: تسوق الآن"
     },

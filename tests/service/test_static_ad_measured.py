@@ -74,12 +74,6 @@ def _apart(before: Image.Image, after: Image.Image, block: Block) -> tuple[list[
     return under, shown.most_common(1)[0][0]  # type: ignore[return-value]
 
 
-def test_what_no_font_draws_is_reported_and_the_rest_is_drawn() -> None:
-    words = layout(*_first("emoji"))
-    assert {"🎉", "🔥"} <= set(words.missing)
-    assert words.blocks[0].fitted.lines == ["Party time"]
-
-
 def test_a_text_from_right_to_left_stands_on_the_right() -> None:
     design = next(one for one in designs(request("Hebrew", 6, ["square"])) if one.scene.name == "slope")
     words = layout(design.scene, design.frame, design.words)

@@ -89,4 +89,3 @@ class MadeImage(ToolOutput):
 
 class ImageSet(ToolOutput):
     images: list[MadeImage]
-    missing_glyphs: list[str] = Field(description="Characters that no font of this machine draws: they were left out.")

@@ -12,6 +12,7 @@ from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.static_ad import colors, scenes, wording
 from agentsvc_nb.service.work.tools.static_ad.frames import Shape, frame
 from agentsvc_nb.service.work.tools.static_ad.image_model import ImageModel
+from agentsvc_nb.service.work.tools.static_ad.layout import drawable
 from agentsvc_nb.service.work.tools.static_ad.photos import photo_scene
 from agentsvc_nb.service.work.tools.static_ad.scenes import Scene
 from agentsvc_nb.service.work.tools.static_ad.series import Design, make
@@ -22,8 +23,8 @@ PROMPT_CHARS: Final = 2_000
 
 
 async def create(request: ImageRequest, model: ImageModel, task: Task) -> Outcome:
-    """Draw what is asked for."""
-    made = designs(request)
+    """Draw what is asked for. Raises `AgentFailure("missing_glyphs")` before anything is painted."""
+    made = [replace(design, words=drawable(design.words)) for design in designs(request)]
     if request.background == "model":
         made = await _painted(made, request.brief, model, task)
     return await make(task, made, f"image_set_{digest(request.brief)[:16]}")

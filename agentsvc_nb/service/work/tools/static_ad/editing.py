@@ -17,6 +17,7 @@ from agentsvc_nb.service.work.tools.static_ad import colors, png, scenes
 from agentsvc_nb.service.work.tools.static_ad.colors import Palette
 from agentsvc_nb.service.work.tools.static_ad.frames import Frame, frame
 from agentsvc_nb.service.work.tools.static_ad.image_model import ImageModel
+from agentsvc_nb.service.work.tools.static_ad.layout import drawable
 from agentsvc_nb.service.work.tools.static_ad.photos import photo_scene
 from agentsvc_nb.service.work.tools.static_ad.reading import read_picture
 from agentsvc_nb.service.work.tools.static_ad.series import Design, make
@@ -45,12 +46,13 @@ class _Kept(BaseModel):
 
 
 async def change(edit: ImageEdit, model: ImageModel, task: Task) -> Outcome:
-    """Draw what is asked for."""
+    """Draw what is asked for. Raises `AgentFailure("missing_glyphs")` before anything is painted."""
     picture, before = await _opened(task, edit.path)
     kept = None if edit.instruction else _kept(picture)
+    words = drawable(_words(edit, Wording(**kept.words.model_dump()) if kept else Wording("", action="")))
     if edit.instruction:
         picture = await model.change(picture, edit.instruction)
-    start = replace(_again(kept, edit) if kept else _over(picture, edit), edited_from=before)
+    start = replace(_again(kept, edit, words) if kept else _over(picture, edit, words), edited_from=before)
     mark = hashlib.sha256(picture.tobytes() + edit.model_dump_json().encode()).hexdigest()
     designs = [replace(start, path=path, frame=size) for path, size in _targets(edit, _framed(picture, kept), mark[:6])]
     return await make(task, designs, f"image_set_{mark[:16]}")
@@ -78,15 +80,13 @@ def _kept(picture: Image.Image) -> _Kept | None:
         return None
 
 
-def _again(kept: _Kept, edit: ImageEdit) -> Design:
+def _again(kept: _Kept, edit: ImageEdit, words: Wording) -> Design:
     """The design with what is to be another."""
-    words = _words(edit, Wording(**kept.words.model_dump()))
     palette = Palette(*(colors.color(code) for code in kept.palette))
     return Design("", scenes.named(kept.scene), Frame(1, 1), _palette(edit, palette), words, kept.seed)
 
 
-def _over(picture: Image.Image, edit: ImageEdit) -> Design:
-    words = _words(edit, Wording("", action=""))
+def _over(picture: Image.Image, edit: ImageEdit, words: Wording) -> Design:
     said = any((words.headline, words.subline, words.action, words.brand))
     return Design("", photo_scene(picture, said), Frame(1, 1), _palette(edit, colors.PALETTES[6]), words, 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,13 +119,18 @@ def _wrap(text: str, type_: Type, width: int, size: int) -> list[str]:
 
 
 def _break(word: str, type_: Type, width: int, size: int) -> list[str]:
-    """A word in pieces that each fit a line, with a hyphen where letters were parted."""
+    """A word in pieces that each fit a line, with a hyphen where letters were parted. A mark stays with its letter."""
     pieces = []
     while word and type_.width(word, size) > width:
         end = max(1, bisect_right(range(1, len(word)), width, key=lambda at: ceil(type_.width(word[:at] + "-", size))))
+        end = next((at for at in range(end, 0, -1) if at == len(word) or not _is_mark(word[at])), end)
         pieces.append(word[:end] + ("-" if word[end - 1 : end + 1].isalpha() else ""))
         word = word[end:]
     return [*pieces, word]
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
 
 
 def _cut(fitted: Fitted, type_: Type, width: int, height: int) -> Fitted:

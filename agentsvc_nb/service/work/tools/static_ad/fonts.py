@@ -1,18 +1,23 @@
 """Families for the ads, and which characters they can draw.
 
 Noto Sans, which has Latin, Greek and Cyrillic, comes with the package; of the fonts that systems carry, those that are
-there extend it to other scripts. A text is set in one family: the one that draws most of it.
+there extend it to other scripts. A text is set in one family: the one that draws most of it. One that none draws whole
+is refused before anything is drawn: an ad with a part of its words is worse than none.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from PIL import ImageFont, features
 from PIL.ImageFont import FreeTypeFont
+
+from agentsvc_nb.service.ports.agents import AgentFailure
 
 _SHIPPED: Final = Path(__file__).parent / "faces"
 OWN: Final = "Noto Sans"
@@ -29,8 +34,21 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 }
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
-_SHAPED: Final = features.check("raqm")
-"""Without it Pillow can't join or turn letters, which scripts from right to left need."""
+_SHAPED = features.check("raqm")
+"""Without it (FriBiDi, with HarfBuzz) Pillow can't join, turn or place letters."""
+_JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
+"""Scripts from left to right whose letters change with those beside them."""
+_ORDERS: Final = "\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
+"""Joiners, and marks of direction: they mean something to letters that are shaped, and nothing to others."""
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+"""Soft hyphens, selectors of variants, and spaces of no width: a text without them looks the same."""
+_NAMED_MAX: Final = 5
+_REMEDIES: Final = {
+    **dict.fromkeys(("CJK", "Hiragana", "Katakana", "Hangul", "Bopomofo"), "Noto Sans CJK"),
+    **{script: f"Noto Sans {script}" for script in ("Arabic", "Hebrew", "Devanagari", "Thai")},
+}
 
 
 @lru_cache(maxsize=256)
@@ -56,18 +74,32 @@ def _there(family: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Whether the family has a glyph for the character: one that differs from its sign for none."""
-    if char.isspace() or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+    """Whether the family can draw the character as it must look."""
+    if char.isspace() or re.match(f"[{_ORDERS}]", char):
         return True
-    if not _SHAPED and unicodedata.bidirectional(char) in ("R", "AL"):
-        return False
-    probe = font(family, True, _PROBE)
+    return (_SHAPED or not _is_shaped(char)) and _has(family, char)
+
+
+def _has(family: str, char: str) -> bool:
+    """Whether there is a glyph for the character: one that differs from the sign for none."""
+    probe = _probe(family)
     return _picture(probe, char) != _picture(probe, _NO_CHARACTER)
+
+
+@lru_cache(maxsize=16)
+def _probe(family: str) -> FreeTypeFont:
+    """Without shaping, which would put a lone mark on a circle."""
+    return ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
 
 
 def _picture(probe: FreeTypeFont, char: str) -> tuple[tuple[int, int], bytes]:
     mask = probe.getmask(char)
     return mask.size, bytes(mask)
+
+
+def _is_shaped(char: str) -> bool:
+    leftwards = unicodedata.bidirectional(char) in ("R", "AL")
+    return leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char) is not None
 
 
 def family_for(text: str) -> str:
@@ -76,16 +108,54 @@ def family_for(text: str) -> str:
     return max(families(), key=lambda family: sum(draws(family, char) for char in chars))
 
 
-def drawable(text: str, family: str) -> tuple[str, list[str]]:
-    """The text as far as the family can draw it, and the characters that it lacks; punctuation alone is not drawn."""
-    missing = [char for char in text if not draws(family, char)]
-    kept = "".join(
-        char
-        for char in text
-        if draws(family, char) and unicodedata.category(char) != "Me" and char not in "\ufe0f\u200d"
-    )
-    whole = not missing or any(char.isalnum() for char in kept)
-    return " ".join(kept.split()) if whole else "", list(dict.fromkeys(missing))
+def tidy(text: str) -> str:
+    """The text with its letters composed, on one line, and without what nobody sees.
+
+    >>> tidy("soft\u00adly  u\u0308ber")
+    'softly über'
+    """
+    seen = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+    if not (_SHAPED and any(map(_is_shaped, seen))):
+        seen = re.sub(f"[{_ORDERS}]", "", seen)
+    return " ".join("".join(char for char in seen if char.isspace() or unicodedata.category(char) != "Cc").split())
+
+
+def legible(name: str, text: str) -> str:
+    """The text as it is drawn; `name` is what it is called. Raises `AgentFailure("missing_glyphs")` when no family
+    draws all of it."""
+    kept = tidy(text)
+    family = family_for(kept)
+    if missing := [char for char in dict.fromkeys(kept) if not draws(family, char)]:
+        raise AgentFailure("missing_glyphs", _said(name, missing))
+    return kept
+
+
+def _said(name: str, missing: Sequence[str]) -> str:
+    """What can't be drawn, and what to do about it."""
+    scripts = list(dict.fromkeys(map(_script, missing)))
+    more = f" and {len(missing) - _NAMED_MAX} more" if len(missing) > _NAMED_MAX else ""
+    named = f"{', '.join(map(_name, missing[:_NAMED_MAX]))}{more} ({', '.join(scripts[:_NAMED_MAX])})"
+    if not _SHAPED and any(map(_is_shaped, missing)):
+        told = f"The {name} has letters that must be joined or placed: {named}."
+        return f"{told} Install FriBiDi on the service's machine and start the service anew, or leave them out."
+    told = f"No font on the service's machine draws all of the {name}: it lacks {named}."
+    if wanted := list(dict.fromkeys(_REMEDIES[script] for script in scripts if script in _REMEDIES)):
+        return f"{told} Install {' and '.join(wanted)} there and start the service anew, or leave them out."
+    return f"{told} Leave them out."
+
+
+def _name(char: str) -> str:
+    """The character itself where that can be seen, else its number."""
+    visible = char.isprintable() and not unicodedata.category(char).startswith("M")
+    return char if visible else f"U+{ord(char):04X}"
+
+
+def _script(char: str) -> str:
+    """The script by the first word of the character's name; what belongs to none is a symbol."""
+    if unicodedata.category(char)[0] not in "LM":
+        return "symbols"
+    first = unicodedata.name(char, "symbols").partition(" ")[0]
+    return first if first in ("CJK", "symbols") else first.capitalize()
 
 
 def runs_leftwards(text: str) -> bool:

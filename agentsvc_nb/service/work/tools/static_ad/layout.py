@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.work.tools.static_ad.fitting import Fitted, Type, fit
-from agentsvc_nb.service.work.tools.static_ad.fonts import drawable, family_for, runs_leftwards
+from agentsvc_nb.service.work.tools.static_ad.fonts import family_for, legible, runs_leftwards
 from agentsvc_nb.service.work.tools.static_ad.frames import Box, Frame
 from agentsvc_nb.service.work.tools.static_ad.scenes import Align, Scene
 from agentsvc_nb.service.work.tools.static_ad.wording import Wording
@@ -39,7 +39,6 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Layout:
     blocks: list[Block]
-    missing: list[str]
     centred: bool
 
 
@@ -56,6 +55,16 @@ class _Piece:
     leftwards: bool = False
 
 
+def drawable(words: Wording) -> Wording:
+    """The texts as they are drawn. Raises `AgentFailure("missing_glyphs")` for one that no font has whole."""
+    return Wording(
+        legible("headline", words.headline),
+        legible("subline", words.subline),
+        legible("call to action", words.action),
+        legible("brand", words.brand),
+    )
+
+
 def layout(scene: Scene, frame: Frame, words: Wording) -> Layout:
     """All texts of an ad, within the scene's zone."""
     left, top, right, bottom = zone = scene.zone(frame)
@@ -70,17 +79,14 @@ def layout(scene: Scene, frame: Frame, words: Wording) -> Layout:
     pieces = [piece for piece in (brand, headline, subline, button) if piece]
     for piece in pieces:
         piece.leftwards = runs_leftwards(words.headline)
-    return Layout(
-        _stacked(pieces, zone, scene.align, scene.centred), list(dict.fromkeys(setter.missing)), scene.centred
-    )
+    return Layout(_stacked(pieces, zone, scene.align, scene.centred), scene.centred)
 
 
 class _Setter:
-    """Fits texts to a width; keeps what could not be drawn."""
+    """Fits texts to a width."""
 
     def __init__(self, width: int, unit: float) -> None:
         self._width, self._unit = width, unit
-        self.missing: list[str] = []
 
     def high(self, units: int) -> int:
         return round(units * self._unit)
@@ -97,12 +103,10 @@ class _Setter:
         return piece
 
     def _set(self, text: str, bold: bool, sizes: tuple[int, int], width: int, height: int, gap: int) -> _Piece | None:
-        type_ = Type(family_for(text), bold)
-        shown, missing = drawable(text, type_.family)
-        self.missing += missing
-        if not shown:
+        if not text:
             return None
-        fitted = fit(shown, type_, width, height, (self.high(sizes[0]), self.high(sizes[1])))
+        type_ = Type(family_for(text), bold)
+        fitted = fit(text, type_, width, height, (self.high(sizes[0]), self.high(sizes[1])))
         wide = math.ceil(max(type_.width(line, fitted.size) for line in fitted.lines))
         return _Piece(fitted, type_, wide, fitted.height, self.high(gap))
 

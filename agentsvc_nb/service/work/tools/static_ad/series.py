@@ -53,7 +53,6 @@ class Made:
 
     data: bytes
     record: MadeImage
-    missing: list[str]
 
 
 def produce(design: Design) -> Made:
@@ -71,12 +70,12 @@ def produce(design: Design) -> Made:
         contrast=round(min(picture.contrasts, default=21.0), 2),
     )
     kept = None if design.scene.name == "photo" else design.kept()
-    return Made(png.encode(picture.image, kept, design.edited_from), record, words.missing)
+    return Made(png.encode(picture.image, kept, design.edited_from), record)
 
 
 async def make(task: Task, designs: list[Design], set_id: str) -> Outcome:
     """Draw and write all of them."""
-    made: list[Made] = []
+    made: list[MadeImage] = []
     total = STAGES * len(designs)
     waiting = iter(designs)
     drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
@@ -88,7 +87,7 @@ async def make(task: Task, designs: list[Design], set_id: str) -> Outcome:
         drawn.extend(map(_begin, islice(waiting, 1)))
         await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
         await task.write(design.path, one.data, output=(set_id, "image_set"))
-        made.append(Made(b"", one.record, one.missing))
+        made.append(one.record)
     await task.progress(total, total, f"{len(made)} of {len(made)} pictures")
     return _outcome(made)
 
@@ -97,14 +96,7 @@ def _begin(design: Design) -> asyncio.Task[Made]:
     return asyncio.create_task(asyncio.to_thread(produce, design))
 
 
-def _outcome(made: list[Made]) -> Outcome:
-    found = ImageSet(
-        images=[one.record for one in made],
-        missing_glyphs=list(dict.fromkeys(char for one in made for char in one.missing)),
-    )
-    paths = [one.record.path for one in made]
-    content: list[dict[str, Any]] = [{"type": "image", "path": path, "media_type": "image/png"} for path in paths]
-    if found.missing_glyphs:
-        lacking = f"No font here draws these characters, so they were left out: {' '.join(found.missing_glyphs)}"
-        content.append({"type": "text", "text": lacking})
-    return Outcome(content=content, data=found.model_dump(), inline=False, uses={"picture": len(made)})
+def _outcome(made: list[MadeImage]) -> Outcome:
+    content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
+    data = ImageSet(images=made).model_dump()
+    return Outcome(content=content, data=data, inline=False, uses={"picture": len(made)})
