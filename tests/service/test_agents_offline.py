@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.ports.tools import Tool
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work.agents import choose
 from agentsvc_nb.service.work.agents.offline import voice
-from agentsvc_nb.service.work.agents.offline.markdown import escape
 from agentsvc_nb.service.work.tools.catalog import tools
 from agentsvc_nb.service.work.tools.static_ad.wording import Wording, wordings
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace

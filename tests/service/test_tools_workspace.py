@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 import xlsxwriter
+from markdown_it import MarkdownIt
 from PIL import Image
 
 from agentsvc_nb.service.ports.agents import AgentFailure
@@ -89,6 +91,47 @@ def test_tables_are_asked_in_sql(task: MemoryTask, tmp_path: Path) -> None:
         "SELECT channel, sum(revenue) - any_value(cost) AS profit FROM sales_2024 JOIN costs USING (channel) GROUP BY 1"
     )
     assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
+
+
+def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryTask) -> None:
+    cells = ["a|b", "two\nlines", "\\", "<b>x</b>", "&amp; `c` *d*"]
+    task.files.put("odd.csv", csv_of(["x|y", "b", "c", "d", "e"], [cells, ["1", "2", "3", "4", "5"]]))
+    for name, given in (
+        ("query_tables", {"sql": "SELECT * FROM odd"}),
+        ("profile_table", {"path": "odd.csv"}),
+        ("plot_tables", {"sql": 'SELECT "x|y", 1 AS n FROM odd'}),
+    ):
+        tables = tables_of(text(call(task, name, **given)))
+        assert all(len(row) == len(rows[0]) for rows in tables for row in rows)
+        assert any("a|b" in row for rows in tables for row in rows)
+    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM odd")))
+    assert rows == [["x|y", "b", "c", "d", "e"], cells, ["1", "2", "3", "4", "5"]]
+
+
+def test_what_is_said_of_the_rows_is_no_row(task: MemoryTask) -> None:
+    said = text(call(task, "query_tables", sql="SELECT range FROM range(500)"))
+    assert said.endswith("\n\n[the first 200 rows; there are more]")
+    (rows,) = tables_of(said)
+    assert len(rows) == 201
+
+
+def csv_of(head: list[str], rows: list[list[str]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out).writerows([head, *rows])
+    return out.getvalue().encode()
+
+
+def tables_of(markdown: str) -> list[list[list[str]]]:
+    """The tables of a text, as a Markdown reader has them: rows of cells, the head first."""
+    tables: list[list[list[str]]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append([])
+        elif token.type == "inline" and tables and tables[-1] and token.level > 2:
+            tables[-1][-1].append("".join(child.content for child in token.children or []))
+    return tables
 
 
 def test_a_sheet_is_a_table(task: MemoryTask) -> None:

@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.ports.agents import Turn
 from agentsvc_nb.service.work.agents.offline import search, tools
 from agentsvc_nb.service.work.agents.offline.compute import plan
 from agentsvc_nb.service.work.agents.offline.leftovers import asked as asked_words
 from agentsvc_nb.service.work.agents.offline.library import Library
-from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.markdown import code
 from agentsvc_nb.service.work.agents.offline.mentions import mentions
 from agentsvc_nb.service.work.agents.offline.pictures import answer as pictures_answer
 from agentsvc_nb.service.work.agents.offline.pictures import with_brief

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
@@ -23,7 +24,6 @@ from agentsvc_nb.service.work.agents.offline.leftovers import (
     unknown_words,
     unused,
 )  # fmt: skip
-from agentsvc_nb.service.work.agents.offline.markdown import escape
 from agentsvc_nb.service.work.agents.offline.measures import Measure, measure
 from agentsvc_nb.service.work.agents.offline.mentions import without_title
 from agentsvc_nb.service.work.agents.offline.plans import Plan

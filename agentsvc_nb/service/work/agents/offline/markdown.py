@@ -6,23 +6,9 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from agentsvc_nb.safe.literal import escape
+
 WRAPPED_CHARS: Final = 60
-
-_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
-
-
-def escape(line: str) -> str:
-    """One line of text as Markdown that shows just this text.
-
-    >>> escape("# 1 *star* in price_eur")
-    '\\\\# 1 \\\\*star\\\\* in price_eur'
-    """
-    flat = " ".join(line.split())
-    numbered = re.match(r"\d{1,9}(?=[.)](?:\s|$))", flat)
-    escaped = _ACTIVE.sub(lambda found: "\\" + found[0], flat)
-    if numbered:
-        return f"{numbered[0]}\\{escaped[numbered.end() :]}"
-    return "\\" + escaped if re.match(r"[#>+=-]", flat) else escaped
 
 
 def code(text: str) -> str:

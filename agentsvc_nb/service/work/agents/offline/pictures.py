@@ -6,9 +6,10 @@ import re
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.ports.tools import Outcome, Workspace
 from agentsvc_nb.service.rules.ad_labels import amended
-from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline.markdown import code, quote
 from agentsvc_nb.service.work.agents.offline.tools import without_command
 
 BRIEF_CHARS: Final = 6_000

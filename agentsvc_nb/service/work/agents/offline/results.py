@@ -8,8 +8,9 @@ from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
+from agentsvc_nb.safe.literal import escape, table
 from agentsvc_nb.service.rules.numbers import PRECISION, show
-from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.markdown import code
 from agentsvc_nb.service.work.agents.offline.measures import Measure
 from agentsvc_nb.service.work.agents.offline.plans import Plan
 
@@ -150,7 +151,7 @@ def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
         value = measure.numbers.values[row]
         made = [show(value, measure.numbers)] if extra and value is not None else []
         lines.append([str(row + 1), *(plan.table.rows[row][index] for index in columns), *made])
-    return _markdown_table(head, lines)
+    return table(head, lines) + "\n"
 
 
 def _grouped(plan: Plan, group: int) -> str:
@@ -183,13 +184,7 @@ def _grouped(plan: Plan, group: int) -> str:
     lines = [
         [label, shown(number), str(len(members[label]))] for number, label in results[: plan.first or GROUPS_SHOWN]
     ]
-    table = _markdown_table(
+    shown_table = table(
         [plan.table.columns[group], f"{plan.operation}({measured.name if measured else 'rows'})", "rows"], lines
     )
-    return f"{head}\n\n{code(_expression(plan))}\n\n{table}"
-
-
-def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rule = ["---"] * len(head)
-    rows = [[escape(cell) for cell in head], rule, *([escape(cell) for cell in line] for line in lines)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"
+    return f"{head}\n\n{code(_expression(plan))}\n\n{shown_table}\n"

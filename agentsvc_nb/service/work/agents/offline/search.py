@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline.library import Library
-from agentsvc_nb.service.work.agents.offline.markdown import code, escape, quote
+from agentsvc_nb.service.work.agents.offline.markdown import code, quote
 from agentsvc_nb.service.work.agents.offline.nearest import nearest
 from agentsvc_nb.service.work.agents.offline.passages import Passage
 from agentsvc_nb.service.work.agents.offline.ranking import Wanted, choose, rank

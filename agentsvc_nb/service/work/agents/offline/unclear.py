@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.rules.tables import Table
-from agentsvc_nb.service.work.agents.offline.markdown import code, escape
+from agentsvc_nb.service.work.agents.offline.markdown import code
 
 _COLUMNS_SHOWN = 20
 

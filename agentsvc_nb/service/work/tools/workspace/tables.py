@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
+from agentsvc_nb.safe.literal import table
 from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.work.tools.workspace import table_process
@@ -126,9 +127,8 @@ def _name(path: str, taken: dict[str, str]) -> str:
 
 def _table(found: dict[str, Any]) -> str:
     """The rows as Markdown."""
-    lines = [found["columns"], ["---"] * len(found["columns"]), *found["rows"]]
-    more = [f"[the first {len(found['rows'])} rows; there are more]"] if found["more"] else []
-    return "\n".join([*("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines), *more])
+    more = f"\n[the first {len(found['rows'])} rows; there are more]\n" if found["more"] else ""
+    return f"{table(found['columns'], found['rows'])}{more}".removesuffix("\n")
 
 
 def _text(text: str) -> Outcome:

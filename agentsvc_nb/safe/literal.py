@@ -1,0 +1,49 @@
+"""Foreign text as Markdown that shows just this text: a line, the cell of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters but tabs and line breaks, and lone surrogates: Markdown has no way to write them."""
+_SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
+"""What would end a row, or be left out at the edge of a cell."""
+_NO_CHARACTER: Final = "\ufffd"
+
+
+def escape(line: str) -> str:
+    """One line of text as Markdown that shows just this text.
+
+    >>> escape("# 1 *star* in price_eur")
+    '\\\\# 1 \\\\*star\\\\* in price_eur'
+    """
+    flat = " ".join(line.split())
+    numbered = re.match(r"\d{1,9}(?=[.)](?:\s|$))", flat)
+    escaped = _inert(flat)
+    if numbered:
+        return f"{numbered[0]}\\{escaped[numbered.end() :]}"
+    return "\\" + escaped if re.match(r"[#>+=-]", flat) else escaped
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    r"""A Markdown table whose cells show what they are given; nothing when it has no columns.
+
+    >>> table(["a|b"], [["two\nlines"]])
+    '| a\\|b |\n| --- |\n| two&#10;lines |\n'
+    """
+    if not head:
+        return ""
+    lines = [[_cell(cell) for cell in head], ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    inert = _inert(_UNREADABLE.sub(_NO_CHARACTER, str(value)))
+    return _SPACE.sub(lambda found: f"&#{ord(found[0])};", inert)
+
+
+def _inert(text: str) -> str:
+    return _ACTIVE.sub(lambda found: "\\" + found[0], text)
