@@ -26,6 +26,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
+from tests.losing import lose_for_good
 from tests.waiting import PATIENCE_SECONDS, until
 
 ENV = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
@@ -179,6 +180,28 @@ def test_interrupt_cancels_the_run(service: RunningService, client: AgentService
     assert "Traceback" not in errors
     run_id = errors.partition("[run ")[2].partition(",")[0]
     assert client.runs.wait(run_id, poll=0.05).status == "cancelled"
+
+
+def test_a_service_that_is_lost_for_good_leaves_the_text_and_the_way_on(tmp_path: Path) -> None:
+    """What was printed stays, and the last lines say what happened and how the run is followed later."""
+    data = tmp_path / "data"
+    asking = subprocess.Popen(
+        command("ask", "say started\nwait 600", "--data", data),
+        env=ENV | {"AGENTSVC_MODEL": "scripted"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline() == "started\n"
+        lose_for_good(data)
+        _, errors = asking.communicate(timeout=PATIENCE_SECONDS)
+    assert asking.returncode == 1
+    assert "The service went away before the run ended" in errors
+    assert re.search(r"agentsvc runs attach [0-9a-f-]{36}\n", errors)
+    assert "not a database" in errors
+    assert "Traceback" not in errors
 
 
 def test_attach_shows_a_run_from_its_start(service: RunningService, client: AgentService) -> None:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.request.origin import KEY_VARIABLE
 from agentsvc_nb.client.streams.event_stream import EventStream
 from agentsvc_nb.client.surface import AgentService
@@ -41,6 +42,9 @@ def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: 
         except KeyboardInterrupt:
             _say_where(client.runs.cancel(stream.run_id))
             return INTERRUPTED
+        except (APIConnectionError, EmbeddedError):
+            _say_lost(stream.run_id)
+            raise
 
 
 def attach(run_id: str, *, data: Path | None = None) -> int:
@@ -52,6 +56,9 @@ def attach(run_id: str, *, data: Path | None = None) -> int:
         except KeyboardInterrupt:
             _say(f"\nThe run goes on: agentsvc runs attach {run_id}")
             return INTERRUPTED
+        except (APIConnectionError, EmbeddedError):
+            _say_lost(run_id)
+            raise
 
 
 def _check(file: Path) -> None:
@@ -138,6 +145,11 @@ class Spoken:
 
 def _say_where(run: Run) -> None:
     _say(f"[run {run.run_id}, chat {run.chat}: {run.status}]")
+
+
+def _say_lost(run_id: str) -> None:
+    """What was printed stays; why it ends here is told by who raises."""
+    _say(f"\nThe service went away before the run ended; once it is back: agentsvc runs attach {run_id}")
 
 
 def _say(line: str) -> None:

@@ -48,7 +48,7 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
     def fetch(file: WorkspaceFile) -> bytes | None:
         try:
             data = client.files.download(file.path, chat=chat)
-        except StefanBrainError:
+        except (AskError, StefanBrainError):
             return None
         return data if isinstance(data, bytes) else None
 

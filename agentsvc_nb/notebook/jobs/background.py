@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle, job_bundle, stacked
+from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, begun, judge, made, submit
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, begun, judge, lost, made, submit
 from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.notebook.runs.pending import Pending
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -74,23 +74,35 @@ class Tending(Pending[K]):
     def name(self) -> str:
         return f"{len(self._jobs)} jobs" if len(self._jobs) != 1 else f"job {next(iter(self._jobs))}"
 
+    @property
+    def again(self) -> str:
+        """What shows them again."""
+        return "%jobs watch" if len(self._jobs) != 1 else f"%jobs show {next(iter(self._jobs))}"
+
     def make(self) -> K:
-        with telling(self._session):
+        try:
             while self._look() and not self._late():
                 self._wake.wait(LOOK_SECONDS)
                 self._wake.clear()
+        except (AskError, StefanBrainError) as error:
+            raise lost(self._session, error, self.name, self.again) from None
         left = [self._results.get(job_id) or self._unfinished(job) for job_id, job in self._jobs.items()]
         more = {"text/plain": f"… {len(left) - BARS} more: `%jobs`", "text/html": f"… {len(left) - BARS} more"}
         self._bars.finish(stacked([*(one.shown for one in left[:BARS]), *[more] * (len(left) > BARS)]))
         return self._finish(left)
 
     def left_alone(self, error: BaseException) -> None:
-        self._bars.finish(error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them."))
+        """What the jobs had made and how far they were stays."""
+        why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
+        self._bars.finish(stacked([*self._known(), why]))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return stacked(self._known())
+
+    def _known(self) -> list[Bundle]:
         elapsed = time.monotonic() - self._began
         shown = {job_id: job_bundle(job, elapsed) for job_id, job in self._jobs.items()}
-        return stacked([*(shown | {job_id: one.shown for job_id, one in self._results.items()}).values()][:BARS])
+        return [*(shown | {job_id: one.shown for job_id, one in self._results.items()}).values()][:BARS]
 
     def _look(self) -> bool:
         """Cancel what is not wanted, look at each, draw; whether any goes on."""

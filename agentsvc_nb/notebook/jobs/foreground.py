@@ -18,6 +18,7 @@ from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.runs import ending
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
@@ -82,13 +83,34 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
 ) -> JobResult:
     """Follow an accepted job to its end. Arguments and errors as of `work`."""
-    client = session.client()
-    with telling(session):
-        job, stopped = _Watch(client, accepted, bar, sleep, session.closing).follow(timeout)
-    joblog.seen(session, job)
-    result = leave(session, job, bar)
+    watch = _Watch(session.client(), accepted, bar, sleep, session.closing)
+    try:
+        job, stopped = watch.follow(timeout)
+        joblog.seen(session, job)
+        result = leave(session, job, bar)
+    except (AskError, StefanBrainError) as error:
+        raise _broken(session, error, watch) from None
     judge(result.job, result, stopped, raise_error)
     return result
+
+
+def lost(session: Session, error: AskError | StefanBrainError, what: str, again: str) -> AskError:
+    """What the client raised while jobs were watched, as a cell tells it; `again` watches `what` later."""
+    if ending.gone(error):
+        return ending.lost(error, what, again, session.base_url)
+    return error if isinstance(error, AskError) else told(error, session.base_url)
+
+
+def _broken(session: Session, error: AskError | StefanBrainError, watch: _Watch) -> AskError:
+    """How far the job was stays, when the service has gone away."""
+    job_id = watch.job.job_id
+    failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
+    if ending.gone(error):
+        notes = (*session.take_notes(), str(failure), failure.hint)
+        result = JobResult(watch.job, job_bundle(watch.job, watch.elapsed, Extras(notes)))
+        watch.bar.finish(result.shown)
+        failure.answer = result
+    return failure
 
 
 def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
@@ -116,6 +138,10 @@ class _Watch:
         self.began = time.monotonic()
         self.job = begun(accepted)
 
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
     def follow(self, timeout: float | None) -> tuple[Job, bool]:
         """The job as last seen, and whether it was stopped here."""
         try:
@@ -141,7 +167,7 @@ class _Watch:
         end = None if seconds is None else time.monotonic() + seconds
         while True:
             self.job = self.client.jobs.status(self.job.job_id, chat=self.accepted.chat)
-            self.bar.draw(job_bundle(self.job, time.monotonic() - self.began))
+            self.bar.draw(job_bundle(self.job, self.elapsed))
             if self.job.ended or (end is not None and time.monotonic() >= end):
                 return
             hint = self.job.recommended_poll_after_ms

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.amounts import moment
@@ -17,7 +18,7 @@ from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.jobs.background import Tending, look
 from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, follow
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, follow, lost
 from agentsvc_nb.notebook.jobs.result import JobResult
 from agentsvc_nb.notebook.memory import joblog
 from agentsvc_nb.notebook.memory.session import Session
@@ -67,19 +68,22 @@ def jobs_watch(
     When none is named, these are all active ones, and those that `start` sent to the background since.
 
     Raises:
-        AskError: one is not known.
+        AskError: one is not known, or the service went away; how far they were stays.
         RunFailed: `timeout` seconds are over.
         RunStopped: the cell was interrupted; the jobs go on.
     """
     rows = _chosen(session, wanted)
-    end = None if timeout is None else time.monotonic() + timeout
+    began, seen = time.monotonic(), dict[str, Job]()
     try:
-        with telling(session):
-            _watch(session, bar, rows, end, sleep)
+        _watch(session, bar, rows, seen, None if timeout is None else began + timeout, sleep)
     except KeyboardInterrupt:
-        raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
-    finally:
         bar.clear()
+        raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
+    except (AskError, StefanBrainError) as error:
+        if seen:
+            bar.finish(bars_bundle([*seen.values()], time.monotonic() - began))
+        raise lost(session, error, "all jobs", "%jobs watch") from None
+    bar.clear()
     return _ended(session, {row["job_id"] for row in rows}, timeout)
 
 
@@ -105,10 +109,12 @@ def _watch(
     session: Session,
     bar: Bar,
     rows: Sequence[Mapping[str, Any]],
+    seen: dict[str, Job],
     end: float | None,
     sleep: Callable[[float], None],
 ) -> None:
-    began, seen = time.monotonic(), {row["job_id"]: look(session, row) for row in rows}
+    began = time.monotonic()
+    seen |= {row["job_id"]: look(session, row) for row in rows}
     while True:
         bar.draw(bars_bundle(list(seen.values()), time.monotonic() - began))
         active = [row for row in rows if not seen[row["job_id"]].ended]

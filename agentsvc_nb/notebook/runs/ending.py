@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.display.render import why_failed
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
 from agentsvc_nb.notebook.runs.follow import End
 from agentsvc_nb.wire.runs import Run
 
@@ -15,6 +16,25 @@ def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
     if end == "late":
         return f"Not ended within {timeout:g} s; the run goes on.{why}"
     return ""
+
+
+def gone(error: AskError | StefanBrainError) -> bool:
+    """Whether the service is not there any more: it does not answer, and the embedded one does not start again."""
+    cause = error.error if isinstance(error, AskError) else error
+    return cause is None or isinstance(cause, APIConnectionError)
+
+
+def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
+    """Why the cell fails when `what`, a run or job, can't be watched to its end; `again` follows it later.
+
+    What came of it so far is the reader's: who raises this leaves that in the output, with the two lines of this.
+    """
+    failure = error if isinstance(error, AskError) else told(error, service)
+    how = "The service went away" if gone(error) else "The service sent no more"
+    there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
+    shown = AskError(f"{how} before {what} ended: {failure}", f"`{again}` follows it once the service is back. {there}")
+    shown.error = failure.error
+    return shown
 
 
 def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFailed | RunStopped:

@@ -72,11 +72,8 @@ class Turn:
             )
             if end == "ended" and not view.ended:
                 view.settle(self.client.runs.get(view.run_id))
-        except StefanBrainError as error:
+        except (AskError, StefanBrainError) as error:
             raise self._broken(error) from None
-        except AskError:
-            self.screen.clear()
-            raise
         if not view.run_id:
             self.screen.clear()
             raise ending.unstarted(end, view.waiting, self.timeout)
@@ -91,24 +88,26 @@ class Turn:
         if self.raise_error or isinstance(failure, RunStopped):
             raise failure
 
-    def _broken(self, error: StefanBrainError) -> AskError:
-        failure = told(error, self.session.base_url)
-        if self.view.run_id:
-            failure.hint = f"The run may go on: `%runs attach {self.view.run_id}` follows it."
-            failure.answer = self._leave(f"The connection was lost: {failure}")
-        else:
+    def _broken(self, error: AskError | StefanBrainError) -> AskError:
+        """What was said so far stays, but where nothing began."""
+        run_id, service = self.view.run_id, self.session.base_url
+        if not run_id:
             self.screen.clear()
+            return error if isinstance(error, AskError) else told(error, service)
+        failure = ending.lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
+        failure.answer = self._leave(str(failure), failure.hint, pictured=False)
         return failure
 
-    def _leave(self, note: str) -> Answer:
+    def _leave(self, *ends: str, pictured: bool = True) -> Answer:
         view, run = self.view, self.view.record
         if view.run is not None:
             self.session.journal.seen(view.run)
         files = [
             WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **payload}) for payload in view.files.values()
         ]
-        table = files_bundle(files, fetcher(self.client, run.chat), "Files of this run") if files else None
-        notes = tuple(line for line in (*self.session.take_notes(), *self.notes, note) if line)
+        fetch = fetcher(self.client, run.chat) if pictured else None
+        table = files_bundle(files, fetch, "Files of this run") if files else None
+        notes = tuple(line for line in (*self.session.take_notes(), *self.notes, *ends) if line)
         bundle = answer_bundle(view, Extras(notes, table, self._records(run)))
         self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
         return Answer(run, view.text, bundle, files, self.shape, self.again, self.session.journal.inputs(run.run_id))

@@ -182,11 +182,11 @@ class Talk:
         elif not turn.run_id and going.question is not None:
             view.attaching.give_back(going.question.files, ())
             view.input.value = view.input.value or turn.message
-        view.say("The answer is complete." if failure is None else f"{failure}")
         for gone in self.conversation.surplus():
             self._refused.pop(gone.number, None)
         self._show()
         view.live.end()
+        view.say("The answer is complete." if failure is None else f"{failure}")  # it is there, with its buttons
 
     def _show(self) -> None:
         """What has ended, each turn with its buttons; the view shows the one that goes on by itself."""
