@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRetry, RunContext, StructuredDict
+from pydantic_ai import Agent, AgentRun, ModelMessage
 from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.output import NativeOutput, OutputSpec, ToolOutput
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
 from agentsvc_nb.service.ports.agents import Turn
 from agentsvc_nb.service.ports.tools import Meter
-from agentsvc_nb.service.work import answer_check
-from agentsvc_nb.service.work.agents.language import conversation, counting, failures
+from agentsvc_nb.service.work.agents.language import conversation, counting, failures, structured
 from agentsvc_nb.service.work.agents.language.narration import Narration
 from agentsvc_nb.service.work.agents.language.served import Served
 from agentsvc_nb.service.work.agents.language.toolset import TurnTools
@@ -48,10 +45,9 @@ async def answer(turn: Turn, served: Served) -> str:
 async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
     """One question of a tool: an object that fits the schema; `meter` counts what it took. Raises what
     `failures.translated` does."""
-    agent: Agent[None, Any] = Agent(
-        served.model, output_type=_form(schema, served), retries=RETRIES_MAX, model_settings=served.settings
-    )
-    _check_each(agent, schema)
+    form = structured.form(schema, served, tools=False)
+    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
+    structured.check_each(agent, schema)
     async with failures.translated(True), agent.iter(prompt) as run:
         node = run.next_node
         while not isinstance(node, End):
@@ -81,35 +77,19 @@ def _agent(turn: Turn, served: Served, instructions: str) -> Agent[None, Any]:
     def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
         return conversation.fitted(messages, limit)
 
+    config = turn.output_config
     agent: Agent[None, Any] = Agent(
         served.model,
-        output_type=_form(turn.output_config, served),
+        output_type=str if config is None else structured.form(config, served, tools=served.tools),
         instructions=instructions,
         toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
         retries=RETRIES_MAX,
         model_settings=served.settings,
         capabilities=[ProcessHistory(fitted)],
     )
-    if turn.output_config is not None:
-        _check_each(agent, turn.output_config)
+    if config is not None:
+        structured.check_each(agent, config)
     return agent
-
-
-def _form(config: dict[str, Any] | None, served: Served) -> OutputSpec[Any]:
-    if config is None:
-        return str
-    schema = StructuredDict(copy.deepcopy(config), name="answer")
-    return NativeOutput(schema, strict=False) if served.native else ToolOutput(schema, strict=False)
-
-
-def _check_each(agent: Agent[None, Any], config: dict[str, Any]) -> None:
-    """The library does not look at values: an answer that does not fit goes back to the model with the reason."""
-
-    @agent.output_validator
-    async def check(ctx: RunContext[None], found: dict[str, Any]) -> dict[str, Any]:
-        if misfit := await answer_check.misfit(json.dumps(found, ensure_ascii=False), config):
-            raise ModelRetry(f"The answer does not fit the schema: {misfit}")
-        return found
 
 
 async def _drive(run: Run, turn: Turn, before: int) -> None:

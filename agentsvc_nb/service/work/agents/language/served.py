@@ -31,15 +31,11 @@ _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model, and what it can do.
-
-    `native`: it takes a JSON Schema for its answer, else a tool is its form. `tools`: it can choose among tools.
-    """
+    """A model, and what it can do. `tools`: it can choose among tools."""
 
     model: Model
     context: int
     sees: bool
-    native: bool
     tools: bool
     settings: ModelSettings | None = None
 
@@ -51,7 +47,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
-    return Served(model, context, bool(choice.sees), native=True, tools=choice.tools is not False, settings=settings)
+    return Served(model, context, bool(choice.sees), tools=choice.tools is not False, settings=settings)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
@@ -81,7 +77,7 @@ def by_name(choice: ModelChoice) -> Served:
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
-    return Served(model, context, sees, bool(profile.get("supports_json_schema_output")), choice.tools is not False)
+    return Served(model, context, sees, choice.tools is not False)
 
 
 def _lacking(model: str, said: str) -> str:

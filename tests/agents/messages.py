@@ -1,0 +1,189 @@
+"""Anthropic's Messages API from the provider's side: what it refuses, and the events of an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any, Final
+
+Body = dict[str, Any]
+Event = dict[str, Any]
+
+INPUT_TOKENS: Final = 100
+OUTPUT_TOKENS: Final = 10
+PIECE_CHARS: Final = 12
+TAKES_SCHEMAS: Final = re.compile(
+    "claude-(fable-5|mythos-5|haiku-4-5|haiku-5|sonnet-4-[56]|sonnet-5|opus-4-[15678]|opus-5)"
+)
+REFUSES_FORCING: Final = re.compile("claude-((fable|mythos)-5-[12]|(opus|sonnet)-5-5)")
+"""Models that choose by themselves whether they call a tool."""
+STRICT: Final = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "allOf", "$ref"}
+    | {"$defs", "title", "description", "default", "format", "minItems"}
+)
+"""What a schema for an answer may say; all else is a 400."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer: its text in pieces, its tool calls as (name, input), or an object in the form that was asked for.
+
+    `reason` is why it stops: empty for what fits the content, None for an answer that breaks off; `refusal` is said
+    with the reason `refusal`. `error`: of an error in the middle of the stream its type. `status`: it is refused.
+    """
+
+    pieces: tuple[str, ...] = ()
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    answer: dict[str, Any] | None = None
+    reason: str | None = ""
+    refusal: str | None = None
+    error: str | None = None
+    status: int = 200
+
+
+def schema_asked(body: Body) -> dict[str, Any] | None:
+    """The JSON Schema of the answer that is asked for, in either form."""
+    if (wanted := body.get("output_config", {}).get("format")) is not None:
+        found: dict[str, Any] = wanted["schema"]
+        return found
+    form = form_tool(body)
+    return form["input_schema"] if form else None
+
+
+def form_tool(body: Body) -> dict[str, Any] | None:
+    """The tool that is the form of an answer, as the agent library names it."""
+    return next((tool for tool in body.get("tools", []) if tool["name"] == "final_result"), None)
+
+
+def complaint(headers: Message, body: Body) -> tuple[int, str, str] | None:
+    """Why the API does not take a request: status, type and message."""
+    if not (headers.get("x-api-key") or headers.get("authorization")):
+        return 401, "authentication_error", "x-api-key header is required"
+    if not headers.get("anthropic-version"):
+        return _invalid("anthropic-version: header is required")
+    if missing := [name for name in ("model", "max_tokens", "messages") if name not in body]:
+        return _invalid(f"{missing[0]}: Field required")
+    forced = body.get("tool_choice", {}).get("type") in ("any", "tool")
+    if forced and REFUSES_FORCING.match(body["model"]):
+        return _invalid("tool_choice: forced tool use is not supported on this model")
+    return _wrong_schema(body) or _wrong_results(body["messages"])
+
+
+def events(reply: Reply, body: Body) -> Iterator[Event]:
+    """What is streamed for a reply, in the order of the API."""
+    yield {"type": "message_start", "message": _message(body)}
+    blocks = list(_blocks(reply, body))
+    for place, (block, deltas) in enumerate(blocks):
+        yield {"type": "content_block_start", "index": place, "content_block": block}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": place, "delta": delta}
+        if reply.error is not None:
+            yield {"type": "error", "error": {"type": reply.error, "message": "Overloaded"}}
+            return
+        if reply.reason is None and place == len(blocks) - 1:
+            return
+        yield {"type": "content_block_stop", "index": place}
+    called = any(block["type"] == "tool_use" for block, _ in blocks)
+    stop: dict[str, Any] = {
+        "stop_reason": reply.reason or ("tool_use" if called else "end_turn"),
+        "stop_sequence": None,
+    }
+    if reply.refusal is not None:
+        stop["stop_details"] = {"type": "refusal", "category": None, "explanation": reply.refusal}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": OUTPUT_TOKENS}}
+    yield {"type": "message_stop"}
+
+
+def whole(reply: Reply, body: Body) -> dict[str, Any]:
+    """The same at once, for who does not stream."""
+    message = _message(body)
+    for event in events(reply, body):
+        match event["type"]:
+            case "content_block_start":
+                message["content"].append(dict(event["content_block"]))
+            case "content_block_delta":
+                _add(message["content"][event["index"]], event["delta"])
+            case "message_delta":
+                message |= event["delta"]
+                message["usage"] |= event["usage"]
+    return message
+
+
+def _message(body: Body) -> dict[str, Any]:
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
+    about = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
+    return {**about, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+
+
+def _blocks(reply: Reply, body: Body) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    pieces, calls = reply.pieces, reply.calls
+    if reply.answer is not None:
+        if form := form_tool(body):
+            calls = (*calls, (form["name"], reply.answer))
+        else:
+            pieces = (*pieces, *_cut(json.dumps(reply.answer)))
+    if pieces:
+        yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
+    for place, (name, given) in enumerate(calls):
+        block = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}_{place}", "name": name, "input": {}}
+        yield block, [{"type": "input_json_delta", "partial_json": part} for part in _cut(json.dumps(given))]
+
+
+def _cut(text: str) -> list[str]:
+    return [text[start : start + PIECE_CHARS] for start in range(0, len(text), PIECE_CHARS)]
+
+
+def _add(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    if delta["type"] == "text_delta":
+        block["text"] += delta["text"]
+        return
+    written = block.pop("written", "") + delta["partial_json"]
+    try:
+        block["input"] = json.loads(written)
+    except ValueError:
+        block["written"] = written
+
+
+def _invalid(message: str) -> tuple[int, str, str]:
+    return 400, "invalid_request_error", message
+
+
+def _wrong_schema(body: Body) -> tuple[int, str, str] | None:
+    for place, tool in enumerate(body.get("tools", [])):
+        given = tool["input_schema"]
+        if given.get("type") != "object" or given.keys() & {"anyOf", "oneOf", "allOf"}:
+            return _invalid(f"tools.{place}.input_schema: must be an object without anyOf, oneOf or allOf at the top")
+    wanted = body.get("output_config", {}).get("format")
+    if wanted is None:
+        return None
+    if not TAKES_SCHEMAS.match(body["model"]):
+        return _invalid(f"output_config.format: not supported on {body['model']}")
+    fault = _not_strict(wanted["schema"])
+    return _invalid(f"output_config.format.schema: {fault}") if fault else None
+
+
+def _not_strict(schema: dict[str, Any]) -> str | None:
+    if unknown := schema.keys() - STRICT:
+        return f"{min(unknown)} is not supported"
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+        return "for 'object' type, 'additionalProperties' must be explicitly set to false"
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", [])]
+    inner += [schema["items"]] if "items" in schema else []
+    return next((fault for each in inner if (fault := _not_strict(each))), None)
+
+
+def _wrong_results(messages: list[dict[str, Any]]) -> tuple[int, str, str] | None:
+    """Each result of a tool answers a call of the message before it, and each call is answered."""
+    for before, message in zip([{"content": []}, *messages], [*messages, {"content": []}], strict=True):
+        called = {block["id"] for block in _content(before) if block["type"] == "tool_use"}
+        answered = {block["tool_use_id"] for block in _content(message) if block["type"] == "tool_result"}
+        if called != answered:
+            return _invalid("messages: each tool_use block must have a tool_result block in the next message")
+    return None
+
+
+def _content(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return message["content"] if isinstance(message["content"], list) else []

@@ -1,0 +1,99 @@
+"""In which form a model is asked for an object: no kind of model refuses it, and no schema is changed on the way."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import pytest
+from pydantic_ai.models import KnownModelName, ModelRequestParameters
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.output import NativeOutput, OutputObjectDefinition, ToolOutput
+from pydantic_ai.profiles.google import GoogleModelProfile
+
+from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
+from agentsvc_nb.service.work.agents.language.served import Served, at_url, by_name
+from agentsvc_nb.service.work.agents.language.structured import form
+from agentsvc_nb.wire.toolset.angles import Angles
+from agentsvc_nb.wire.toolset.copywriting import Judgement
+
+TEXT = {"type": "string"}
+PAIR = {"type": "object", "properties": {"a": TEXT, "b": {"$ref": "#/$defs/B"}}, "$defs": {"B": {"enum": ["x", 1]}}}
+SAME: dict[str, dict[str, Any]] = {
+    "bounds": {"type": "object", "properties": {"a": {"type": "integer", "maximum": 5}}, "required": ["a"]},
+    "references": PAIR,
+    "models": Angles.model_json_schema(),
+    "choices": Judgement.model_json_schema(),
+    "perhaps null": {"type": "object", "properties": {"a": {"anyOf": [TEXT, {"type": "null"}]}}},
+}
+"""A strict grammar has these as they are meant."""
+OTHERS: dict[str, dict[str, Any]] = {
+    "any names": {"type": "object", "additionalProperties": TEXT},
+    "further names": {"type": "object", "properties": {"a": TEXT}, "additionalProperties": True},
+    "any object within": {"type": "object", "properties": {"a": {"type": "object"}}},
+    "anything": {"type": "object", "properties": {"a": {}}},
+    "true": {"type": "object", "properties": {"a": True}},
+    "types": {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
+    "names by pattern": {"type": "object", "properties": {"a": TEXT}, "patternProperties": {"^x": TEXT}},
+    "a name without a schema": {"type": "object", "properties": {"a": TEXT}, "required": ["b"]},
+    "an array of anything": {"type": "object", "properties": {"a": {"type": "array"}}},
+    "all of": {"type": "object", "properties": {"a": {"allOf": [PAIR, {"type": "object", "properties": {"c": TEXT}}]}}},
+    "old references": {"type": "object", "properties": {"a": {"$ref": "#/definitions/A"}}, "definitions": {"A": TEXT}},
+    "too many": {"type": "object", "properties": {f"p{place}": TEXT for place in range(30)}},
+}
+CLAUDES = sorted(
+    {name for name in typing.get_args(KnownModelName.__value__) if name.startswith("anthropic:")}
+    | {"anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-1", "anthropic:claude-haiku-4-5-20251001"}
+)
+OLD_CLAUDES = ["anthropic:claude-3-5-haiku-latest", "anthropic:claude-sonnet-4-0"]
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "any")
+
+
+def named(model: str) -> Served:
+    return by_name(ModelChoice(model))
+
+
+def sent(served: Served, asked: NativeOutput[Any], schema: dict[str, Any]) -> OutputObjectDefinition:
+    wanted = OutputObjectDefinition(json_schema=schema, name="answer", strict=asked.strict)
+    parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
+    _, prepared = served.model.prepare_request(None, parameters)
+    assert prepared.output_object is not None
+    return prepared.output_object
+
+
+@pytest.mark.parametrize("model", CLAUDES)
+def test_claude_is_given_a_schema_strictly_where_it_stays_the_same(model: str) -> None:
+    for schema in SAME.values():
+        asked = form(schema, named(model), tools=True)
+        assert isinstance(asked, NativeOutput)
+        assert sent(named(model), asked, schema).strict is True
+    for why, schema in OTHERS.items():
+        assert isinstance(form(schema, named(model), tools=True), ToolOutput), why
+
+
+@pytest.mark.parametrize("model", OLD_CLAUDES)
+def test_a_claude_that_takes_no_schemas_is_given_a_tool(model: str) -> None:
+    for schema in (SAME | OTHERS).values():
+        assert isinstance(form(schema, named(model), tools=False), ToolOutput)
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-5.2", "openai-chat:gpt-4o", "a server of one's own"])
+def test_others_are_given_any_schema_as_it_is(model: str) -> None:
+    own = at_url(ModelChoice("openai-chat:x"), "http://127.0.0.1:1/v1", "none")
+    served = named(model) if ":" in model else own
+    for schema in (SAME | OTHERS).values():
+        asked = form(schema, served, tools=True)
+        assert isinstance(asked, NativeOutput)
+        assert sent(served, asked, schema).strict is False
+
+
+def test_an_older_gemini_is_given_a_schema_or_tools() -> None:
+    profile = GoogleModelProfile(supports_json_schema_output=True, google_supports_tool_combination=False)
+    served = Served(TestModel(profile=profile), 8_192, sees=False, tools=True)
+    assert isinstance(form(PAIR, served, tools=False), NativeOutput)
+    assert isinstance(form(PAIR, served, tools=True), ToolOutput)
