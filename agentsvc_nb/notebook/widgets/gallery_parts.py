@@ -12,9 +12,11 @@ from agentsvc_nb.notebook.widgets.design import button, frame, row, text
 from agentsvc_nb.safe.text import escape
 
 STYLE: Final = """<style>
-.asvc-thumb { width: 160px !important; height: 160px !important; padding: 132px 6px 0 !important;
-    line-height: 24px !important; text-overflow: ellipsis;
-    background: var(--jp-layout-color2, #8882) center 8px / 144px 120px no-repeat; }
+.asvc-thumb { position: relative; width: 160px !important; height: 160px !important;
+    padding: 132px 6px 0 !important; line-height: 24px !important; text-overflow: ellipsis;
+    background: var(--jp-layout-color2, #8882); }
+.asvc-thumb::before { content: ""; position: absolute; inset: 8px 8px auto; height: 120px;
+    background: center / contain no-repeat; }
 .asvc-thumb:hover { background-color: var(--jp-layout-color3, #8884); }
 .asvc-figure { margin: 0; }
 .asvc-figure figcaption { overflow-wrap: anywhere; padding: 4px 0; }
@@ -48,7 +50,7 @@ class Thumb:
     def show(self, name: str, told: str, uri: str | None) -> None:
         """`uri` is ours, base64: nothing in it ends the style."""
         self.button.description, self.button.tooltip = name, told
-        self._style.value = f'<style>.{self._name} {{ background-image: url("{uri}"); }}</style>' if uri else ""
+        self._style.value = f'<style>.{self._name}::before {{ background-image: url("{uri}"); }}</style>' if uri else ""
         self.box.layout.display = ""
 
     def hide(self) -> None:
