@@ -15,7 +15,18 @@ from agentsvc_nb.testing import RunningService
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"IPython", "ipywidgets", "matplotlib", "numpy", "pandas", "starlette", "uvicorn", "PIL", "pypdf", "jsonschema"}
+HEAVY = {
+    "IPython",
+    "ipywidgets",
+    "jsonschema_rs",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "PIL",
+    "pypdf",
+    "starlette",
+    "uvicorn",
+}
 CALL = """
 import sys
 from agentsvc_nb import AgentService

@@ -64,7 +64,7 @@ def test_whatever_is_done_what_is_sent_is_right_or_the_form_says_why_not(schema:
             _do_something(view, data)
         view.run_button.click()
         if sent:
-            assert valid(schema, sent[0])
+            assert valid(schema, sent[0]) or "only the service can" in view.status.value
         else:
             assert 'role="alert"' in view.summary.value
             assert "<li>" in view.summary.value

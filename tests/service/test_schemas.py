@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentsvc_nb.service.rules import schemas
 
 OBJECT: dict[str, Any] = {"type": "object"}
+DOUBLING = {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(30)} | {"30": {}}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,10 @@ def test_a_plain_schema_is_accepted(config: dict[str, Any]) -> None:
             "recursive",
         ),
         ({"type": "object", "properties": {"a": {"$dynamicRef": "#a"}}}, "dynamic"),
+        ({"type": "object", "$defs": {"a": {"$ref": "file:///etc/passwd"}}}, "remote"),
+        ({"type": "object", "$ref": "#/$defs/0", "$defs": DOUBLING}, "written out"),
+        ({"type": "object", "patternProperties": {"^(?!a)": {}}}, "patternProperties"),
+        ({"type": "object", "properties": {"a": {"type": "strange"}}}, "$.properties.a.type"),
     ],
 )
 def test_a_rule_violation_is_named(config: object, says: str) -> None:
@@ -86,26 +91,3 @@ def test_only_a_json_object_is_structured_output() -> None:
     assert schemas.as_object(' {"a": 1}') == {"a": 1}
     assert schemas.as_object("[1]") is None
     assert schemas.as_object("{broken") is None
-
-
-def _doubling(depth: int) -> dict[str, Any]:
-    """A schema whose references, written out, are 2 ** depth schemas."""
-    twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(depth)}
-    return {**OBJECT, "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**twice, f"d{depth}": {"type": "null"}}}
-
-
-@pytest.mark.parametrize(
-    ("config", "quick"),
-    [
-        (OBJECT, True),
-        ({**OBJECT, "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "null"}}}, True),
-        ({**OBJECT, "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"pattern": "(a+)+$"}}}, False),
-        ({**OBJECT, "properties": {"a": {"$ref": "#/other"}}, "other": {"pattern": "(a+)+$"}}, False),
-        ({**OBJECT, "properties": {"a": {"$ref": "#n"}}, "$defs": {"b": {"$anchor": "n", "type": "null"}}}, False),
-        ({**OBJECT, "properties": {"a": {"$id": "https://example.com/x", "type": "null"}}}, False),
-        (_doubling(4), True),
-        (_doubling(30), False),
-    ],
-)
-def test_a_schema_that_may_take_long_is_known(config: dict[str, Any], quick: bool) -> None:
-    assert schemas.is_quick(config) is quick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any, TypeVar
 
@@ -12,7 +11,8 @@ from starlette.requests import Request
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.actions.chats import check as check_where
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.rules import documents, inputs, schemas
+from agentsvc_nb.service.rules import documents, inputs
+from agentsvc_nb.service.work import answer_check
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, SESSION_CHARS
 
@@ -103,7 +103,7 @@ async def output_config(document: Document) -> Document | None:
     config = document.get("output_config")
     if config is None:
         return None
-    if fault := await asyncio.to_thread(schemas.fault, config):
+    if fault := await answer_check.fault(config):
         raise Fail("invalid_output_config", fault)
     checked: Document = config
     return checked

@@ -1,7 +1,4 @@
-"""What is wrong with a value, by jsonschema, field by field; nothing is fetched that a schema refers to.
-
-jsonschema is imported when it is needed (docs/decisions/0005-lazy-jsonschema.md).
-"""
+"""What is wrong with a value, field by field, by its JSON Schema; nothing is fetched that a schema refers to."""
 
 from __future__ import annotations
 
@@ -9,18 +6,20 @@ import datetime
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.notebook.tools.schemas import Schema
-from agentsvc_nb.notebook.widgets.forms.bounded import Judge
+from agentsvc_nb.safe.schemas import Judge, said
 from agentsvc_nb.safe.text import label
 
 if TYPE_CHECKING:
-    import jsonschema
+    import jsonschema_rs
 
 Path = tuple[str | int, ...]
 MESSAGES_MAX: Final = 50
 MESSAGE_CHARS: Final = 300
+STEPS_MAX: Final = 10_000
+"""Each may be a message, and the kernel waits for all of them: a second at worst."""
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
@@ -40,16 +39,15 @@ class Checker:
     """
 
     def __init__(self, schema: Schema) -> None:
-        import jsonschema
-
         self.fault = ""
-        self._usable = True
+        self._judge: Judge | None = None
         try:
-            jsonschema.Draft202012Validator.check_schema(schema)
+            judge = Judge(schema, _FORMATS, STEPS_MAX)
+            judge.check()
+            self._judge = judge
         except Exception as error:  # a schema is foreign: too deep, not a schema, a pattern that is none, ...
-            self._usable = False
-            self.fault = f"This tool's schema is not valid ({_reason(error)}): only the service can check the input."
-        self._judge = Judge(schema, _formats())
+            why = f"the schema {_reason(error)}"
+            self.fault = f"This tool's input can't be checked here ({why}): only the service can check it."
 
     def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
         """What is wrong, by the path of the field; the first of each.
@@ -57,67 +55,70 @@ class Checker:
         `chosen` says which alternative was chosen where: that one alone is judged, though another may fit.
         """
         found: dict[Path, str] = {}
-        if not self._usable:
+        if self._judge is None:
             return found
         try:
             for error in self._judge.errors(value):
-                for path, said in _told(error, chosen):
-                    found.setdefault(path, said)
+                for path, why in _told(error, chosen):
+                    found.setdefault(path, why)
                 if len(found) >= MESSAGES_MAX:
                     break
             for path, one in chosen.items():
                 for error in self._judge.errors(one.value, one.schema):
-                    for inner, said in _told(error, {}):
-                        found.setdefault((*path, *inner), said)
-        except Exception as error:  # as above: references that lead nowhere, patterns of another language, ...
-            self.fault = f"The input can't be checked here ({_reason(error)}): only the service can."
+                    for inner, why in _told(error, {}):
+                        found.setdefault((*path, *inner), why)
+        except Exception as error:  # as above: too much work, numbers that are too long, ...
+            self.fault = f"The input can't be checked here (the schema {_reason(error)}): only the service can."
         return found
 
     def fits(self, part: Schema, value: Any) -> bool:
         """Whether a value is right by a part of the schema."""
         try:
-            return next(self._judge.errors(value, part), None) is None
+            return self._judge is not None and not self._judge.errors(value, part)
         except Exception:  # as above
             return False
 
 
-def _told(error: jsonschema.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
-    path = tuple(error.absolute_path)
-    if error.validator in ("anyOf", "oneOf") and path in chosen:
-        within = [one for one in error.context or () if one.relative_schema_path[0] == chosen[path].number]
+def _told(error: jsonschema_rs.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
+    import jsonschema_rs as rs
+
+    path, kind = tuple(error.instance_path), error.kind
+    if isinstance(kind, (rs.ValidationErrorKind.AnyOf, rs.ValidationErrorKind.OneOfNotValid)) and path in chosen:
+        within = kind.context[chosen[path].number] if chosen[path].number < len(kind.context) else []
         for one in within:
             yield from _told(one, chosen)
         if within:
             return
-    if error.validator == "required":
-        required, given = cast(list[str], error.validator_value), cast(dict[str, Any], error.instance)
-        missing = [name for name in required if name not in given]
-        yield from (((*path, name), "This is required.") for name in missing)
+    if isinstance(kind, rs.ValidationErrorKind.Required):
+        yield (*path, kind.property), "This is required."
     else:
         yield path, _worded(error)
 
 
-def _worded(error: jsonschema.ValidationError) -> str:
-    if error.instance == "" or error.validator_value == r"\S":
+def _worded(error: jsonschema_rs.ValidationError) -> str:
+    given = error.instance
+    if given == "" or (isinstance(given, str) and not given.strip() and error.kind.name == "pattern"):
         return "This must not be empty."
-    if error.validator in ("anyOf", "oneOf"):
+    if error.kind.name in ("anyOf", "oneOf"):
         return "This fits none of what it may be, or several where it must be one."
-    return label(error.message, MESSAGE_CHARS)
+    return label(said(error), MESSAGE_CHARS)
 
 
 def _reason(error: Exception) -> str:
-    return label(getattr(error, "message", "") or type(error).__name__, 100)
+    return label(str(error) or type(error).__name__, 100)
 
 
-def _formats() -> jsonschema.FormatChecker:
-    """Of the formats of JSON Schema those that need no further package."""
-    import jsonschema
-
-    checker = jsonschema.FormatChecker(["date", "email", "ipv4", "ipv6", "regex", "uuid"])
-    checker.checks("uri")(lambda value: not isinstance(value, str) or bool(_ADDRESS.fullmatch(value)))
-    checker.checks("date-time", ValueError)(_is_moment)
-    return checker
+def _is_moment(value: str) -> bool:
+    try:
+        return datetime.datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
 
 
-def _is_moment(value: object) -> bool:
-    return not isinstance(value, str) or datetime.datetime.fromisoformat(value).tzinfo is not None
+_FORMATS: Final = {
+    **dict.fromkeys(("date", "ipv4", "ipv6", "regex", "uuid")),
+    "email": lambda value: "@" in value,
+    "uri": lambda value: bool(_ADDRESS.fullmatch(value)),
+    "date-time": _is_moment,
+}
+"""None: as the validator has it; these others would refuse what our tools take."""

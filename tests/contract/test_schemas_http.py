@@ -1,0 +1,78 @@
+"""Structured output over HTTP: schemas with patterns, and schemas that would take for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from agentsvc_nb import AgentService, AgentServiceError
+from agentsvc_nb.testing import RunningService, running_service
+
+WATCH = """
+import sys
+
+def watch(event, details):
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn"):
+        said = "started " + str(details[0])
+    elif event == "import":
+        said = "imported " + details[0]
+    else:
+        return
+    with open({place!r}, "a") as log:
+        print(said, file=log)
+
+sys.addaudithook(watch)
+"""
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[RunningService, Path]]:
+    """A service, and the file that says what it imports and which processes it starts."""
+    log = tmp_path / "log"
+    (tmp_path / "sitecustomize.py").write_text(WATCH.format(place=str(log)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with running_service() as service:
+        yield service, log
+
+
+def test_rows_whose_schema_has_a_pattern_start_no_process(watched: tuple[RunningService, Path]) -> None:
+    service, log = watched
+    schema = {"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"}}}
+    rows = pd.DataFrame({"number": range(16)})
+    with AgentService(service.api_key, service.base_url) as client:
+        out = client.map(rows, 'answer {"code": "AB{{number}}"}', schema=schema)
+    assert out.code.tolist() == [f"AB{number}" for number in range(16)]
+    happened = set(log.read_text().splitlines())
+    assert "imported json" in happened, "it was watched"
+    assert [one for one in happened if one.startswith("started")] == []
+    assert happened.isdisjoint({"imported jsonschema", "imported rfc3987_syntax", "imported lark"})
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "(?=a)^(a+)+$"])
+def test_a_pattern_that_never_ends_stops_nobody_else(pattern: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
+    with running_service() as hung, AgentService(hung.api_key, hung.base_url) as client:
+        run = client.runs.start('answer {"a": "' + "a" * 40 + '!"}', output_config=schema)
+        assert client.runs.start("say beside it", sync=True).output == "beside it"
+        fine = client.runs.start('answer {"a": "aaa"}', output_config=schema, sync=True)
+        assert (fine.status, fine.structured_output) == ("completed", {"a": "aaa"})
+        failed = client.runs.wait(run.run_id)
+        assert (failed.status, failed.last_error) == ("failed", "output_schema_mismatch")
+
+
+def test_an_answer_is_not_judged_by_a_pattern_for_ever(client: AgentService) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=.*z)a"}}}
+    run = client.runs.start('answer {"a": "' + "a" * 200_000 + '"}', output_config=schema, sync=True)
+    assert (run.status, run.last_error) == ("failed", "output_schema_mismatch")
+    assert "takes too long to be searched for: '(?=.*z)a'" in str(run.last_error_message)
+
+
+def test_a_schema_that_fans_out_is_refused_at_the_start(client: AgentService) -> None:
+    parts = {f"A{n}": {"allOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(30)}
+    schema = {"type": "object", "$defs": {**parts, "A30": {"type": "object"}}, "allOf": [{"$ref": "#/$defs/A0"}]}
+    with pytest.raises(AgentServiceError, match="too large with its references written out") as refused:
+        client.runs.start("answer {}", output_config=schema)
+    assert (refused.value.status, refused.value.code) == (400, "invalid_output_config")
