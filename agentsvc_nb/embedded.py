@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
-import json
 import logging
 import os
 import shlex
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
+from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
 from agentsvc_nb.service.plan import KEPT, Plan, plan_of
@@ -65,12 +64,13 @@ def find_or_start(
     """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
 
     Without a model named here or in AGENTSVC_MODEL it is started with the one that the folder had, else `offline`.
-    A running one is taken as it is; if it has other settings or another version, `notice` says so. No key is sent.
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up, or when the
-    model that the folder had would be asked at another address than it was.
+    A running one is taken as it is; if it has other settings or another version, `notice` says so. It has proved that
+    it holds the folder's key; none is sent. Who sends one has each connection prove it anew, as the client of `local`.
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up, when it
+    does not prove itself, or when the model that the folder had would be asked at another address than it was.
 
-    >>> connection = find_or_start()
-    >>> client = AgentService(connection.api_key, base_url=connection.base_url)
+    >>> find_or_start().base_url
+    'http://127.0.0.1:40123'
     """
     return _connection(*_found(data, model, timeout))
 
@@ -83,8 +83,10 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
     from agentsvc_nb.service.keyring import ensure_own_key
     from agentsvc_nb.service.ports.storage import StoreBusy
 
-    folder, ready, plan = _found(data, model, START_SECONDS)
-    if ready.version == __version__:  # the database of another would become one of this version, under its service
+    folder = DataFolder(data_folder(os.environ, data))
+    ready = _answering(folder)  # which proves nothing without a key
+    # The database of another version would become one of this version, under its service.
+    if ready is not None and ready.version == __version__ and is_held(folder):
         try:
             ensure_own_key(folder)
         except (StoreBusy, sqlite3.Error, OSError) as error:
@@ -92,7 +94,7 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
                 f"The key in {folder.key} could not be looked at or replaced ({error}): check that the disk is not "
                 f"full, and that no other program keeps {folder.database} for itself."
             ) from None
-    return _connection(folder, ready, plan)
+    return find_or_start(data, model=model)
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
@@ -153,7 +155,8 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> Ready | None:
-    """What the service of the folder says of itself; None when none answers."""
+    """What the service of the folder says of itself; None when none answers. Raises `EmbeddedError` for one that does
+    not prove that it is that service."""
     return _running(DataFolder(data_folder(os.environ, data)))
 
 
@@ -170,7 +173,7 @@ def stop(data: str | Path | None = None) -> bool:
     while is_held(folder) and not _succeeded(folder, seen):
         if time.monotonic() > deadline:
             raise EmbeddedError(_endless(folder, seen, told))
-        if not told and (ready := _running(folder)):  # one that does not answer is starting, or ending already
+        if not told and (ready := _answering(folder)):  # one that does not answer is starting, or ending already
             seen, told = ready, True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(ready.pid, signal.SIGTERM)
@@ -237,32 +240,63 @@ def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[
 
 def _connection(folder: DataFolder, ready: Ready, plan: Plan) -> Connection:
     try:
-        key = folder.key.read_text().strip()
+        key = folder.own_key()
     except OSError as error:
         raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
     return Connection(ready.base_url, key, ready.instance, _notice(ready, plan))
 
 
 def _running(folder: DataFolder) -> Ready | None:
+    """The folder's server. A stale record's port may belong to a stranger, who can repeat what anybody can read; only
+    the server proves that it holds the key. Raises `EmbeddedError` for a server that does not."""
+    ready, key = Ready.read(folder.ready), _key(folder)
+    if ready is None or (met := _met(ready)) is None:
+        return None
+    try:
+        met.check(key)
+    except Unproved as error:
+        if _key(folder) != key:  # it was replaced meanwhile
+            return _running(folder)
+        if is_held(folder) and Ready.read(folder.ready) == ready:  # else it is a stranger, and the server is gone
+            raise EmbeddedError(_unproved(folder, ready, str(error) if key else "there is none")) from None
+        return None
+    return ready
+
+
+def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
+    versions = f" (it has {ready.version}, this is {__version__})" if ready.version != __version__ else ""
+    return (
+        f"What answers at {ready.base_url} does not prove that it holds the key in {folder.key} ({why}), so nothing "
+        f"was sent. A service of an older version can't{versions}; to restart it: "
+        f"agentsvc restart --data {shlex.quote(str(folder.path))}"
+    )
+
+
+def _key(folder: DataFolder) -> str:
+    """Empty when none can be read."""
+    try:
+        return folder.own_key()
+    except OSError:
+        return ""
+
+
+def _answering(folder: DataFolder) -> Ready | None:
+    """Who says to be the folder's server, which is enough to be told to end: nothing is sent there."""
     ready = Ready.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
 
 def _answers(ready: Ready) -> bool:
-    """Is it that very server? A stale record's port may belong to a stranger, who must not be sent a key.
+    return _met(ready) is not None
 
-    With the standard library: it needs no HTTP client to be loaded, and knows no proxies.
-    """
-    address = urlsplit(ready.base_url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=HEALTH_SECONDS)
+
+def _met(ready: Ready) -> Met | None:
     try:
-        connection.request("GET", "/healthz")
-        answer = json.loads(connection.getresponse().read(10_000))
-        return isinstance(answer, dict) and answer.get("instance") == ready.instance
-    except (OSError, http.client.HTTPException, ValueError):
-        return False
-    finally:
-        connection.close()
+        address = urlsplit(ready.base_url)
+        met = meet(address.hostname or "", address.port or 80, HEALTH_SECONDS)
+    except (OSError, ValueError, Unproved):
+        return None
+    return met if met.health.instance == ready.instance else None
 
 
 def _notice(ready: Ready, plan: Plan) -> str | None:

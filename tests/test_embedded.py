@@ -134,12 +134,13 @@ def test_service_outlives_its_starter(data: Path) -> None:
     "answer",
     [
         health("somebody else"),
+        health("dead"),
         b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[]",
         b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",
         b"SSH-2.0-OpenSSH_9.6\r\n",
         b"",
     ],
-    ids=["another-instance", "not-an-object", "redirect", "not-http", "hangs-up"],
+    ids=["another-instance", "the-same-instance", "not-an-object", "redirect", "not-http", "hangs-up"],
 )
 def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> None:
     """A stale record's port may be anybody's: it is asked for its health without a key, and not trusted."""
@@ -150,7 +151,7 @@ def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> No
     found = find_or_start(data)
     stranger.close()
     assert found.base_url != f"http://127.0.0.1:{stranger.port}"
-    assert stranger.received.startswith(b"GET /healthz ")
+    assert stranger.received.startswith(b"GET /healthz?nonce=")
     for forbidden in (secret.encode(), found.api_key.encode(), b"svc_", b"authorization", b"x-api-key"):
         assert forbidden not in stranger.received.lower()
     assert found.api_key != secret, "a key that the database does not know is replaced"

@@ -93,12 +93,14 @@ class AgentService(_Client):
         transport: an `httpx` transport, in place of the network.
         http_client: an `httpx` client of your own, with its proxies and certificates; closing it is yours. Its
             authentication, redirects and timeouts are not used.
-        revive: starts the embedded service again when it is gone, and gives its `(base_url, api_key)`.
+        revive: starts the embedded service again when it is gone, and gives its `(base_url, api_key)`. With it each
+            connection has to prove that the service at its end holds the key, before anything is sent there.
 
     Raises:
         AuthenticationError: there is no key, or it cannot be one.
         StefanBrainError: the base URL is not an http(s) address.
-        TypeError: `transport` or `http_client` is of another library, or for the other of the two clients.
+        TypeError: `transport` or `http_client` is of another library, for the other of the two clients, or beside
+            `revive`.
 
     >>> with AgentService() as client:  # doctest: +SKIP
     ...     run = client.runs.start("What changed in the price list?", files=["prices.csv"])
@@ -120,7 +122,7 @@ class AgentService(_Client):
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
         origin = Origin(api_key, base_url, revive)
-        self._use(Core(origin, SyncIO(transport, http_client, origin.tls), settings))
+        self._use(Core(origin, SyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
@@ -166,7 +168,7 @@ class AsyncAgentService(_Client):
     ) -> None:
         settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
         origin = Origin(api_key, base_url, revive)
-        self._use(Core(origin, AsyncIO(transport, http_client, origin.tls), settings))
+        self._use(Core(origin, AsyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core

@@ -120,6 +120,16 @@ class DataFolder:
             return False
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
+    def own_key(self) -> str:
+        """The embedded account's key as it stands. Raises `OSError` when none can be read."""
+        try:
+            key = self.key.read_text(encoding="utf-8").strip()
+        except UnicodeDecodeError:
+            key = ""
+        if not key:
+            raise OSError(f"{self.key} holds no key")
+        return key
+
     def last_port(self) -> int:
         """The port of the last server, or 0 when there was none."""
         try:

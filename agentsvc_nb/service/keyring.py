@@ -57,7 +57,7 @@ def ensure_own_key(folder: DataFolder) -> None:
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
     try:
-        keys.find(tx, folder.key.read_text().strip())
+        keys.find(tx, folder.own_key())
     except OSError:
         return False
     except Fail as failure:

@@ -48,6 +48,8 @@ FETCH_REDIRECTS: Final = 5
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100
 KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits the database's integers
+NONCE_MIN_CHARS: Final = 16
+NONCE_MAX_CHARS: Final = 128
 SESSION_SECONDS: Final = 14 * 24 * 3600
 FORM_MAX_BYTES: Final = 64 * 1024
 

@@ -166,6 +166,6 @@ OPERATIONS: Final[dict[str, Operation]] = {
     ),
     "keys.list": Operation(),
     "keys.delete": Operation((p.KEY_ID,), codes=("key_not_found",)),
-    "service.health": Operation(),
+    "service.health": Operation((p.NONCE,)),
     "service.openapi": Operation(),
 }

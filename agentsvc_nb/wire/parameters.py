@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from agentsvc_nb.wire import ids
+from agentsvc_nb.wire import ids, proof
 from agentsvc_nb.wire.feedback import Status
 from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
@@ -97,3 +97,11 @@ IDEMPOTENCY_KEY: Final = Parameter(
 )
 RANGE: Final = Parameter("Range", "header", _text(), "The bytes wanted, such as `bytes=0-99`.")
 IF_RANGE: Final = Parameter("If-Range", "header", _text(), "The `ETag` that the range belongs to.")
+
+NONCE: Final = Parameter(
+    "nonce",
+    "query",
+    _text(proof.NONCE),
+    "Asks for `proof`: made of this, the instance, and the address of the service's end of the connection, with a key "
+    "derived from the one in its data folder.",
+)

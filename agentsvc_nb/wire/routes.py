@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agentsvc_nb.wire import chats, feedback, files, keys, landing_pages, media, runs, terms, tools
+from agentsvc_nb.wire import chats, feedback, files, keys, landing_pages, media, proof, runs, terms, tools
 from agentsvc_nb.wire.codes import Source
 from agentsvc_nb.wire.envelope import Model
 from agentsvc_nb.wire.events import EventPage
@@ -271,7 +271,14 @@ _ROWS = (
         access="session",
     ),
     # -- operations ----------------------------------------------------------------------------------------------
-    Route("service.health", "GET", "/healthz", "Says which instance answers.", limited=False, access="open"),
+    Route(
+        "service.health",
+        "GET",
+        proof.PATH,
+        "Says which instance answers, and proves to `nonce` that it holds its folder's key.",
+        limited=False,
+        access="open",
+    ),
     Route("service.openapi", "GET", f"{V1}/openapi.json", "This API, as OpenAPI 3.1.", limited=False, access="open"),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+
 import httpx
 import pytest
 
@@ -54,6 +56,25 @@ def test_health_says_which_instance_answers(service: RunningService) -> None:
     health = httpx.get(f"{service.base_url}/healthz").json()
     assert health["status"] == "ok"
     assert len(health["instance"]) > 20
+    assert "proof" not in health
+
+
+def test_health_proves_to_a_nonce_that_it_holds_the_key(service: RunningService) -> None:
+    """Over exactly this, in this order: clients of other versions check it. It is one answer for one nonce."""
+    at = service.base_url.removeprefix("http://")
+    own = hmac.digest(service.api_key.encode(), b"agentsvc embedded proof v1", "sha256")
+    for nonce in ("n" * 16, "-_aZ09" * 21):
+        health = httpx.get(f"{service.base_url}/healthz", params={"nonce": nonce}).json()
+        parts = f"agentsvc embedded proof v1\n{nonce}\n{health['instance']}\n{at}"
+        assert health["proof"] == hmac.digest(own, parts.encode(), "sha256").hex()
+
+
+@pytest.mark.parametrize("nonce", ["", "n" * 15, "n" * 129, "n" * 20 + "\n", "n" * 20 + " ", "ñ" * 20, "n.n" * 10])
+def test_a_nonce_of_other_characters_or_length_is_refused(service: RunningService, nonce: str) -> None:
+    """Nothing that could be read as another part of what is proved."""
+    refused = httpx.get(f"{service.base_url}/healthz", params={"nonce": nonce})
+    assert (refused.status_code, code(refused)) == (400, "invalid_query")
+    assert refused.json()["error"]["param"] == "nonce"
 
 
 SCOPES = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.cli import main
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
+from tests.strangers import Stranger, key_of, port_of, repeats
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -36,6 +41,26 @@ def test_a_service_that_was_stopped_meanwhile_is_started_again(kernel: Any, data
     assert embedded.stop(data)
     assert list(kernel.cell("%files")["path"]) == ["a.txt"]
     assert first.chat == kernel.cell("%%ask\nsay again").chat
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+def test_a_stranger_on_its_port_gets_neither_key_nor_question(kernel: Any, data: Path, end: str) -> None:
+    """Killed, it leaves a record that says where and who it was. A widget keeps the client that it had."""
+    kernel.cell("%%ask\nsay hello")
+    (ask,) = [part for part in kernel.configurables if type(part).__name__ == "Ask"]
+    client, before = ask.session.client(), embedded.status(data)
+    assert before is not None
+    if end == "killed":
+        os.kill(before.pid, signal.SIGKILL)
+        until(lambda: not embedded.is_held(DataFolder(data)))
+    else:
+        embedded.stop(data)
+    stranger = Stranger(repeats(before.instance), port_of(before.base_url))
+    assert client.runs.start("say A secret question", sync=True).output == "A secret question"
+    assert kernel.cell("%%ask\nsay A secret question").text.strip() == "A secret question"
+    stranger.close()
+    assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
+    assert ask.session.client() is client
 
 
 def test_a_key_that_was_replaced_closes_no_connection(kernel: Any, data: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import AuthenticationError, StefanBrainError
+from agentsvc_nb.client.transport.health import Secret
 
 Revive = Callable[[], tuple[str, str]]
 """Starts or finds the embedded service again, and replaces a key that it does not know: its (base URL, key)."""
@@ -23,11 +24,20 @@ class Origin:
     """
 
     def __init__(self, api_key: str | None, base_url: str, revive: Revive | None = None) -> None:
-        self.revive = revive
+        self.revive, self._secret = revive, Secret("")
         self.adopt(base_url, api_key or os.environ.get(KEY_VARIABLE, ""))
 
     def adopt(self, base_url: str, api_key: str) -> None:
-        self.base_url, self.key = _address(base_url), _key(api_key)
+        self.base_url, self._secret.key = _address(base_url), _key(api_key)
+
+    @property
+    def key(self) -> str:
+        return self._secret.key
+
+    @property
+    def secret(self) -> Secret | None:
+        """What a connection has to prove to know, with the embedded service; any other proves nothing."""
+        return self._secret if self.revive else None
 
     @property
     def tls(self) -> bool:

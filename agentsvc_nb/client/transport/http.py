@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.transport import connections
 from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
+from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import Answer, Request
 from agentsvc_nb.client.transport.library import httpx
 from agentsvc_nb.client.transport.messages import FAILURES, answer, build, failure
@@ -27,6 +28,7 @@ SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
 SyncClient = httpx.Client
 AsyncClient = httpx.AsyncClient
+_ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
 
 
 class _Clocks:
@@ -38,14 +40,21 @@ class _Clocks:
 
 
 class SyncIO(_Clocks):
-    """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets."""
+    """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets.
+
+    With a `secret` every connection has to prove that the service at its end holds it."""
 
     def __init__(
-        self, transport: SyncTransport | None = None, client: SyncClient | None = None, tls: bool = True
+        self,
+        transport: SyncTransport | None = None,
+        client: SyncClient | None = None,
+        tls: bool = True,
+        secret: Secret | None = None,
     ) -> None:
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
-        self._transport, self._own, self._tls = transport, client, tls
+        _check_proved(secret, transport or client)
+        self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
@@ -53,7 +62,7 @@ class SyncIO(_Clocks):
             return self._own
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
-            client = self._clients.setdefault(pid, connections.blocking(self._transport, self._tls))
+            client = self._clients.setdefault(pid, connections.blocking(self._transport, self._tls, self._secret))
             # In a notebook hardly anybody closes a client. At exit what still streams ends by itself.
             weakref.finalize(self, client.close).atexit = False
         return client
@@ -101,7 +110,10 @@ class SyncIO(_Clocks):
         return function()
 
     def crew(self) -> ThreadCrew[Any]:
-        return ThreadCrew(self, None if self._own or self._transport else SyncIO)
+        return ThreadCrew(self, None if self._own or self._transport else self._lane)
+
+    def _lane(self) -> SyncIO:
+        return SyncIO(tls=self._tls, secret=self._secret)
 
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
@@ -128,27 +140,41 @@ class _Timely(httpx.SyncByteStream):
 
 
 class AsyncIO(_Clocks):
-    """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work."""
+    """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work. A forked child, which
+    may go on with its parent's loop, has its own. `secret` as above."""
 
     def __init__(
-        self, transport: AsyncTransport | None = None, client: AsyncClient | None = None, tls: bool = True
+        self,
+        transport: AsyncTransport | None = None,
+        client: AsyncClient | None = None,
+        tls: bool = True,
+        secret: Secret | None = None,
     ) -> None:
         _check("transport", transport, AsyncTransport)
         _check("http_client", client, AsyncClient)
-        self._transport, self._own, self._tls = transport, client, tls
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
-        self._clients = weakref.WeakKeyDictionary()
+        _check_proved(secret, transport or client)
+        self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
+        self._clients: _ByLoop = weakref.WeakKeyDictionary()
+        self._parents: list[_ByLoop] = []
+        """Kept, for what is let go is closed, on the loop of both."""
+        self._pid = os.getpid()
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
         if self._own:
             return self._own
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            for ended in [known for known in self._clients if known.is_closed()]:
-                del self._clients[ended]
-            self._clients[loop] = connections.awaited(self._transport, self._tls)
-        return self._clients[loop]
+        loop, clients = asyncio.get_running_loop(), self._own_clients()
+        if loop not in clients:
+            for ended in [known for known in clients if known.is_closed()]:
+                del clients[ended]
+            clients[loop] = connections.awaited(self._transport, self._tls, self._secret)
+        return clients[loop]
+
+    def _own_clients(self) -> _ByLoop:
+        if self._pid != (pid := os.getpid()):
+            self._parents.append(self._clients)
+            self._clients, self._pid = weakref.WeakKeyDictionary(), pid
+        return self._clients
 
     async def send(self, request: Request) -> Answer:
         client = self._client()
@@ -177,7 +203,7 @@ class AsyncIO(_Clocks):
     async def close(self, answer: Answer | None = None) -> None:
         if answer:
             await answer.response.aclose()
-        elif client := self._clients.pop(asyncio.get_running_loop(), None):
+        elif client := self._own_clients().pop(asyncio.get_running_loop(), None):
             await client.aclose()
 
     def drop(self, answer: Answer) -> None:
@@ -191,6 +217,11 @@ def _check(name: str, given: object, kind: type) -> None:
     if given is not None and not isinstance(given, kind):
         its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
         raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+
+
+def _check_proved(secret: Secret | None, theirs: object) -> None:
+    if secret and theirs is not None:
+        raise TypeError("The embedded service is asked over connections of its client's own: leave `revive` out here.")
 
 
 class _Until:

@@ -18,7 +18,11 @@ def server(folder: DataFolder) -> Iterator[Finding]:
     """Is a server running, and does that very one answer?"""
     record, held = Ready.read(folder.ready), embedded.is_held(folder)
     started = time.perf_counter()
-    ready = embedded.status(folder.path)
+    try:
+        ready = embedded.status(folder.path)
+    except embedded.EmbeddedError as error:
+        yield fail(str(error), "restart it")
+        return
     took = (time.perf_counter() - started) * 1000
     if ready is not None:
         yield ok(f"process {ready.pid} (version {ready.version}) answered at {ready.base_url} in {took:.0f} ms")
@@ -34,8 +38,8 @@ def server(folder: DataFolder) -> Iterator[Finding]:
 
 def port(folder: DataFolder) -> Iterator[Finding]:
     """Can a server have the port that it would ask for?"""
-    if embedded.status(folder.path) is not None:
-        return  # it has one
+    if embedded.is_held(folder):
+        return  # its server has one
     for number in sorted({PORT, folder.last_port()} - {0}):
         if _is_free(number):
             yield ok(f"{number} is free")

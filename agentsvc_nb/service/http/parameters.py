@@ -7,8 +7,8 @@ import re
 from agentsvc_nb.service.actions.chats import Where
 from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import EVENT_ID_MAX
+from agentsvc_nb.wire import ids, proof
+from agentsvc_nb.wire.limits import EVENT_ID_MAX, NONCE_MAX_CHARS, NONCE_MIN_CHARS
 
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 
@@ -46,6 +46,14 @@ def idempotency_key(call: Call) -> str | None:
     if values and not ids.is_idempotency_key(values[0]):
         raise Fail("invalid_idempotency_key")
     return values[0] if values else None
+
+
+def nonce(call: Call) -> str | None:
+    value = call.request.query_params.get("nonce")
+    if value is not None and not proof.is_nonce(value):
+        rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
+        raise Fail("invalid_query", f"'nonce' must be {rule}.", param="nonce")
+    return value
 
 
 def last_event_id(call: Call) -> int | None:
