@@ -38,7 +38,8 @@ class StefanBrainError(Exception):
 
     `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
     answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent;
-    `late` whether the deadline left no room for another attempt.
+    `late` whether the deadline left no room for another attempt; `last_event_id`, of a stream that broke, the last
+    event that was handed out: attach after it to go on.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class StefanBrainError(Exception):
         self.hint, self.body = hint, body
         self.method, self.path, self.attempts = "", "", 0
         self.late = False
+        self.last_event_id: int | None = None
 
     def __str__(self) -> str:
         facts = [self.code, self.request_id and f"request {self.request_id}"]

@@ -22,7 +22,7 @@ from agentsvc_nb.notebook.questions.asking import ask, ask_in_background, ask_va
 from agentsvc_nb.notebook.questions.each import ask_each
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.approving import approvals, approve
-from agentsvc_nb.notebook.runs.feed import Feed
+from agentsvc_nb.notebook.runs.feed import RECONNECTS, Feed
 from agentsvc_nb.notebook.runs.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.runs.review import diff, export, show
 from agentsvc_nb.notebook.runs.turn import Turn
@@ -80,5 +80,5 @@ __all__ = [
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> Answer:
     """Follow a run that was started before, from its beginning. Returns and raises as `Turn.watch`."""
     run_id, client = the_run(session, run_id), session.client()
-    feed = Feed(lambda door: client.runs.attach(run_id), client.runs.cancel)
+    feed = Feed(lambda door: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
     return Turn(session, client, feed, screen, timeout).watch()

@@ -28,10 +28,13 @@ def frames(given: list[dict[str, Any]]) -> bytes:
 
 
 class CuttingServer:
-    """Serves one ended run of `count` events; the first `cuts` streams are cut, `silent` leaves streams open."""
+    """Serves one ended run of `count` events; the first `cuts` streams are cut, `silent` leaves streams open.
 
-    def __init__(self, count: int, cuts: int = 0, seed: int = 0, silent: bool = False) -> None:
-        self.events, self.cuts, self.silent = events(count), cuts, silent
+    Each stream ends after `each` events.
+    """
+
+    def __init__(self, count: int, cuts: int = 0, seed: int = 0, silent: bool = False, each: int | None = None) -> None:
+        self.events, self.cuts, self.silent, self.each = events(count), cuts, silent, each
         self.seen: list[tuple[str, dict[str, str]]] = []
         self.open = self._in_vain = 0
         self._cut_at = -1
@@ -102,7 +105,8 @@ class CuttingServer:
             _send_json(connection, run("running" if self.silent else "completed"))
 
     def _stream(self, connection: socket.socket, after: int) -> None:
-        body = b"retry: 0\n\n" + frames(self.events[after:] if not self.silent else self.events[after:-1])
+        left = (self.events[after:] if not self.silent else self.events[after:-1])[: self.each]
+        body = b"retry: 0\n\n" + frames(left)
         whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" + body
         if self.cuts:
             self.cuts -= 1

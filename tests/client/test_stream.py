@@ -27,24 +27,28 @@ from tests.client.cutting import CuttingServer, events, frames
 Networks = Callable[..., Network]
 
 
+def sse(*text: bytes) -> httpx.Response:
+    return httpx.Response(200, content=iter(text), headers={"content-type": "text/event-stream; charset=utf-8"})
+
+
 # -- over real sockets ---------------------------------------------------------------------------------------------
 
 
-def read_sync(base_url: str) -> tuple[list[Event], int]:
-    with AgentService(KEY, base_url) as client, client.runs.attach(RUN_ID) as stream:
+def read_sync(base_url: str, **options: Any) -> tuple[list[Event], int]:
+    with AgentService(KEY, base_url) as client, client.runs.attach(RUN_ID, **options) as stream:
         return list(stream), stream.reconnects
 
 
-def read_sync_within_a_loop(base_url: str) -> tuple[list[Event], int]:
+def read_sync_within_a_loop(base_url: str, **options: Any) -> tuple[list[Event], int]:
     async def cell() -> tuple[list[Event], int]:
-        return read_sync(base_url)
+        return read_sync(base_url, **options)
 
     return asyncio.run(cell())
 
 
-def read_async(base_url: str) -> tuple[list[Event], int]:
+def read_async(base_url: str, **options: Any) -> tuple[list[Event], int]:
     async def read() -> tuple[list[Event], int]:
-        async with AsyncAgentService(KEY, base_url) as client, await client.runs.attach(RUN_ID) as stream:
+        async with AsyncAgentService(KEY, base_url) as client, await client.runs.attach(RUN_ID, **options) as stream:
             return [event async for event in stream], stream.reconnects
 
     return asyncio.run(read())
@@ -52,9 +56,9 @@ def read_async(base_url: str) -> tuple[list[Event], int]:
 
 @pytest.mark.parametrize("read", [read_sync, read_sync_within_a_loop, read_async])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_hundred_cuts_lose_nothing(read: Callable[[str], tuple[list[Event], int]], seed: int) -> None:
+def test_a_hundred_cuts_lose_nothing(read: Callable[..., tuple[list[Event], int]], seed: int) -> None:
     with CuttingServer(500, cuts=100, seed=seed) as server:
-        got, reconnects = read(server.base_url)
+        got, reconnects = read(server.base_url, max_retries=4)  # up to four cuts in a row let nothing through
         assert got == [Event.from_json(event) for event in events(500)]
         assert (server.cuts, reconnects) == (0, 100)
 
@@ -175,10 +179,6 @@ def test_a_client_lives_through_two_event_loops() -> None:
 # -- stepped by hand -----------------------------------------------------------------------------------------------
 
 
-def sse(*text: bytes) -> httpx.Response:
-    return httpx.Response(200, content=iter(text), headers={"content-type": "text/event-stream; charset=utf-8"})
-
-
 def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
     started = [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "running"}}, *events(3)[1:]]
     net = network(answer(202, run()), sse(frames(started)))
@@ -212,7 +212,7 @@ def test_events_that_come_twice_are_given_once(network: Networks) -> None:
 def test_failures_in_a_row_are_counted_anew_after_progress(network: Networks) -> None:
     down = [httpx.ConnectError("refused"), failure("brain_unavailable", 503), httpx.ReadTimeout("")]
     net = network(answer(200, run()), *down, sse(frames(events(4)[:2])), *down, sse(frames(events(4)[2:])))
-    assert len(list(EventStream(step(runs.attach(net.core, RUN_ID))))) == 4
+    assert len(list(EventStream(step(runs.attach(net.core, RUN_ID, max_retries=4))))) == 4
     assert net.io.slept == [0.5, 1, 2, 0.5, 1, 2, 4]
 
 
@@ -232,12 +232,48 @@ def test_a_silent_run_is_followed_for_as_long_as_it_lives(network: Networks) -> 
     assert len(list(EventStream(step(runs.attach(net.core, RUN_ID))))) == 2
 
 
-def test_six_failures_in_a_row_are_raised(network: Networks) -> None:
-    net = network(answer(200, run()), *[httpx.ReadError("reset")] * 6)
-    stream = EventStream(step(runs.attach(net.core, RUN_ID, after=7)))
+@pytest.mark.parametrize(("most", "waits"), [(None, [0.5, 1]), (1, [0.5]), (5, [0.5, 1, 2, 4, 5])])
+def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
+    network: Networks, most: int | None, waits: list[float]
+) -> None:
+    net = network(answer(200, run()), *[httpx.ReadError("reset")] * (len(waits) + 1))
+    stream = EventStream(step(runs.attach(net.core, RUN_ID, after=7, max_retries=most)))
     with pytest.raises(APIConnectionError, match=f"Attach to {RUN_ID} after event 7") as caught:
         next(stream)
-    assert (caught.value.attempts, net.io.slept) == (6, [0.5, 1, 2, 4, 5])
+    assert (caught.value.attempts, net.io.slept) == (len(waits) + 1, waits)
+    assert caught.value.last_event_id == 7
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param([httpx.ReadError("reset")], id="never opened"),
+        pytest.param([sse(frames(events(4)[:2]))], id="ended early"),
+        pytest.param([sse(b""), answer(200, {"data": [], "status": "running"})], id="ended without events"),
+        pytest.param([failure("brain_unavailable", 503)], id="503"),
+    ],
+)
+def test_without_retries_a_lost_stream_is_raised_at_once(network: Networks, lost: list[Any]) -> None:
+    net = network(answer(200, run()), *lost)
+    stream, got = EventStream(step(runs.attach(net.core, RUN_ID, max_retries=0))), list[int]()
+    with pytest.raises(StefanBrainError, match=f"Attach to {RUN_ID} after event") as caught:
+        got.extend(event.id for event in stream)
+    assert (caught.value.last_event_id, stream.reconnects, net.io.slept) == (stream.cursor, 0, [])
+    assert isinstance(caught.value, APIConnectionError) or caught.value.status == 503
+    assert next(stream, None) is None
+
+
+@pytest.mark.parametrize("read", [read_sync, read_async])
+def test_without_retries_the_first_cut_is_the_last(read: Callable[..., tuple[list[Event], int]]) -> None:
+    """And the reader goes on from where it was, by itself: five events each time, then one that ends the run."""
+    with CuttingServer(6, each=5) as server:
+        with pytest.raises(APIConnectionError) as caught:
+            read(server.base_url, max_retries=0)
+        assert caught.value.last_event_id == 5
+        got, reconnects = read(server.base_url, max_retries=0, after=5)
+        assert ([event.id for event in got], reconnects) == ([6], 0)
+    streams = [fields.get("last-event-id") for _, fields in server.seen if fields.get("accept") == "text/event-stream"]
+    assert streams == [None, "5"]
 
 
 def test_the_service_may_ask_for_time(network: Networks) -> None:
@@ -267,7 +303,7 @@ def test_what_no_reconnect_helps_is_raised_at_once(network: Networks, reply: htt
 
 def test_the_deadline(network: Networks) -> None:
     net = network(answer(202, run()), *[httpx.ReadError("reset")] * 3)
-    stream = EventStream(step(runs.start_and_stream(net.core, "hello", timeout=2)))
+    stream = EventStream(step(runs.start_and_stream(net.core, "hello", timeout=2, max_retries=3)))
     with pytest.raises(JobTimeoutError) as caught:
         stream.final_status()
     assert (caught.value.job_id, caught.value.chat, net.io.now()) == (RUN_ID, "chat_1", 2)

@@ -23,8 +23,6 @@ from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
 
-RECONNECTS: Final = 5
-"""In a row without progress."""
 BACKOFF_SECONDS: Final = 5.0
 READ_SECONDS: Final = 75.0
 """Five pings missed: the connection is dead. Below the gateway's 120 s."""
@@ -148,15 +146,18 @@ class Following:
             raise APIConnectionError("The event stream ended before the run.")
 
     async def _dropped(self, error: StefanBrainError) -> None:
+        """Wait for another attempt, of which there are `max_retries` in a row: an event begins the count anew."""
         await self._hang_up()
         self._failures += 1
         first = self._decoder.retry_seconds
         first = retry.FIRST_SECONDS if first is None else first
-        wait = retry.pause(error, self._failures, RECONNECTS, self._core.dice, first, BACKOFF_SECONDS)
+        most = self._core.settings.max_retries
+        wait = retry.pause(error, self._failures, most, self._core.dice, first, BACKOFF_SECONDS)
         if wait is None:
             self._done = True
-            error.attempts = self._failures
-            error.hint = error.hint or f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
+            error.attempts, error.last_event_id = self._failures, self.cursor
+            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
+            error.hint = f"{error.hint} {go_on}" if error.hint and retry.transient(error) else error.hint or go_on
             raise error
         await self._core.rest(wait)
 

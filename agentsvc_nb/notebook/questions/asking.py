@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.questions.variants import Board, Column, Variants, wat
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.background import Background, nothing
 from agentsvc_nb.notebook.runs.busy import after, in_turn
-from agentsvc_nb.notebook.runs.feed import Door, Feed, Stream
+from agentsvc_nb.notebook.runs.feed import RECONNECTS, Door, Feed, Stream
 from agentsvc_nb.notebook.runs.turn import Turn
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
@@ -178,7 +178,7 @@ class _Asked:
 
     def _open(self, door: Door) -> Stream:
         if self.planned.shown:
-            return self.client.runs.attach(self.planned.shown)
+            return self.client.runs.attach(self.planned.shown, max_retries=RECONNECTS)
         if self.ahead is not None:
             after(self.ahead, door)
         return in_turn(self._start, self.client, door) if self.question.wait else self._start()
@@ -195,6 +195,7 @@ class _Asked:
             file_ids=[file.id for file in self.along.values() if (file.file_name, file.sha256) not in question.uploads],
             output_config=question.output_config,
             idempotency_key=self.planned.key,
+            max_retries=RECONNECTS,
         )
 
     def _on_open(self, run: Run) -> None:

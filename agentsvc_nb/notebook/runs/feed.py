@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Protocol
+from typing import Final, Protocol
 
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.runs import Run
+
+RECONNECTS: Final = 4
+"""Attempts in a row to pick up a cell's stream: with a client's two it would not outlive a service's restart."""
 
 
 class Stream(Protocol):

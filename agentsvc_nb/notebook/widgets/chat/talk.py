@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.questions.asking import put_beside
 from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.runs.background import Background
-from agentsvc_nb.notebook.runs.feed import Feed
+from agentsvc_nb.notebook.runs.feed import RECONNECTS, Feed
 from agentsvc_nb.notebook.runs.review import show
 from agentsvc_nb.notebook.runs.turn import Turn
 from agentsvc_nb.notebook.widgets.chat import calls
@@ -130,7 +130,7 @@ class Talk:
 
         def attach() -> Background:
             client = self._session.client()
-            feed = Feed(lambda door: client.runs.attach(run_id), client.runs.cancel)
+            feed = Feed(lambda door: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
             watching = Turn(self._session, client, feed, screen)
             return Background(watching, watching.watch)
 
