@@ -86,11 +86,13 @@ def test_a_busy_chat_is_an_error_of_its_own(network: Networks) -> None:
 def test_a_turn_that_failed(network: Networks) -> None:
     broken = {**RESULT, "is_error": True, "error": {"code": "brain_gone", "message": "Away."}}
     with pytest.raises(ToolResultError, match="Away") as caught:
-        step(ask(network(answer(200, broken)).core, "?"))
-    assert caught.value.body["data"]["answer"] == "42"
-    net = network(answer(202, HANDLE), job("failed", error={"code": "brain_gone", "message": "Away."}))
-    with pytest.raises(JobFailedError, match="Away"):
-        step(ask(net.core, "?"))
+        step(ask(network(answer(200, broken, x_request_id="req_1")).core, "?"))
+    assert (caught.value.body["data"]["answer"], caught.value.request_id) == ("42", "req_1")
+    ended = job("failed", error={"code": "brain_gone", "message": "Away."})
+    ended.headers["x-request-id"] = "req_2"
+    with pytest.raises(JobFailedError, match="Away") as later:
+        step(ask(network(answer(202, HANDLE), ended).core, "?"))
+    assert later.value.request_id == "req_2"
 
 
 def test_a_turn_that_takes_too_long_can_be_waited_for_again(network: Networks) -> None:

@@ -342,10 +342,14 @@ def test_the_service_recommends_an_interval(network: Networks) -> None:
 
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
 def test_a_job_that_failed_is_raised_with_its_record(network: Networks, end: str) -> None:
-    net = network(job(end, is_error=True, error={"code": "not_configured", "message": "Set X."}))
-    with pytest.raises(JobFailedError, match=r"Set X\. \(not_configured\)") as caught:
+    error = {"code": "not_configured", "message": "Set X."}
+    answers = [job("running"), job(end, is_error=True, error=error)]
+    for number, reply in enumerate(answers):
+        reply.headers["x-request-id"] = f"req_{number}"
+    net = network(*answers)
+    with pytest.raises(JobFailedError, match=r"Set X\. \(not_configured, request req_1\)") as caught:
         step(jobs.wait(net.core, "j", chat="chat_1"))
-    assert caught.value.job.status == end
+    assert (caught.value.job.status, caught.value.request_id, caught.value.method) == (end, "req_1", "GET")
 
 
 def test_a_job_that_takes_too_long(network: Networks) -> None:

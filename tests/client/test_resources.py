@@ -119,11 +119,12 @@ def test_a_call_is_its_result_or_an_acceptance(network: Networks) -> None:
 )
 def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any, message: str, code: Any) -> None:
     body = {"tool": "t", "is_error": True, "error": error, "content": [{"type": "text", "text": "x"}], "more": 1}
-    net = network(answer(200, body))
+    net = network(answer(200, body, x_request_id="req_7"))
     with pytest.raises(ToolResultError) as caught:
         step(tools.invoke(net.core, "t", {}))
     found = caught.value
-    assert (found.message, found.code, found.status) == (message, code, 200)
+    assert (found.message, found.code, found.status, found.request_id) == (message, code, 200, "req_7")
+    assert (found.method, found.path.rpartition("/v1")[2]) == ("POST", "/tools/t/invoke")
     assert (found.body["content"], found.body["more"]) == (body["content"], 1)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.errors import ChatBusyError, JobTimeoutError, ToolResultError
+from agentsvc_nb.client.errors import ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
 from agentsvc_nb.client.request.options import WaitNotice
 from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService, running_service
+from tests.contract.faces import Face
 
 
 def test_a_short_and_a_long_turn_have_the_same_answer(client: AgentService) -> None:
@@ -39,6 +41,26 @@ def test_a_turn_that_failed_is_raised_with_what_was_said(client: AgentService) -
     with pytest.raises(ToolResultError, match="It went away") as caught:
         client.ask("say so far\nfail brain_gone It went away.", chat="new")
     assert caught.value.body["data"]["answer"] == "so far"
+
+
+def test_a_tools_failure_names_its_request(face: Face) -> None:
+    """The one in whose answer it was told: what the team that runs the service looks for."""
+    used: list[Any] = []
+
+    def ask(client: Any) -> Any:
+        used.append(client)
+        return client.ask("fail brain_gone It went away.", chat="new")
+
+    def work(client: Any) -> Any:
+        used.append(client)
+        return client.jobs.submit_and_wait("echo_job", {"steps": 1, "fail": True}, chat="new", poll=0.02)
+
+    for call, kind in ((ask, ToolResultError), (work, JobFailedError)):
+        with pytest.raises(kind) as caught:
+            face(call)
+        last = used[-1].history[-1]
+        assert caught.value.request_id
+        assert (caught.value.request_id, caught.value.method) == (last.request_id, last.method)
 
 
 def test_a_busy_chat_is_refused_or_waited_for(client: AgentService) -> None:

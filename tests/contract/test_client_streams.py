@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
+from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, JobTimeoutError
 from agentsvc_nb.testing import RunningService
 from tests.contract.conftest import Wire
 from tests.contract.operations import got
@@ -62,3 +64,51 @@ def test_without_retries_each_cut_is_told_and_the_reader_goes_on_by_itself(
     assert set(told) == {0}
     assert len(told) > 1
     assert [event.id for event in events] == wanted
+
+
+@pytest.fixture
+def silent(wire: Wire) -> Iterator[str]:
+    """A run that has said something, and then says nothing."""
+    run_id = wire.start("say hello\nwait 3600")["run_id"]
+    yield run_id
+    wire("POST", f"/runs/{run_id}/cancel")
+
+
+@FACES
+@pytest.mark.parametrize("name", ["attach", "wait"])
+def test_a_run_that_says_nothing_is_left_at_the_deadline(
+    face: Any, name: str, silent: str, service: RunningService
+) -> None:
+    async def follow(client: Any) -> None:
+        if name == "wait":
+            await got(client.runs.wait(silent, timeout=0.3))
+        else:
+            await got((await got(client.runs.attach(silent, deadline=0.3))).final_status())
+
+    with pytest.raises(JobTimeoutError) as caught:
+        use(face, service.api_key, service.base_url, follow)
+    assert caught.value.job_id == silent
+
+
+def test_what_came_shortly_before_the_deadline_does_not_put_it_off(silent: str, service: RunningService) -> None:
+    """The deadline is ten minutes away, and the clock is moved: the rest is well below the 15 s to the next ping."""
+    far, moved = 600.0, [0.0]
+    raised: list[Exception] = []
+
+    def read_on(stream: Any) -> None:
+        try:
+            stream.final_status()
+        except JobTimeoutError as error:
+            raised.append(error)
+
+    with AgentService(service.api_key, service.base_url) as client:
+        client._core.io.now = lambda: time.monotonic() + moved[0]  # type: ignore[method-assign]
+        with client.runs.attach(silent, deadline=far) as stream:
+            while next(stream).type != "text.delta":
+                pass
+            moved[0] = far - 0.2
+            reader = threading.Thread(target=read_on, args=(stream,), daemon=True)
+            reader.start()
+            reader.join(10)
+            assert not reader.is_alive()
+    assert [type(error) for error in raised] == [JobTimeoutError]

@@ -87,17 +87,12 @@ async def ask(
         timeout=max(core.settings.timeout, SYNC_SECONDS),
     )
     try:
-        started = await in_time(timed, chat, when_free(timed, start, timeout) if on_busy == "wait" else start())
+        started = await in_time(chat, when_free(timed, start, timeout) if on_busy == "wait" else start())
     except StefanBrainError as error:
         raise (chat_busy(error) if error.code == "agent_run_rejected" else error) from None
     if isinstance(started, JobAccepted):
-        return _answer(await _ended(core, started, max(0.0, timed.left), poll))
+        return _answer(await jobs.ended(core, started, max(0.0, timed.left), poll))
     return _answer(started)
-
-
-async def _ended(core: Core, handle: JobAccepted, timeout: float, poll: float | None) -> Job:
-    await jobs.wait(core, handle.job_id, chat=handle.chat, timeout=timeout, poll=poll)
-    return await jobs.result(core, handle.job_id, chat=handle.chat)
 
 
 def _answer(envelope: ToolResult | Job) -> Answer:

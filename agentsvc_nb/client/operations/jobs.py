@@ -8,10 +8,10 @@ from typing import Any, Final, Unpack
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.hooks import tell
 from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.request.core import Core, told_by
 from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.results.models import Job
-from agentsvc_nb.client.streams.waiting import Wait, in_time
+from agentsvc_nb.client.streams.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted
@@ -86,11 +86,15 @@ async def wait(
     >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
     """
     waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
+    call = _call("jobs.status", job_id, chat, project, session)
     while True:
-        job = await waiting.look(status(waiting.core, job_id, chat=chat, project=project, session=session))
+        answer = await waiting.look(waiting.core.send(call))
+        job = core.read(Job, call, answer)
         await tell(on_progress, job)
+        if job.status == "succeeded":
+            return job
         if job.ended:
-            return _succeeded(job)
+            raise told_by(JobFailedError(job), call, answer)
         hint = job.recommended_poll_after_ms
         await waiting.pause(poll or (hint / 1000 if hint else interval), job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
@@ -155,17 +159,19 @@ async def submit_and_wait(
     core = core.scoped(options)
     timed = core.within(timeout)
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
-    accepted = await in_time(timed, chat, starting)
-    left = max(0.0, timed.left)
-    await wait(core, accepted.job_id, chat=accepted.chat, timeout=left, poll=poll, on_progress=on_progress)
-    return await result(core, accepted.job_id, chat=accepted.chat)
+    accepted = await in_time(chat, starting)
+    return await ended(core, accepted, max(0.0, timed.left), poll, on_progress)
+
+
+async def ended(
+    core: Core, accepted: JobAccepted, timeout: float, poll: float | None, on_progress: OnProgress | None = None
+) -> Job:
+    """A job that was accepted, once it has succeeded, with its result. Raises as `wait`."""
+    timed = core.within(timeout)
+    await wait(core, accepted.job_id, chat=accepted.chat, timeout=timeout, poll=poll, on_progress=on_progress)
+    timed = core.within(max(timed.left, LAST_LOOK_SECONDS))
+    return await in_time(accepted.chat, result(timed, accepted.job_id, chat=accepted.chat), accepted.job_id)
 
 
 def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> Call:
     return Call(name, {"job_id": job_id}, {"chat": chat, "project": project, "session": session})
-
-
-def _succeeded(job: Job) -> Job:
-    if job.status != "succeeded":
-        raise JobFailedError(job)
-    return job

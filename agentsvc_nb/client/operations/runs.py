@@ -239,4 +239,4 @@ async def start_and_stream(
         file_ids=file_ids,
         idempotency_key=idempotency_key,
     )
-    return Following(core, await in_time(core, chat, starting))
+    return Following(core, await in_time(chat, starting))

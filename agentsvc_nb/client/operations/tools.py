@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.client.operations.jobs import NOT_IDEMPOTENT
 from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import ACCEPTED, Core
+from agentsvc_nb.client.request.core import ACCEPTED, Core, told_by
 from agentsvc_nb.client.request.options import Options
 from agentsvc_nb.client.results.models import Listing
 from agentsvc_nb.wire.routes import Resend
@@ -70,7 +70,8 @@ async def invoke(
     if result.is_error:
         why = result.error
         message = f"{tool} failed: {why.message or why.code}" if why else f"{tool} failed."
-        raise ToolResultError(
+        failed = ToolResultError(
             message, status=answer.status, code=why.code if why else None, body=result.model_dump(mode="json")
         )
+        raise told_by(failed, call, answer)
     return result

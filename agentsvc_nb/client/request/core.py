@@ -26,7 +26,7 @@ from agentsvc_nb.client.request.history import History, attempted
 from agentsvc_nb.client.request.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
 from agentsvc_nb.client.request.origin import Origin
 from agentsvc_nb.client.results.reading import read
-from agentsvc_nb.client.transport.io import IO, Answer, Request
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, Answer, Request
 from agentsvc_nb.wire.envelope import Model
 
 log = logging.getLogger("agentsvc")
@@ -34,11 +34,10 @@ log.addHandler(logging.NullHandler())
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
+E = TypeVar("E", bound=StefanBrainError)
 Once = Callable[[Call], Coroutine[Any, Any, T]]
 
 ACCEPTED: Final = 202
-_CLOCK_SLACK: Final = 0.01
-"""Seconds by which a socket's timeout may fire early."""
 
 
 class Core:
@@ -107,9 +106,7 @@ class Core:
         try:
             return read(model, answer.body, self.origin.base_url + call.route.path, answer.status)
         except StefanBrainError as error:
-            error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
-            error.request_id = answer.headers.get("x-request-id")
-            raise
+            raise told_by(error, call, answer) from None
 
     async def repeat(self, call: Call, once: Once[T]) -> T:
         """Do `once`, and again after a transient failure as far as the call allows (`retry`)."""
@@ -182,7 +179,7 @@ class Core:
             raise
 
     def _explain(self, error: APIConnectionError, call: Call) -> None:
-        if error.timed_out and self.left < _CLOCK_SLACK:
+        if error.timed_out and self.left < CLOCK_SLACK:
             error.message, error.late = deadline_passed().message, True
             error.args = (error.message,)
         if error.sent and call.starts_work:
@@ -203,3 +200,10 @@ class Core:
             on_sent=call.on_sent,
             ends=self.deadline,
         )
+
+
+def told_by(error: E, call: Call, answer: Answer) -> E:
+    """`error` with the names of the request in whose successful answer it was told."""
+    error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
+    error.request_id = answer.headers.get("x-request-id")
+    return error

@@ -148,6 +148,8 @@ class Following:
     async def _dropped(self, error: StefanBrainError) -> None:
         """Wait for another attempt, of which there are `max_retries` in a row: an event begins the count anew."""
         await self._hang_up()
+        if error.late:
+            raise self._out_of_time()
         self._failures += 1
         first = self._decoder.retry_seconds
         first = retry.FIRST_SECONDS if first is None else first
@@ -169,7 +171,13 @@ class Following:
     async def _in_time(self) -> None:
         if self._core.left <= 0:
             await self.close()
-            raise JobTimeoutError(self.run.run_id, self.run.chat)
+            raise self._out_of_time()
+
+    def _out_of_time(self) -> JobTimeoutError:
+        self._done = True
+        late = JobTimeoutError(self.run.run_id, self.run.chat)
+        late.last_event_id = self.cursor
+        return late
 
 
 def _event(frame: Frame) -> Event:

@@ -24,7 +24,7 @@ async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_
     waiting = Wait(core, timeout, WaitNotice("run", run_id))
     run = await waiting.look(_read(waiting.core, run_id))
     if not run.ended and waiting.left > 0:
-        run = await _followed(core.within(timeout), run)
+        run = await _followed(core.within(waiting.left), run)
     while not run.ended:
         await waiting.pause(poll, run.status, run.chat)
         run = await waiting.look(_read(waiting.core, run_id))

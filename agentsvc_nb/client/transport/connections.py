@@ -7,6 +7,7 @@ import ssl
 from http.cookiejar import CookieJar
 from typing import Any, Final
 
+from agentsvc_nb.client.transport.deadline import bounded
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.library import httpx
 from agentsvc_nb.client.transport.listening import listen
@@ -22,7 +23,7 @@ _LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 def blocking(transport: httpx.BaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.Client:
     """A client for scripts; without `tls` it is for http alone, with a `secret` for the service that holds it."""
     client = httpx.Client(**_options(transport, tls, secret is not None))
-    return proven(client, secret) if secret else client
+    return bounded(proven(client, secret) if secret else client)
 
 
 def awaited(transport: httpx.AsyncBaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.AsyncClient:

@@ -1,5 +1,5 @@
 """The verbs of `io`, blocking and on asyncio. Only this, `connections`, `messages`, `bodies`,
-`listening` and `library` know the HTTP library."""
+`deadline`, `listening` and `library` know the HTTP library."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import socket
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, closing, suppress
+from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import deadline_passed
-from agentsvc_nb.client.transport import connections
+from agentsvc_nb.client.transport import connections, deadline
 from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import Answer, Request
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, Answer, Request
 from agentsvc_nb.client.transport.library import httpx
 from agentsvc_nb.client.transport.messages import FAILURES, answer, build, failure
 
@@ -54,7 +54,8 @@ class SyncIO(_Clocks):
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
+        self._transport, self._own = transport, client and deadline.bounded(client)
+        self._tls, self._secret = tls, secret
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
@@ -72,13 +73,11 @@ class SyncIO(_Clocks):
         built = build(request, self._own)
         if request.ends < math.inf:
             built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
-        try:
+        with self._until(request.ends):
             response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
                 return answer(response, request, chunks=response.iter_raw())
             return answer(response, request, self._whole(response, request.ends))
-        except FAILURES as error:
-            raise failure(error) from None
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
         """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
@@ -98,10 +97,20 @@ class SyncIO(_Clocks):
     async def read(self, answer: Answer) -> bytes | None:
         chunks: Iterator[bytes] = answer.chunks
         self.in_time(answer.ends)
-        try:
+        with self._until(answer.ends):
             return next(chunks, None)
+
+    @contextmanager
+    def _until(self, ends: float) -> Iterator[None]:
+        """Ends what waits at the deadline, and turns what the HTTP library raises into an error of ours."""
+        try:
+            with deadline.until(ends, self.now):
+                yield
         except FAILURES as error:
-            raise failure(error) from None
+            failed = failure(error)
+            if failed.timed_out and ends - self.now() < CLOCK_SLACK:
+                failed = deadline_passed(sent=failed.sent)
+            raise failed from None
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for

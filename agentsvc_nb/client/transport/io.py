@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, Final, Protocol, TypeVar
 
 from agentsvc_nb.client.hooks import OnProgress
 
 T = TypeVar("T")
+CLOCK_SLACK: Final = 0.01
+"""Seconds by which a socket's timeout may fire before the deadline that it was made of."""
 
 
 @dataclass(frozen=True, slots=True)
