@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ToolResultError,
     )
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
+    from agentsvc_nb.client.results.models import Job, Run
     from agentsvc_nb.client.rows.mapping import MapStopped
     from agentsvc_nb.client.rows.progress import MapProgress
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.chat.chat import Chat
     from agentsvc_nb.notebook.widgets.files import Files
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
-    from agentsvc_nb.wire.runs import Run
-    from agentsvc_nb.wire.tools import Job
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -89,9 +88,9 @@ _HOMES = {
     "Files": "notebook.widgets.files",
     "MapProgress": "client.rows.progress",
     "MapStopped": "client.rows.mapping",
-    "Job": "wire.tools",
+    "Job": "client.results.models",
     "RetryNotice": "client.request.options",
-    "Run": "wire.runs",
+    "Run": "client.results.models",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.request.options",
     "allow_nested_loops": "notebook.nested",

@@ -20,12 +20,14 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.wire.codes import CODES, STATUSES
-from agentsvc_nb.wire.tools import Job
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.results.models import Job
 
 MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
 _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})

@@ -8,6 +8,7 @@ import pickle
 
 import pytest
 
+from agentsvc_nb import Job
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.errors import (
     APIConnectionError,
@@ -20,7 +21,6 @@ from agentsvc_nb.client.errors import (
     from_response,
 )
 from agentsvc_nb.wire.codes import CODES, STATUSES, Code
-from agentsvc_nb.wire.tools import Job
 
 
 def envelope(**error: object) -> bytes:

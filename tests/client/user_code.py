@@ -16,16 +16,19 @@ from agentsvc_nb import (
     AgentService,
     AsyncAgentService,
     ChatBusyError,
+    Job,
     JobFailedError,
     JobTimeoutError,
+    MapProgress,
     MapStopped,
     RateLimitError,
     RetryNotice,
+    Run,
     StefanBrainError,
     WaitNotice,
 )
 from agentsvc_nb.client.request.history import Attempt, History
-from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Listing
 from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
 from agentsvc_nb.client.streams.pages import AsyncPages, Pages
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
@@ -74,10 +77,14 @@ def runs(client: AgentService) -> None:
         assert_type(event.payload, dict[str, Any])
 
 
+def show(progress: MapProgress) -> None:
+    assert_type((progress.done, progress.failed), tuple[int, int])
+
+
 def rows(client: AgentService, table: pd.DataFrame) -> None:
     """One question over all rows."""
     try:
-        assert_type(client.map(table, "{{text}}", on_progress=lambda progress: print(progress.done)), pd.DataFrame)
+        assert_type(client.map(table, "{{text}}", on_progress=show), pd.DataFrame)
     except MapStopped as stopped:
         assert_type(stopped.partial, object)
 
@@ -153,7 +160,7 @@ def errors(client: AgentService) -> float | None:
         assert_type(error.retry_after_seconds, float | None)
         return error.retry_after_seconds
     except JobFailedError as error:
-        print(error.job)
+        assert_type(error.job, Job)
     except JobTimeoutError as error:
         assert_type((error.job_id, error.chat), tuple[str | None, str | None])
     except StefanBrainError as error:
