@@ -84,6 +84,24 @@ def test_what_fails_fails_in_its_row(face: Face, salt: str) -> None:
     assert odd.a_label.fillna("").tolist() == ["", "even"]
 
 
+def test_an_answer_that_does_not_fit_the_model_is_told_as_failed(face: Face, salt: str, tmp_path: Path) -> None:
+    """It fits the schema, and not the model's own check. The same of an answer that was kept."""
+    told: list[MapProgress] = []
+    kept = tmp_path / "answers.jsonl"
+
+    def mapped(texts: list[str]) -> pd.DataFrame:
+        frame = pd.DataFrame({"text": texts})
+        made: pd.DataFrame = face(
+            lambda client: client.map(frame, ANSWER, schema=Label, salt=salt, keep=kept, on_progress=told.append)
+        )
+        return made
+
+    assert mapped(["odd", "even"]).error.notna().tolist() == [True, False]
+    assert (told[-1].done, told[-1].failed) == (2, 1)
+    assert mapped(["odd", "even", "new"]).error.notna().tolist() == [True, False, False]
+    assert (told[-1].done, told[-1].failed) == (3, 1)
+
+
 def test_the_same_call_pays_nothing_and_a_changed_one_only_for_what_is_new(own: RunningService, salt: str) -> None:
     asked = pd.DataFrame({"text": ["one", "two", "two"], "id": [7, 8, 9]})
     with AgentService(own.api_key, own.base_url) as client:

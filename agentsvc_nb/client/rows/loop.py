@@ -24,7 +24,7 @@ from agentsvc_nb.client.rows import refusals
 from agentsvc_nb.client.rows.keeping import Kept
 from agentsvc_nb.client.rows.pace import ESTIMATE_ROWS, Pace
 from agentsvc_nb.client.rows.progress import MapProgress, OnRows
-from agentsvc_nb.client.rows.row import Row
+from agentsvc_nb.client.rows.row import Row, fault
 from agentsvc_nb.client.streams.run_ends import ended
 from agentsvc_nb.client.transport.io import IO, Crew
 from agentsvc_nb.wire.runs import CENT
@@ -181,8 +181,7 @@ class AskingRows:
 
     def _settle(self, row: Row, run: Run) -> None:
         self._pay(row, run)
-        why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
-        self._end(row, run, None if run.status == "completed" else why or f"the run is {run.status}")
+        self._end(row, run, fault(run, self._terms.schema))
 
     def _end(self, row: Row, run: Run | None, error: str | None) -> None:
         row.run, row.error, row.ended = run, error, True

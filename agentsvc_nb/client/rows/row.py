@@ -115,23 +115,31 @@ def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
 
 
 def columns(rows: Sequence[Row], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
-    """The answers, by column. An answer that does not fit `shape` is an error of its row."""
+    """The answers, by column."""
     answers = [_answer(row, kinds, shape) for row in rows]
     about = [_about(row) for row in rows]
     made = {prefix + name: (kind, [answer.get(name) for answer in answers]) for name, kind in kinds.items()}
     return made | {prefix + name: (kind, [row[name] for row in about]) for name, kind in ABOUT.items()}
 
 
+def fault(run: Run, shape: Shape | None) -> str | None:
+    """Why a run that has ended is no answer, such as one that does not pass the checks of a model; None when it is."""
+    if run.status != "completed":
+        why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
+        return why or f"the run is {run.status}"
+    try:
+        _ = run.of_shape(shape).data
+    except StefanBrainError as error:
+        return error.message
+    return None
+
+
 def _answer(row: Row, kinds: Mapping[str, str], shape: Shape | None) -> dict[str, Any]:
-    if row.run is None or row.run.status != "completed" or row.error:
+    if row.run is None or row.error:
         return {}
     if shape is None:
         return {"answer": row.run.output}
-    try:
-        data = row.run.of_shape(shape).data
-    except StefanBrainError as error:
-        row.error = error.message
-        return {}
+    data = row.run.of_shape(shape).data
     if isinstance(shape, type):
         data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
     return {"answer": data} if "answer" in kinds and "answer" not in (data or {}) else dict(data or {})
