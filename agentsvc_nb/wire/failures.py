@@ -31,10 +31,15 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure(
             "model_unavailable",
-            "The model's server can't be reached, or is overloaded.",
+            "The model's server can't be reached, is overloaded, or broke its answer off.",
             "See that it runs.",
         ),
         Failure("model_refused", "The model's server refused the call.", "Correct what its message names."),
+        Failure(
+            "content_filtered",
+            "The model refused to answer, or its provider's filter stopped the answer.",
+            "Ask for something else, or in other words; in a new chat when it happens again.",
+        ),
         Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
         Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),

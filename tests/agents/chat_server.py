@@ -15,12 +15,17 @@ USAGE: Final = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 1
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer: its text in pieces, its tool calls as (name, arguments); `hangs` after that until it is cut off."""
+    """One answer: its text in pieces, its tool calls as (name, arguments); `hangs` after that until it is cut off.
+
+    `reason` is why it ends: empty for what fits the content, None for no word of it; `done`: `[DONE]` comes last.
+    """
 
     pieces: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     status: int = 200
     hangs: bool = False
+    reason: str | None = ""
+    done: bool = True
     usage: dict[str, int] | None = field(default_factory=lambda: dict(USAGE))
 
     def chunks(self) -> Iterator[dict[str, Any]]:
@@ -31,8 +36,9 @@ class Reply:
             call = {"index": place, "id": f"call_{name}_{place}", "type": "function", "function": function}
             yield {"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]}
         if not self.hangs:
-            reason = "tool_calls" if self.calls else "stop"
-            yield {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+            if self.reason is not None:
+                reason = self.reason or ("tool_calls" if self.calls else "stop")
+                yield {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
             if self.usage is not None:
                 yield {"choices": [], "usage": self.usage}
 
@@ -86,7 +92,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 with contextlib.suppress(OSError):
                     if not self.connection.recv(1):
                         server.cut_off.set()
-            else:
+            elif reply.done:
                 self.wfile.write(b"data: [DONE]\n\n")
 
         def _send(self, chunk: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.toolset.angles import Angle
@@ -135,7 +136,46 @@ def test_a_tool_is_called_before_the_object_is_given(sonnet: Claude) -> None:
     assert [payload["tool"] for payload in sonnet.events(run, "tool.call")] == ["list_files"]
 
 
+def test_a_refusal_fails_the_run_with_its_explanation(sonnet: Claude) -> None:
+    run = sonnet.ask("a story", Reply(HALF, reason="refusal", refusal="This is about a weapon."))
+    assert (run.status, run.last_error, run.output) == ("failed", "content_filtered", "Once upon a time")
+    assert "This is about a weapon." in (run.last_error_message or "")
+    refused = sonnet.ask("Score it.", Reply(reason="refusal"), output_config=SCHEMA)
+    assert refused.last_error == "content_filtered"
+    assert len(sonnet.server.asked) == 1
+
+
+def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(sonnet: Claude) -> None:
+    run = sonnet.ask("a story", Reply(HALF, reason=None))
+    assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
+    assert "broke off" in (run.last_error_message or "")
+    assert run.usage.input_tokens == INPUT_TOKENS, "it has cost all the same"
+    write = Reply(calls=(("write_file", {"path": "a.txt", "text": "x"}),), reason=None)
+    assert sonnet.events(sonnet.ask("Write a file.", write), "tool.call") == []
+
+
+def test_an_error_in_the_middle_fails_the_run_and_what_was_said_is_kept(sonnet: Claude) -> None:
+    run = sonnet.ask("a story", Reply(HALF, error="overloaded_error"))
+    assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
+
+
 def test_an_answer_that_is_cut_has_a_warning(sonnet: Claude) -> None:
     run = sonnet.ask("a story", Reply(HALF, reason="max_tokens"))
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert [payload["code"] for payload in sonnet.events(run, "warning")] == ["answer_cut"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Reply(answer=ANGLES, reason=None), "model_unavailable"),
+        (Reply(answer=ANGLES, reason="refusal"), "content_filtered"),
+        (Reply(('{"angles": [',), reason="max_tokens"), "output_schema_mismatch"),
+    ],
+)
+def test_a_tool_that_asks_takes_no_half_of_an_answer(sonnet: Claude, reply: Reply, code: str) -> None:
+    with pytest.raises(JobFailedError) as failed:
+        sonnet.tool("find_angles", {"product": f"tea {code}"}, reply)
+    assert failed.value.job.error is not None
+    assert failed.value.job.error.code == code
+    assert len(sonnet.server.asked) == 1

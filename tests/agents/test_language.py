@@ -45,6 +45,11 @@ class Talk:
     def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
         return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
 
+    def said(self, run: Run) -> str:
+        """The text so far, of its first events."""
+        events = self.client.runs.events(run.run_id).data
+        return "".join(event.payload["text"] for event in events if event.type == "text.delta")
+
     def last(self) -> list[dict[str, Any]]:
         """The messages of the last call."""
         found: list[dict[str, Any]] = self.server.asked[-1]["messages"]
@@ -148,7 +153,7 @@ def test_a_server_that_is_not_there_fails_the_run() -> None:
 def test_a_cancel_cuts_the_call_off() -> None:
     with talk(Reply(("Once", " upon"), hangs=True)) as it:
         run = it.client.runs.start("a story")
-        until(lambda: any(event.type == "text.delta" for event in it.client.runs.events(run.run_id).data))
+        until(lambda: it.said(run) == "Once upon")
         it.client.runs.cancel(run.run_id)
         ended = it.client.runs.wait(run.run_id, poll=0.02)
         assert (ended.status, ended.output) == ("cancelled", "Once upon")

@@ -18,6 +18,7 @@ _AWAY: Final = (
     exceptions.ModelRequestTimeout,
 )
 REASON_CHARS: Final = 500
+CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
 
 
 @contextlib.asynccontextmanager
@@ -27,6 +28,9 @@ async def translated(structured: bool) -> AsyncIterator[None]:
         yield
     except exceptions.UsageLimitExceeded:
         raise StepsExceeded from None
+    except exceptions.OutputTokenLimitExceeded as error:
+        code = "output_schema_mismatch" if structured else "model_failed"
+        raise AgentFailure(code, CUT) from error
     except exceptions.UnexpectedModelBehavior as error:
         code = "output_schema_mismatch" if structured else "model_failed"
         raise AgentFailure(code, f"The model's answer could not be used: {_reason(error)}") from error

@@ -16,6 +16,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.work.agents.language.chosen import CONTEXT_TOKENS, ModelChoice, own_server
+from agentsvc_nb.service.work.agents.language.endings import attend
 
 SMALL_BYTES: Final = 1_000_000_000
 """A model file of less can't choose among tools: it is asked for words alone."""
@@ -47,7 +48,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
-    return Served(model, context, bool(choice.sees), tools=choice.tools is not False, settings=settings)
+    return Served(attend(model), context, bool(choice.sees), tools=choice.tools is not False, settings=settings)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
@@ -71,7 +72,7 @@ def by_name(choice: ModelChoice) -> Served:
     if url := own_server(choice):
         return at_url(choice, url, choice.key or os.environ.get(f"{_family(provider)}_API_KEY") or "none")
     try:
-        model = infer_model(choice.model)
+        model = attend(infer_model(choice.model))
     except (UserError, ImportError) as error:
         raise AgentFailure("not_configured", _lacking(choice.model, str(error))) from None
     profile = model.profile
