@@ -14,7 +14,7 @@ from typing import Final
 from agentsvc_nb.service.rules.numbers import Numbers, read
 
 _DELIMITERS: Final = ",;\t|"
-_ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)$|(?<=[a-z])(?:Id|ID|Nr|No)$")
+_ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)\.?$|(?<=[a-z])(?:Id|ID|Nr|No)$")
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Table:
     @cached_property
     def numbers(self) -> dict[int, Numbers]:
         """The columns that hold numbers to compute with, by their index. A column of ids only names its rows."""
-        found = ((index, read(self.cells(index))) for index, name in enumerate(self.columns) if not self._is_id(name))
+        found = ((index, read(self.cells(index))) for index in range(len(self.columns)) if not self.is_id(index))
         return {index: numbers for index, numbers in found if numbers is not None}
 
-    def _is_id(self, column: str) -> bool:
-        cells = self.cells(self.columns.index(column))
-        return _ID.search(column) is not None and len(set(cells)) == len(cells)
+    def is_id(self, column: int) -> bool:
+        """Whether the column only names its rows: it is called so, and no two of its cells are alike."""
+        cells = self.cells(column)
+        return _ID.search(self.columns[column]) is not None and len(set(cells)) == len(cells)
 
     @cached_property
     def label(self) -> int | None:

@@ -36,6 +36,12 @@ def questions() -> list[Question]:
     return [Question(**row) for row in json.loads((FOLDER / "questions.json").read_text("utf-8"))]
 
 
+def pitfalls() -> list[Question]:
+    """Questions of the tables that are easily answered with the number of another question: negations, comparisons,
+    ranges, the entity of the most."""
+    return [Question(**row) for row in json.loads((FOLDER / "pitfalls.json").read_text("utf-8"))]
+
+
 def paragraph(question: Question) -> str:
     """The paragraph of the file in which the gold quote stands."""
     text = (FILES / question.file).read_text("utf-8")

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 import pytest
 
-from tests.bench.quality.questions import FILES, Question, paragraph, questions
+from tests.bench.quality.questions import FILES, Question, paragraph, pitfalls, questions
 
 ALL = questions()
 
@@ -65,7 +65,7 @@ def test_a_paraphrase_shares_no_content_word_with_its_paragraph(question: Questi
     assert not shared
 
 
-@pytest.mark.parametrize("question", of_kind("table"), ids=lambda each: each.id)
+@pytest.mark.parametrize("question", [*of_kind("table"), *pitfalls()], ids=lambda each: each.id)
 def test_the_gold_of_a_table_is_what_its_query_gives(question: Question) -> None:
     with (FILES / question.file).open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)

@@ -21,6 +21,7 @@ from agentsvc_nb.service.work.agents.offline.markdown import code
 from agentsvc_nb.service.work.agents.offline.mentions import mentions
 from agentsvc_nb.service.work.agents.offline.pictures import answer as pictures_answer
 from agentsvc_nb.service.work.agents.offline.pictures import with_brief
+from agentsvc_nb.service.work.agents.offline.plans import Plan
 from agentsvc_nb.service.work.agents.offline.questions import about_files, asks, chats, split
 from agentsvc_nb.service.work.agents.offline.ranking import Wanted
 from agentsvc_nb.service.work.agents.offline.results import carry_out
@@ -29,6 +30,8 @@ from agentsvc_nb.service.work.agents.offline.voice import Voice
 
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3
+_SURE: Final = 0.6
+"""A calculation that fits less is shown as a part of what was asked only when it explains half of the question."""
 SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
@@ -142,13 +145,34 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
 
     def work() -> tuple[str, bool]:
         plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
-        fits = [(made.fit > 0, made.explained, made.table.path in named, made.fit) for made in plans]
+        fits = [
+            (
+                isinstance(made, Plan) and bool(made.rows),
+                made.fit > 0,
+                made.explained,
+                made.table.path in named,
+                made.fit,
+            )
+            for made in plans
+        ]
         best = max(fits, default=None)
         chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
+        if any(map(_is_withheld, chosen)):
+            chosen = [made for made in chosen[:1] if made.fit >= _SURE or 2 * made.explained >= words]
         shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]
-        return "".join(shown), any(made.fit > 0 and 2 * made.explained >= words for made in chosen)
+        return "".join(shown), any(made.fit > 0 and _is_enough(made, words) for made in chosen)
 
     return await asyncio.to_thread(work)
+
+
+def _is_withheld(made: Plan | Unclear) -> bool:
+    """Whether only a part of the question was understood: passages may say more."""
+    return isinstance(made, Unclear) and made.withheld
+
+
+def _is_enough(made: Plan | Unclear, words: int) -> bool:
+    """Whether no passages are to follow: what is computed has used every word."""
+    return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
 
 
 def _listing(library: Library) -> str:

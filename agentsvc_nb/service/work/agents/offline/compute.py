@@ -1,6 +1,7 @@
 """A number asked of a table: which calculation the question means (contract §9).
 
-It reads no language, only words it knows: an operation, a column, perhaps a grouping column, values and limits.
+It reads no language, only words it knows: an operation, a column, perhaps a grouping column, values and limits. A
+calculation that leaves a telling word of the question aside is not carried out (decision 30).
 """
 
 from __future__ import annotations
@@ -12,24 +13,19 @@ from agentsvc_nb.safe.literal import escape
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.rules.tables import Table
 from agentsvc_nb.service.work.agents.offline import operations as ops
-from agentsvc_nb.service.work.agents.offline.columns import parts
+from agentsvc_nb.service.work.agents.offline.columns import addable, never_added, parts
 from agentsvc_nb.service.work.agents.offline.conditions import filters, fitting, limited
-from agentsvc_nb.service.work.agents.offline.counting import count
-from agentsvc_nb.service.work.agents.offline.grouping import first, group, repeated
-from agentsvc_nb.service.work.agents.offline.leftovers import (
-    explained,
-    guessed,
-    missing,
-    no_group,
-    unknown_words,
-    unused,
-)  # fmt: skip
+from agentsvc_nb.service.work.agents.offline.counting import count, most_frequent
+from agentsvc_nb.service.work.agents.offline.coverage import unused
+from agentsvc_nb.service.work.agents.offline.grouping import entity, first, group, naming, repeats
+from agentsvc_nb.service.work.agents.offline.leftovers import explained, guessed, missing, no_group, unknown_words
 from agentsvc_nb.service.work.agents.offline.measures import Measure, measure
 from agentsvc_nb.service.work.agents.offline.mentions import without_title
 from agentsvc_nb.service.work.agents.offline.plans import Plan
 from agentsvc_nb.service.work.agents.offline.ratios import product, ratio
+from agentsvc_nb.service.work.agents.offline.results import leaders
 from agentsvc_nb.service.work.agents.offline.unclear import Unclear, no_column, no_value
-from agentsvc_nb.service.work.agents.offline.values import named_values
+from agentsvc_nb.service.work.agents.offline.withheld import ambiguous, withheld
 from agentsvc_nb.service.work.agents.offline.words import stems
 
 
@@ -48,20 +44,35 @@ def plan(question: str, table: Table, *, named: bool = False) -> Plan | Unclear 
         return None
     if isinstance(made, Unclear):
         return replace(made, explained=explained(table, text, range(len(table.columns))))
-    if refused := ops.NOT.search(folded):
-        why = f"I can't leave out rows (“{escape(refused[0])}”): name those that are wanted."
-        return Unclear(table, why, made.fit)
-    return _with_leftovers(made, text, folded, operations)
+    return _understood(made, text, operations)
 
 
-def _with_leftovers(made: Plan, text: str, folded: str, operations: Sequence[str]) -> Plan | Unclear:
-    used = _used(made)
-    known = explained(made.table, text, used)
+def _understood(made: Plan, text: str, operations: Sequence[str]) -> Plan | Unclear:
+    """The calculation if it used all that the question says; else what it did not use."""
+    known = explained(made.table, text, _used(made))
     if name := missing(made.table, text):
         return replace(no_value(made.table, name, made.fit), explained=known)
-    idle = [] if made.group is not None or "count" in operations else _idle(folded, operations, made.operation)
-    left = [*idle, *unused(made.table, text, used)]
-    return replace(made, unused=left, guessed=guessed(made.table, text, used), explained=known)
+    made = replace(made, guessed=guessed(made.table, text, _used(made)), explained=known)
+    left = unused(made, text)
+    if not left:
+        return _one_meaning(made, text)
+    others = [name for name in operations if name in ops.REDUCING and made.operation in ops.REDUCING]
+    readings = [replace(made, operation=name) for name in others if made.group is None] or [made]
+    return withheld(readings, left)
+
+
+def _one_meaning(made: Plan, text: str) -> Plan | Unclear:
+    """`The highest revenue` of channels with several rows may be that of one row, or of all of a channel's rows: a
+    result when both name the same."""
+    folded = " ".join(tokens(text))
+    if not made.extreme or made.measure is None or ops.SUMMED.search(folded):
+        return made
+    if group(made.table, folded) is not None:
+        # `The highest price per category` is one of each, unless totals are meant.
+        each = replace(made, operation=made.extreme, extreme="")
+        return ambiguous([each, made]) if made.operation == "sum" else each
+    single = replace(made, operation=made.extreme, group=None, extreme="", entity=made.group)
+    return made if set(leaders(made)) == set(leaders(single)) else ambiguous([made, single])
 
 
 def _unspoken(text: str, folded: str, table: Table) -> list[str]:
@@ -71,72 +82,78 @@ def _unspoken(text: str, folded: str, table: Table) -> list[str]:
     if product(table, text):
         return ["sum"]
     found = measure(table, folded, list(table.numbers), limited(table, text), alone=False)
-    if not isinstance(found, Measure) or found.fit < 1 or ops.NOT_ADDED & set(parts(found.name)):
+    if not isinstance(found, Measure) or found.fit < 1 or found.column is None or not addable(table, found.column):
         return []
     lost = missing(table, text)
-    rest = [word for word in unknown_words(table, text) if word != lost]
-    return ["sum"] if not rest and (lost or named_values(table, text, ()) or group(table, folded) is not None) else []
-
-
-def _idle(folded: str, operations: Sequence[str], carried_out: str) -> list[str]:
-    """The words of operations that were not carried out: `the highest average` of single rows is the highest."""
-    named = [name for name in operations if name in ops.OPERATIONS and name not in (carried_out, "sum")]
-    found = (ops.OPERATIONS[name].search(folded) for name in named)
-    return [one[0] for one in found if one]
+    others = [one for one in filters(table, text, found) if one.column != found.column]
+    return ["sum"] if lost or others or group(table, folded) is not None else []
 
 
 def _measured(text: str, folded: str, table: Table, operations: list[str], named: bool) -> Plan | Unclear | None:
-    by = group(table, folded)
-    columns = [index for index in table.numbers if index != by]
-    words = unknown_words(table, text)
+    by, wanted = group(table, folded), entity(table, folded)
+    extreme = next((name for name in operations if name in ("min", "max")), "")
     titled = named or bool(set(stems(table.path)) & set(stems(text)))
-    measured = ratio(table, text) or product(table, text)
-    measured = measured or measure(table, folded, columns, limited(table, text), alone=titled and not words)
-    if measured is None and titled and operations[0] == "share" and (where := filters(table, text, None, None)):
+    words = unknown_words(table, text) if titled else []
+    alone, limits = titled and not words, limited(table, text)
+    columns = [index for index in table.numbers if index != by]
+    others = [index for index in columns if index != wanted or not extreme]
+    measured = ratio(table, text) or product(table, text) or measure(table, folded, others, limits, alone=alone)
+    if measured is None and extreme and wanted is not None:
+        counted = most_frequent(table, folded, wanted, extreme, filters(table, text, None))
+        if counted:
+            return counted
+        measured = measure(table, folded, columns, limits, alone=alone)
+    if measured is None and titled and operations[0] == "share" and (where := filters(table, text, None)):
         return Plan(table, "share", fitting(table, where), filters=where, fit=1.0)
     if measured is None:
         return no_column(table, " ".join(words)) if named and words else None
     if isinstance(measured, Unclear):
         return measured
-    if by is None and not isinstance(measured, Unclear) and (lost := no_group(table, folded)):
+    if by is None and (lost := no_group(table, folded)):
         return no_column(table, lost, measured.fit)
-    return _reduction(text, folded, table, operations, measured, by)
+    return _reduction(text, folded, table, operations, measured, by, wanted if wanted != measured.column else None)
 
 
 def _used(made: Plan) -> set[int]:
     """The columns that have a part in the result, with the one that names rows when rows are named."""
     columns = {*(made.measure.columns if made.measure else ()), *(one.column for one in made.filters)}
-    named = made.table.label if made.operation in ("min", "max") and made.group is None else None
-    return columns | {index for index in (made.group, made.distinct, named) if index is not None}
+    named = made.entity if made.operation in ("min", "max") and made.group is None else None
+    return columns | {index for index in (made.group, made.distinct, named, made.subject) if index is not None}
 
 
 def _reduction(
-    question: str, folded: str, table: Table, named: list[str], measured: Measure, by: int | None
+    question: str, folded: str, table: Table, named: list[str], measured: Measure, by: int | None, wanted: int | None
 ) -> Plan | Unclear:
     extreme = next((name for name in named if name in ("min", "max")), "")
-    if extreme and by is None:
-        by = repeated(table, folded, measured)
-    operation = _operation(named, extreme, measured, folded, by)
-    if measured.rate and operation == "sum":
+    turned = bool(extreme and measured.column is not None and ops.RANKS & set(parts(measured.name)))
+    turned = turned and min(measured.numbers.known, default=0) == 1
+    if turned:
+        extreme = "min" if extreme == "max" else "max"
+    if extreme and by is None and wanted is not None and repeats(table, wanted):
+        by = wanted
+    operation = _operation(table, named, extreme, measured, folded, by)
+    if operation == "sum" and (measured.rate or never_added(measured.name, measured.numbers.unit)):
         return Unclear(table, f"Values of {escape(measured.name)} do not add up: ask for their average.", measured.fit)
-    where = filters(table, question, measured, by)
-    if by is None and not extreme and operation != "share":
+    where = filters(table, question, measured)
+    if by is None and not extreme and operation != "share" and not ops.OPERATIONS["sum"].search(folded):
         by = next((one.column for one in where if one.values > 1), None)
     rows = fitting(table, where)
     held = [row for row in rows if measured.numbers.values[row] is not None]
     dropped = [row for row in rows if measured.numbers.values[row] is None]
     return Plan(
-        table, operation, held, measured, where, by,
-        extreme=extreme if by is not None else "", first=first(folded), fit=measured.fit, dropped=dropped,
+        table, operation, held, measured, where, by, extreme=extreme if by is not None else "", first=first(folded),
+        fit=measured.fit, dropped=dropped, entity=naming(table) if wanted is None else wanted,
+        turned=turned,
     )  # fmt: skip
 
 
-def _operation(named: Sequence[str], extreme: str, measured: Measure, folded: str, by: int | None) -> str:
+def _operation(table: Table, named: Sequence[str], extreme: str, measured: Measure, folded: str, by: int | None) -> str:
     """What is done to the numbers. The rate of many rows is a quotient of sums, unless its average is asked for."""
     plain = [name for name in named if name not in ("min", "max")]
     if extreme and by is not None and not plain:
         # A rate is not added up: the best channel by conversion rate is that of the best mean.
-        return "mean" if measured.rate or measured.numbers.unit == "%" else "sum"
+        added = not measured.rate and (measured.column is None or addable(table, measured.column))
+        return "sum" if added else "mean"
     if extreme:
         return plain[0] if by is not None else extreme
     if measured.quotient and plain[0] == "sum" and ops.OVERALL.search(folded):

@@ -1,8 +1,7 @@
-"""Words of a question that had no part in a calculation: what was dropped is said, or nothing is computed."""
+"""What a question names that a table lacks, and how much of the question a table explains."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Final
 
@@ -14,7 +13,6 @@ from agentsvc_nb.service.work.agents.offline.dates import dated, months
 from agentsvc_nb.service.work.agents.offline.values import named_values
 from agentsvc_nb.service.work.agents.offline.words import STOP, stem, stems, telling
 
-_COSTING: Final = re.compile(r"\bcosts?\s+(?=more|less|over|under|above|below|at (?:least|most)|[<>≤≥])", re.I)
 _GENERIC: Final = frozenset(
     map(stem, ("column", "columns", "value", "values", "spalte", "wert", "werte", "row", "rows", *ops.ROWS))
 )
@@ -22,20 +20,10 @@ _GENERIC: Final = frozenset(
 
 def unknown_words(table: Table, text: str) -> list[str]:
     """The telling words that name neither an operation, nor the table, nor anything in it."""
-    values = {word for one in named_values(table, text, ()) for word in stems(one.shown)}
-    dates = map(stem, months(text)) if dated(table, text) else ()
+    values = {word for one in named_values(table, text) for word in stems(one.shown)}
+    dates = map(stem, named) if (named := months(text)) and dated(table, text) else ()
     known = {*stems(table.path), *values, *_GENERIC, *dates}
     return [word for word in telling(text) if not _known(word, known) and not _names(table, word)]
-
-
-def unused(table: Table, text: str, used: Collection[int]) -> list[str]:
-    """The words that name a column, or rows, which had no part in the result."""
-    taken = {stem(part) for index in used for part in tokens(table.columns[index].replace("_", " "))}
-    taken |= {word for one in named_values(table, text, ()) for word in stems(one.shown)}
-    taken |= set(stems(table.path)) | _GENERIC
-    words = [word for word in telling(_COSTING.sub(" ", text)) if not _known(word, taken)]
-    rows = _conditions(table, text)
-    return [word for word in words if _names(table, word, used) or word in rows]
 
 
 def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, str]]:
@@ -48,15 +36,18 @@ def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, s
 
 def missing(table: Table, text: str) -> str:
     """The name behind `in`, `for` or `from` that nothing in the table bears: no result is of it."""
-    names = [word for word in _conditions(table, text) if word[0].isupper() and not text.lstrip().startswith(word)]
-    return names[0] if names else ""
+    after = set(ops.CONDITION.findall(" ".join(tokens(text))))
+    names = [word for word in telling(text) if word[0].isupper() and not text.lstrip().startswith(word)]
+    names = [word for word in names if after & set(tokens(word))]
+    unknown = unknown_words(table, text) if names else []
+    return next((word for word in names if word in unknown), "")
 
 
 def explained(table: Table, text: str, used: Collection[int]) -> int:
     """How many words of the question the table has a part for: its name, columns that are used, values and dates."""
     names = {stem(part) for index in used for part in tokens(table.columns[index].replace("_", " "))}
-    values = {word for one in named_values(table, text, ()) for word in stems(one.shown)}
-    dates = map(stem, months(text)) if dated(table, text) else ()
+    values = {word for one in named_values(table, text) for word in stems(one.shown)}
+    dates = map(stem, named) if (named := months(text)) and dated(table, text) else ()
     return len({*names, *values, *dates, *stems(table.path.rsplit("/", 1)[-1])} & set(stems(text)))
 
 
@@ -65,18 +56,12 @@ def asked(text: str) -> int:
     return len({word for word in telling(text) if not all(ops.is_operation(token) for token in tokens(word))})
 
 
-def _conditions(table: Table, text: str) -> list[str]:
-    """`in January`, where nothing in the table is called so: the result is not of January."""
-    after = set(ops.CONDITION.findall(" ".join(tokens(text))))
-    return [word for word in unknown_words(table, text) if after & set(tokens(word))]
-
-
 def no_group(table: Table, folded: str) -> str:
     """The word after `per` or `by` that names nothing in the table; empty when there is none."""
     for found in ops.BY.finditer(folded):
         word = next((word for word in found[1].split() if word not in STOP), "")
         known = not word or word in ops.NO_COLUMN or word.isdigit() or stem(word) in stems(table.path)
-        if not known and not _names(table, word) and not named_values(table, word, ()):
+        if not known and not _names(table, word) and not named_values(table, word):
             return word
     return ""
 

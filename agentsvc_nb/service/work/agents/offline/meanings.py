@@ -26,6 +26,10 @@ class Meanings:
         self._stems = {stem(word): row for row, word in reversed(list(enumerate(words)))}
         self._vectors = vectors
 
+    def __contains__(self, word: str) -> bool:
+        """Whether it is a word, in this form or another: no slip of the pen."""
+        return word in self._rows or stem(word) in self._stems
+
     def of(self, words: Sequence[str]) -> Vectors:
         """A row a word, of length 1."""
         rows = [self._rows.get(word, self._stems.get(stem(word), -1)) for word in words]

@@ -16,7 +16,8 @@ class Plan:
 
     With `group` it is made for each value of that column. `extreme` (`min`, `max`) then asks for the first group;
     `first` is how many rows or groups are wanted, 0 for all. `fit` is how well the table suits the question. `dropped`
-    are the rows that meet the conditions but hold no number; `unused` are words that name a column and had no part.
+    are the rows that meet the conditions but hold no number; `entity` is the column that names what is asked for, and
+    `subject` the one that names what is counted.
     """
 
     table: Table
@@ -30,7 +31,10 @@ class Plan:
     first: int = 0
     fit: float = 0.0
     dropped: Sequence[int] = ()
-    unused: Sequence[str] = ()
+    entity: int | None = None
+    subject: int | None = None
+    turned: bool = False
+    """Whether the best is the lowest: a rank."""
     guessed: Sequence[tuple[str, str]] = ()
     """Words that were taken for slips of the pen, each with the column that was read."""
     explained: int = 0

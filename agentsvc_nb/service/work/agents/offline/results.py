@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from statistics import median
@@ -10,6 +10,7 @@ from typing import Final
 
 from agentsvc_nb.safe.literal import escape, table
 from agentsvc_nb.service.rules.numbers import PRECISION, show
+from agentsvc_nb.service.work.agents.offline.conditions import fitting, totals
 from agentsvc_nb.service.work.agents.offline.markdown import code
 from agentsvc_nb.service.work.agents.offline.measures import Measure
 from agentsvc_nb.service.work.agents.offline.plans import Plan
@@ -28,6 +29,7 @@ _REDUCE: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
 _CALLED: Final = {
     "sum": "Total", "mean": "Average", "median": "Median", "min": "Lowest", "max": "Highest", "quotient": "Overall",
 }  # fmt: skip
+_COUNTED: Final = {"min": "Fewest", "max": "Most"}
 
 
 def carry_out(plan: Plan) -> str:
@@ -39,7 +41,7 @@ def carry_out(plan: Plan) -> str:
 def _result(plan: Plan) -> str:
     with localcontext(prec=PRECISION):
         if not plan.rows:
-            return f"**No row of {code(plan.table.path)} fits.**\n\n{code(_expression(plan))}\n\n"
+            return f"**No row of {code(plan.table.path)} fits.**\n\n{code(expression(plan))}\n\n"
         if plan.operation == "share":
             return _share(plan)
         if plan.group is not None:
@@ -53,21 +55,21 @@ def _result(plan: Plan) -> str:
 
 
 def _left_out(plan: Plan) -> str:
-    """The rows without a number, by reason, and the words without a part: a result is not to look whole when it is
-    not."""
-    reasons = []
+    """The rows without a number, and those of totals, by reason: a result is not to look whole when it is not."""
+    reasons = [(len(totals(plan.table)), "of totals")]
     if plan.measure:
         zeros = sum(1 for row in plan.dropped if row in plan.measure.zeros)
         names = " or ".join(escape(plan.table.columns[index]) for index in plan.measure.columns)
-        reasons = [(len(plan.dropped) - zeros, f"without a number in {names}")]
+        reasons.append((len(plan.dropped) - zeros, f"without a number in {names}"))
         reasons.append((zeros, f"where {escape(plan.measure.divisor)} is 0"))
     measured = plan.measure.columns if plan.measure else ()
     limits = [one for one in plan.filters if one.unknown and one.column not in measured]
     reasons += [(len(one.unknown), f"without a number in {escape(plan.table.columns[one.column])}") for one in limits]
     shown = ", ".join(f"{_count_rows(count)} {why}" for count, why in reasons if count)
     rows = f"Left out: {shown}.\n\n" if shown else ""
-    read = "".join(f"There is no column {escape(word)}: read as {escape(name)}.\n\n" for word, name in plan.guessed)
-    return rows + read + (f"not used: {escape(', '.join(plan.unused))}\n\n" if plan.unused else "")
+    return rows + "".join(
+        f"There is no column {escape(word)}: read as {escape(name)}.\n\n" for word, name in plan.guessed
+    )
 
 
 def _count_rows(count: int) -> str:
@@ -76,15 +78,17 @@ def _count_rows(count: int) -> str:
 
 def _share(plan: Plan) -> str:
     """What the fitting rows have of the sum of all rows."""
-    numbers = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
+    whole_rows = fitting(plan.table, ())
+    values = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
+    numbers = [values[row] for row in whole_rows]
     whole = sum((value for value in numbers if value is not None), Decimal(0))
     if not plan.filters or not whole:
         return f"**No share of {code(plan.table.path)}:** name the rows whose share is wanted.\n\n"
-    part = sum((value for row in plan.rows if (value := numbers[row]) is not None), Decimal(0))
+    part = sum((value for row in plan.rows if (value := values[row]) is not None), Decimal(0))
     name = plan.measure.name if plan.measure else "rows"
     share = f"{100 * part / whole:.2f}%"
     done = "sum" if plan.measure else "count"
-    shown = f"{_expression(replace(plan, operation=done))} / {done}({name}) over {_count_rows(len(numbers))} = {share}"
+    shown = f"{expression(replace(plan, operation=done))} / {done}({name}) over {_count_rows(len(numbers))} = {share}"
     return f"**Share of {escape(name)}: {share}**\n\n{code(shown)}\n\n"
 
 
@@ -96,7 +100,7 @@ def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
     return _REDUCE[operation](values)
 
 
-def _expression(plan: Plan) -> str:
+def expression(plan: Plan) -> str:
     """`sum(price_eur) where category = "Tents" over 3 rows of products.csv`"""
     inner = "rows"
     if plan.measure:
@@ -112,7 +116,7 @@ def _expression(plan: Plan) -> str:
 
 
 def _shown(plan: Plan, value: str) -> str:
-    return f"{code(f'{_expression(plan)} = {value}')}\n\n"
+    return f"{code(f'{expression(plan)} = {value}')}\n\n"
 
 
 def _counted(plan: Plan) -> str:
@@ -124,15 +128,44 @@ def _counted(plan: Plan) -> str:
     return f"**{len(values)} different values of {title}:** {named}\n\n{_shown(plan, str(len(values)))}"
 
 
-def _extreme(plan: Plan, measure: Measure) -> str:
+def leaders(plan: Plan) -> list[str]:
+    """The names of the groups or rows that come first."""
+    if not plan.rows:
+        return []
+    with localcontext(prec=PRECISION):
+        if plan.group is None and plan.measure is not None:
+            return _distinct(_name(plan, row) for row in _leading(plan, plan.measure))
+        results = _by_group(plan, plan.group or 0)
+    return [label for number, label in results[: max(plan.first, 1)]] + [
+        label for number, label in results[max(plan.first, 1) :] if number == results[0][0]
+    ]
+
+
+def _leading(plan: Plan, measure: Measure) -> list[int]:
+    """The rows with the highest or lowest value: as many as are wanted, or all that share it."""
+
     def size(row: int) -> Decimal:
         return measure.numbers.values[row] or Decimal(0)
 
     ordered = sorted(plan.rows, key=size, reverse=plan.operation == "max")
-    value = show(size(ordered[0]), measure.numbers)
-    chosen = ordered[: plan.first] if plan.first > 1 else [row for row in ordered if size(row) == size(ordered[0])]
-    names = ", ".join(escape(plan.table.name(row)) for row in chosen[:ROWS_SHOWN])
-    names += f" and {len(chosen) - ROWS_SHOWN} more" if len(chosen) > ROWS_SHOWN else ""
+    return ordered[: plan.first] if plan.first > 1 else [row for row in ordered if size(row) == size(ordered[0])]
+
+
+def _name(plan: Plan, row: int) -> str:
+    named = plan.table.rows[row][plan.entity] if plan.entity is not None else ""
+    return named or plan.table.name(row)
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _extreme(plan: Plan, measure: Measure) -> str:
+    chosen = _leading(plan, measure)
+    value = show(measure.numbers.values[chosen[0]] or Decimal(0), measure.numbers)
+    called = _distinct(_name(plan, row) for row in chosen)
+    names = ", ".join(map(escape, called[:ROWS_SHOWN]))
+    names += f" and {len(called) - ROWS_SHOWN} more" if len(called) > ROWS_SHOWN else ""
     head = f"{_CALLED[plan.operation]} {escape(measure.name)}: {names}, {value}"
     if plan.first > 1:
         head = f"{_CALLED[plan.operation]} {len(chosen)} by {escape(measure.name)}: {names}"
@@ -154,28 +187,35 @@ def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
     return table(head, lines) + "\n"
 
 
-def _grouped(plan: Plan, group: int) -> str:
+def _members(plan: Plan, group: int) -> dict[str, list[int]]:
     members: dict[str, list[int]] = {}
     for row in plan.rows:
         members.setdefault(plan.table.rows[row][group] or "(empty)", []).append(row)
-    measured = plan.measure
+    return members
 
-    def value(rows: list[int]) -> Decimal:
-        return _reduce(plan.operation, measured, rows) if measured else Decimal(len(rows))
+
+def _by_group(plan: Plan, group: int) -> list[tuple[Decimal, str]]:
+    """The result of each group with its name, the first one wanted first."""
+    measured = plan.measure
+    results = [
+        (_reduce(plan.operation, measured, rows) if measured else Decimal(len(rows)), name)
+        for name, rows in _members(plan, group).items()
+    ]
+    return sorted(results, reverse=plan.extreme != "min", key=lambda one: one[0])
+
+
+def _grouped(plan: Plan, group: int) -> str:
+    members, results, measured = _members(plan, group), _by_group(plan, group), plan.measure
 
     def shown(number: Decimal) -> str:
         return show(number, measured.numbers) if measured else str(number)
 
-    results = sorted(
-        ((value(rows), name) for name, rows in members.items()), reverse=plan.extreme != "min", key=lambda one: one[0]
-    )
     title, name = escape(plan.table.columns[group]), escape(measured.name) if measured else "rows"
     head = f"**{_CALLED.get(plan.operation, 'Count of')} {name} by {title}**"
     if plan.extreme and plan.first <= 1:
         leaders = [escape(label) for number, label in results if number == results[0][0]]
-        head = (
-            f"**{_CALLED[plan.extreme]} {name} by {title}: {', '.join(leaders[:ROWS_SHOWN])}, {shown(results[0][0])}**"
-        )
+        called = _CALLED[plan.extreme] if measured else _COUNTED[plan.extreme]
+        head = f"**{called} {name} by {title}: {', '.join(leaders[:ROWS_SHOWN])}, {shown(results[0][0])}**"
     elif plan.extreme:
         leaders = [escape(label) for _, label in results[: plan.first]]
         by = f"{_CALLED.get(plan.operation, 'count').lower()} {name}"
@@ -187,4 +227,4 @@ def _grouped(plan: Plan, group: int) -> str:
     shown_table = table(
         [plan.table.columns[group], f"{plan.operation}({measured.name if measured else 'rows'})", "rows"], lines
     )
-    return f"{head}\n\n{code(_expression(plan))}\n\n{shown_table}\n"
+    return f"{head}\n\n{code(expression(plan))}\n\n{shown_table}\n"

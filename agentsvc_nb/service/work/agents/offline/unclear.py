@@ -20,6 +20,8 @@ class Unclear:
     sentence: str
     fit: float = 0.0
     explained: int = 0
+    withheld: bool = False
+    """Whether something could be computed, which is not what was asked."""
 
 
 def several(table: Table, columns: Sequence[int], fit: float) -> Unclear:
