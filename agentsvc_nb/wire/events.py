@@ -34,7 +34,8 @@ SPOKEN = frozenset({"text.delta", "thinking.delta", "tool.call", "tool.result"})
 class Event:
     """One event of a run. Ids are dense from 1 within the run; `payload` is as the service sent it.
 
-    Unknown types are passed on: a viewer skips what it does not know.
+    Unknown types are passed on: a viewer skips what it does not know. A payload that was too large is shortened and has
+    `truncated: true`; `whole_path` names the file of the chat with all of it, but for `run.ended`: the record has it.
     """
 
     id: int

@@ -25,6 +25,11 @@ FAILURES: dict[str, Failure] = {
     for row in (
         Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
+        Failure(
+            "output_too_long",
+            "The answer has more than 4 MB; its beginning is the output.",
+            "Ask for less, or for a file.",
+        ),
         Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
         Failure(
             "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."

@@ -59,6 +59,15 @@ PAGE_MAX: Final = 1_000
 INTEGER_MAX: Final = 2**63 - 1  # what a database holds
 EVENT_ID_MAX: Final = INTEGER_MAX
 
+# What events hold (ours, docs/decisions/0031-large-payloads.md)
+EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
+EVENT_MAX_BYTES: Final = 16 * MIB  # a client takes no larger event
+EVENT_PAGE_BYTES: Final = 4 * MB  # a page ends after so many, and has one event at least
+DELTA_CHARS: Final = 40_000  # in JSON a character may take 6 bytes
+OUTPUT_BYTES: Final = 4 * MB  # of a run's answer
+RESULT_BYTES: Final = 4 * MB  # of what a tool answers
+MESSAGE_CHARS: Final = 10_000  # of why work failed, and of a job's progress
+
 # The event stream (contract §3)
 STREAM_RETRY_MS: Final = 1_000
 STREAM_PING_SECONDS: Final = 15

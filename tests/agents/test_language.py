@@ -19,6 +19,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Run, Usage
 from agentsvc_nb.wire.toolset.angles import Angle
 from tests.agents.chat_server import ChatServer, Reply, chat_server
@@ -218,3 +219,11 @@ def billed(service: RunningService) -> int:
     with open_beside(DataFolder(service.data)) as database:
         lines = database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
     return sum(line.quantity for line in lines if line.kind == "tokens")
+
+
+def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> None:
+    with talk(Reply(("x" * 1_000_000,) * 6)) as it:
+        run = it.ask("go on")
+        assert (run.status, run.last_error) == ("failed", "output_too_long")
+        assert run.output == "x" * OUTPUT_BYTES
+        assert run.usage.output_tokens > OUTPUT_BYTES // 10

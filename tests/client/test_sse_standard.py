@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.streams.sse import EVENT_MAX_BYTES, Decoder
-from agentsvc_nb.wire.limits import MIB
+from agentsvc_nb.client.streams.sse import Decoder
+from agentsvc_nb.wire.limits import EVENT_MAX_BYTES, MIB
 
 
 class Seen(NamedTuple):

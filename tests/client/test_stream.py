@@ -75,6 +75,21 @@ def test_every_cut_of_a_short_stream(network: Networks) -> None:
         assert net.requests[-1].headers.get("last-event-id", "0") == str(after)
 
 
+def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
+    """Also when that could not be had at first: the end is not handed out without."""
+    every = events(2)
+    every[-1]["payload"] = {"run": run(status="completed", output="be…"), "truncated": True}
+    whole = run(status="completed", output="beginning and end")
+    net = network(answer(200, run()), sse(frames(every)), failure("internal_error", 500), answer(200, whole))
+    stream = EventStream(step(runs.attach(net.core, RUN_ID, max_retries=0)))
+    assert next(stream).id == 1
+    with pytest.raises(StefanBrainError):
+        next(stream)
+    (end,) = stream
+    assert (end.type, end.payload["run"]["output"]) == ("run.ended", "beginning and end")
+    assert stream.final_status().output == "beginning and end"
+
+
 @pytest.mark.parametrize("leave", ["close", "with", "drop"])
 def test_leaving_early_leaves_nothing_open(leave: str) -> None:
     with CuttingServer(5, silent=True) as server, AgentService(KEY, server.base_url) as client:

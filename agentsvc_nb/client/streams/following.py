@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
@@ -48,6 +49,7 @@ class Following:
         while not self._waiting and not self._done:
             await self._in_time()
             await self._advance()
+        await self._complete_the_end()
         return self._hand_over(self._waiting.popleft()) if self._waiting else None
 
     async def final_status(self) -> Run:
@@ -82,6 +84,15 @@ class Following:
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         return event
+
+    async def _complete_the_end(self) -> None:
+        """Give the last event the whole record, when that was too large for it."""
+        end = self._waiting[0] if self._waiting else None
+        if end is None or end.type != "run.ended" or not end.payload.get("truncated"):
+            return
+        run = await self._core.ask(Run, Call("runs.get", {"run_id": self.run.run_id}))
+        if self._waiting:  # else it was closed meanwhile
+            self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> None:
         """One step towards the next event: connect, or read a chunk."""

@@ -6,9 +6,8 @@ import re
 from typing import Final, NamedTuple
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.wire.limits import MIB
+from agentsvc_nb.wire.limits import EVENT_MAX_BYTES
 
-EVENT_MAX_BYTES: Final = 16 * MIB
 _EOL: Final = re.compile(rb"\r\n|\n|\r")
 _USUAL: Final = re.compile(rb"id: ([^\n\0]*)\nevent: ([^\n]+)\ndata: ([^\n]*)\n\n")
 """An event as our service writes it: read in one step, at half the cost."""

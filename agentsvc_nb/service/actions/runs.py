@@ -22,9 +22,10 @@ from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.replays import Address
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.events import EventPage
+from agentsvc_nb.wire.events import Event, EventPage
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.times import utc_day
 
@@ -97,11 +98,14 @@ def _found(run: T | None) -> T:
 
 
 def page(tx: Tx, run_id: str, status: str, after: int, limit: int) -> EventPage:
-    found = runs.events(tx, run_id, after, limit + 1)
-    shown = found[:limit]
-    return EventPage(
-        data=shown, next_after=shown[-1].id if shown else after, has_more=len(found) > limit, status=status
-    )
+    found, more = events(tx, run_id, after, limit)
+    return EventPage(data=found, next_after=found[-1].id if found else after, has_more=more, status=status)
+
+
+def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[Event], bool]:
+    """The events after `after`, as many as a page may hold, and whether there are more."""
+    found, more = runs.events(tx, run_id, after, limit)
+    return [payloads.readable(event, stored) for event, stored in found], more
 
 
 def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecord:
@@ -161,7 +165,7 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: 
     if record is not None:
         _settle(tx, record, ending, now)
         _announce(tx, record, record.last_event - 1, now)
-        runs.note(tx, run_id, record.last_event, "run.ended", {"run": record.document(origin)}, now)
+        runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         handles.end(tx, record, origin, now)
     return record
 

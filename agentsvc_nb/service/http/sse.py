@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 from starlette.responses import StreamingResponse
 
+from agentsvc_nb.service.actions import runs as actions
 from agentsvc_nb.service.ports.storage import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.work.storage import Storage
@@ -92,8 +93,8 @@ class Streams:
 
     def _read(self, tx: Tx, run_id: str, after: int) -> _Page:
         run = runs.get(tx, run_id)
-        found = runs.events(tx, run_id, after, PAGE_MAX)
+        found, more = actions.events(tx, run_id, after, PAGE_MAX)
         frames = "".join(frame(event) for event in found).encode()
         ended = run is None or run.status in TERMINAL
-        last, whole = found[-1].id if found else after, len(found) < PAGE_MAX
-        return _Page(after, self._storage.signals.sent, frames, last, whole, ended)
+        last = found[-1].id if found else after
+        return _Page(after, self._storage.signals.sent, frames, last, not more, ended)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from agentsvc_nb.service.ports.tools import Outcome, Tool, Workspace, WorkspaceEntry
+from agentsvc_nb.wire.limits import MESSAGE_CHARS
+
+CODE_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +110,12 @@ class Agent(Protocol):
 
 
 class AgentFailure(Exception):
-    """The turn failed: `code` becomes the run's `last_error`."""
+    """The turn failed: `code` becomes the run's `last_error`. Of a message that is a whole document so much is kept as
+    somebody may read."""
 
     def __init__(self, code: str, message: str = "") -> None:
         super().__init__(message or code)
-        self.code, self.message = code, message
+        self.code, self.message = code[:CODE_CHARS], message[:MESSAGE_CHARS]
 
 
 class StepsExceeded(Exception):

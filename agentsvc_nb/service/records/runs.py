@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.service.ports.storage import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.run_documents import document
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("runs")
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+_AT_ONCE: Final = 100
+"""Rows of events that are in memory at a time beyond those of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +206,32 @@ def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any],
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
-def events(tx: Tx, run_id: str, after: int, limit: int) -> list[Event]:
-    return _events(tx.all(_sql["events"], run_id=run_id, after=after, limit=limit))
+def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[tuple[Event, int]], bool]:
+    """The events after `after`, each with the characters of its payload: at most `limit`, and so many that a page may
+    hold them; and whether there are more."""
+    found: list[tuple[Event, int]] = []
+    total = 0
+    while True:
+        wanted = min(_AT_ONCE, limit + 1 - len(found))
+        rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=wanted)
+        for row in rows:
+            size = len(row["payload"])
+            if len(found) == limit or (found and total + size > EVENT_PAGE_BYTES):
+                return found, True
+            found.append((_event(row), size))
+            total += size
+        if len(rows) < wanted:
+            return found, False
+        after = rows[-1]["id"]
 
 
 def said(tx: Tx, run_id: str) -> list[Event]:
     """The events that make the text so far."""
-    return _events(tx.all(_sql["said"], run_id=run_id))
+    return [_event(row) for row in tx.all(_sql["said"], run_id=run_id)]
 
 
-def _events(rows: list[Row]) -> list[Event]:
-    return [Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"])) for row in rows]
+def _event(row: Row) -> Event:
+    return Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))
 
 
 def _record(row: Row | None) -> RunRecord | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,15 +23,20 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.rules import inputs
+from agentsvc_nb.service.rules import inputs, payloads
 from agentsvc_nb.service.work.event_log import EventLog, LostRun
 from agentsvc_nb.service.work.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.service.work.tasks import WorkspaceTask, file_written
+from agentsvc_nb.service.work.tasks import WorkspaceTask, file_written, performed
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
+_UNSEEN: Final = (
+    f"This call waits for approval, and nobody approves what is not shown whole: give it less than "
+    f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ class ToolCalls:
         except ValidationError as error:
             return _failed("invalid_tool_input", inputs.fault(error)[1])
         if tool.effect and self.approval:
+            if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
+                return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
             if call.state == "refused":
                 return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
@@ -114,7 +121,7 @@ class ToolCalls:
         run = self.run
         task = WorkspaceTask(self.storage, run.account, run.chat, author, key, self.progress, self.written)
         try:
-            outcome = await tool.run(given, task)
+            outcome = await performed(tool, given, task)
         except AgentFailure as failure:
             outcome = _failed(failure.code, failure.message)
         await self._move(call, "done", outcome=outcome)

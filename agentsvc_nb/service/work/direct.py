@@ -11,7 +11,7 @@ from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.service.work.tasks import WorkspaceTask
+from agentsvc_nb.service.work.tasks import WorkspaceTask, performed
 from agentsvc_nb.wire import ids
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) 
     """Do the tool's work in the chat's workspace. Never raises for a failure of the tool: `Outcome.error` says so."""
     try:
         task = WorkspaceTask(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
-        return await tool.run(given, task)
+        return await performed(tool, given, task)
     except AgentFailure as failure:
         return _failed(failure.code, failure.message)
     except Exception:

@@ -20,7 +20,8 @@ from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.rules import inputs
 from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.service.work.tasks import WorkspaceTask
+from agentsvc_nb.service.work.tasks import WorkspaceTask, performed
+from agentsvc_nb.wire.limits import MESSAGE_CHARS
 
 log = logging.getLogger(__name__)
 UNKNOWN: Final = (
@@ -108,13 +109,13 @@ class JobRunner:
             raise AgentFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
         if job.attempt > 1 and not repeatable(tool):
             raise AgentFailure("outcome_unknown", UNKNOWN)
-        return await tool.run(tool.Input.model_validate(job.input), task)
+        return await performed(tool, tool.Input.model_validate(job.input), task)
 
     def _task(self, job: JobRecord, written: list[str]) -> WorkspaceTask:
         """What the tool gets in hand; the paths of its files go to `written`."""
 
         async def report(done: float, total: float | None, message: str) -> None:
-            value = {"done": done, "total": total, "message": message}
+            value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
             await self._storage.db.write(lambda tx: jobs.progress(tx, job.job_id, job.attempt, value))
             self._storage.signals.notify(job.job_id)
 

@@ -20,7 +20,8 @@ from agentsvc_nb.service.work.crew import Crew
 from agentsvc_nb.service.work.event_log import LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.service.work.turn import RunTurn
+from agentsvc_nb.service.work.turn import TOO_LONG, RunTurn
+from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
 
 log = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class RunRunner:
     async def _ending(self, run: RunRecord, turn: RunTurn) -> Ending | None:
         """Drive the agent; None when the service is stopping and the run is left for recovery."""
         try:
-            answer, misfit = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
+            answer, fault = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
             await turn.log.flush()
         except asyncio.CancelledError:
             if self.crew.stopping:
@@ -111,18 +112,23 @@ class RunRunner:
         except Exception:
             log.exception("run %s failed", run.run_id)
             return await _failed(turn, "agent_error", "The agent failed unexpectedly; see the service's log.")
-        if misfit:
-            return await _failed(turn, "output_schema_mismatch", misfit, output=answer)
+        if fault:
+            return await _failed(turn, *fault, output=answer)
         return turn.ending("completed", output=answer, structured_output=schemas.as_object(answer))
 
-    async def _drive(self, run: RunRecord, turn: RunTurn) -> tuple[str, str | None]:
-        """The final text, and why it does not fit the schema that was asked for."""
+    async def _drive(self, run: RunRecord, turn: RunTurn) -> tuple[str, tuple[str, str] | None]:
+        """The final text, and why it is no answer, as a code and a message: too long, or misfit for the schema that was
+        asked for."""
         if run.output_config is not None and run.model == "offline":
             raise AgentFailure("model_required", "Structured output needs a language model.")
         answer = await self._agent.run(turn)
         if answer is None:
             answer = turn.said.removesuffix("\n")
-        return answer, await answer_check.misfit(answer, run.output_config) if run.output_config else None
+        data = answer.encode("utf-8", "replace")
+        if len(data) > OUTPUT_BYTES:
+            return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
+        misfit = await answer_check.misfit(answer, run.output_config) if run.output_config else None
+        return answer, ("output_schema_mismatch", misfit) if misfit else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
         storage = self._storage

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
+
+from agentsvc_nb.service.ports.agents import CODE_CHARS
+from agentsvc_nb.service.ports.tools import Outcome, Tool
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.work.shelf import Kept, Shelf
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
+from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
 OnWrite = Callable[[FileRecord], Awaitable[None]]
@@ -49,6 +56,10 @@ class WorkspaceTask:
         record = await self.workspace.write(path, data, author)
         await self._on_write(record)
 
+    async def keep_whole(self, what: str, document: Any) -> str:
+        """Write all of what is told in part only; its path. It is none of the files that the work is to give."""
+        return await self.workspace.keep_whole(what, document, self._author)
+
     async def keep_page(self, url: str) -> str:
         return await self._shelf.keep_page(url)
 
@@ -60,6 +71,26 @@ class WorkspaceTask:
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
         await self._shelf.keep_transcript(media_id, transcript)
+
+
+async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcome:
+    """What the tool answers. A result that is too large is shortened, and says where all of it is."""
+    outcome = await tool.run(given, task)
+    if outcome.error is not None:
+        code, message = outcome.error
+        outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
+    size = await asyncio.to_thread(payloads.size, [outcome.content, outcome.data])
+    return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
+
+
+async def _shortened(outcome: Outcome, task: WorkspaceTask) -> Outcome:
+    """Half of the room is the content's, the other half the data's: these are there whole or not at all."""
+    path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
+    half = RESULT_BYTES // 2
+    kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
+    told = {"type": "text", "text": f"This result is shortened. All of it is in the chat's file {path}."}
+    data = outcome.data if await asyncio.to_thread(payloads.size, outcome.data) <= half else None
+    return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
 
 
 def file_written(record: FileRecord) -> dict[str, Any]:

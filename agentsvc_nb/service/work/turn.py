@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.service.actions import runs as run_actions
-from agentsvc_nb.service.ports.agents import EarlierTurn, StepsExceeded
+from agentsvc_nb.service.ports.agents import AgentFailure, EarlierTurn, StepsExceeded
 from agentsvc_nb.service.ports.tools import Outcome, Tool, WorkspaceEntry
 from agentsvc_nb.service.records import files, runs
 from agentsvc_nb.service.records.files import Author
@@ -21,8 +21,12 @@ from agentsvc_nb.service.work.event_log import EventLog, LostRun
 from agentsvc_nb.service.work.jobs import JobRunner
 from agentsvc_nb.service.work.storage import Storage
 from agentsvc_nb.service.work.workspace import ChatWorkspace
-from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import TERMINAL
+
+TOO_LONG: Final = (
+    f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
+)
 
 
 class RunTurn:
@@ -31,6 +35,8 @@ class RunTurn:
     state: dict[str, Any] | None
     _steps: int
     _spent: Spent
+    _room: int
+    """Bytes that the answer may still take."""
     _called: int
     """How many tools were called in this step."""
 
@@ -40,7 +46,7 @@ class RunTurn:
         self.message = run.message
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
-        self.log = EventLog(storage, run.run_id, run.attempt)
+        self.log = EventLog(storage, run)
         self._storage = storage
         self._run = run
         self._calls = ToolCalls(storage, run, tools, job_runner, self.log, approval)
@@ -69,8 +75,15 @@ class RunTurn:
         await self.log.append("step.started", {"step": self._steps})
 
     async def say(self, text: str) -> None:
+        """Raises `AgentFailure("output_too_long")` once the answer would be longer than one may be."""
+        data = text.encode("utf-8", "replace")
+        if too_long := len(data) > self._room:
+            text = data[: self._room].decode("utf-8", "ignore")
+        self._room -= len(data)
         self._said.append(text)
         await self.log.speak("text.delta", text)
+        if too_long:
+            raise AgentFailure("output_too_long", TOO_LONG)
 
     async def think(self, text: str) -> None:
         await self.log.speak("thinking.delta", text)
@@ -131,6 +144,7 @@ class RunTurn:
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._said = [checkpoint.get("said", "")]
+        self._room = OUTPUT_BYTES - len(self._said[0].encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
         self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

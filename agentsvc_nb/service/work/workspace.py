@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.actions import searching
@@ -62,8 +64,19 @@ class ChatWorkspace:
             lambda tx: actions.write(tx, self._storage.index, self._chat, safe, content, author, now), long=True
         )
 
+    async def keep_whole(self, what: str, document: Any, author: Author) -> str:
+        """Write all of what is told in part only; its path, the same for the same. Scratch: listed, never found."""
+        data = await asyncio.to_thread(_as_json, document)
+        path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
+        await self.write(path, data, author)
+        return path
+
     def _get(self, path: str) -> FileRecord:
         record = self._storage.db.read(lambda tx: files.get(tx, self._chat, path))
         if record is None:
             raise FileNotFoundError(path)
         return record
+
+
+def _as_json(document: Any) -> bytes:
+    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")

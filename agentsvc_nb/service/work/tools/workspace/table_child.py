@@ -23,6 +23,8 @@ ENGINE_MEMORY: Final = "1GB"
 ROWS_MAX: Final = 200
 PLOT_ROWS_MAX: Final = 5_000
 CELL_CHARS: Final = 500
+ANSWER_CHARS: Final = 1_000_000
+"""Of all cells: a table of many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
 _CONFIG: Final[dict[str, Any]] = {
     "memory_limit": ENGINE_MEMORY,
@@ -57,8 +59,8 @@ def _answer(given: dict[str, Any]) -> dict[str, Any]:
     columns = [column[0] for column in found.description or []]
     limit = PLOT_ROWS_MAX if given["plot"] else ROWS_MAX
     rows = [list(row) for row in islice(iter(found.fetchone, None), limit + 1)]
-    shown = [[_cell(value) for value in row] for row in rows[:ROWS_MAX]]
-    answer: dict[str, Any] = {"columns": columns, "rows": shown, "more": len(rows) > ROWS_MAX}
+    shown = _shown(rows)
+    answer: dict[str, Any] = {"columns": columns, "rows": shown, "more": len(rows) > len(shown)}
     if given["plot"]:
         answer["picture"] = base64.b64encode(_picture(columns, rows[:limit], **given["plot"])).decode()
     return answer
@@ -87,6 +89,19 @@ def _load_sheet(engine: duckdb.DuckDBPyConnection, name: str, file: str) -> None
         csv.writer(table).writerows(rows)
         table.flush()
         engine.execute(f'CREATE TABLE "{name}" AS SELECT * FROM read_csv(?, header = true)', [table.name])
+
+
+def _shown(rows: list[list[Any]]) -> list[list[Any]]:
+    """As many of the first rows as may be told, one at least."""
+    shown: list[list[Any]] = []
+    room = ANSWER_CHARS
+    for row in rows[:ROWS_MAX]:
+        cells = [_cell(value) for value in row]
+        room -= sum(len(str(cell)) for cell in cells)
+        if shown and room < 0:
+            break
+        shown.append(cells)
+    return shown
 
 
 def _cell(value: object) -> Any:

@@ -1,0 +1,86 @@
+"""What an event and a tool's result may hold: what is larger is shortened, and keeps its shape. Pure.
+
+A reader of events takes none of more than 16 MiB, and whoever follows a run holds each in memory:
+docs/decisions/0031-large-payloads.md.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_BYTES, MIB
+
+CUT: Final = " [… shortened]"
+SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
+"""Of a payload that is shortened: the rest is for what is said about it."""
+_KEY_CHARS: Final = 200
+_TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
+"""How many characters of a text, items of a list or an object, and levels of a field are kept: the first that fits; the
+last fits any payload, for those have a handful of fields."""
+_READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
+"""Of a payload: the rest is for the frame around it."""
+_CHARACTER_BYTES: Final = 4
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def size(value: object) -> int:
+    """Bytes of the value as JSON, as it is stored and sent."""
+    return len(_encode(value).encode("utf-8", "surrogatepass"))
+
+
+def fits(payload: object) -> bool:
+    """Whether an event may hold it."""
+    return size(payload) <= EVENT_PAYLOAD_BYTES
+
+
+def pieces(text: str) -> list[str]:
+    """A text in parts that an event may hold each, whatever its characters are."""
+    return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
+
+
+def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
+    """The payload within `limit` bytes: texts, lists and objects end sooner, and nothing becomes anything else.
+
+    >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
+    'xx [… shortened]'
+    """
+    for chars, items, depth in _TRIES:
+        kept = {name: _kept(value, chars, items, depth) for name, value in payload.items()}
+        if size(kept) <= limit:
+            break
+    return kept
+
+
+def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= chars else value[:chars] + CUT
+    if isinstance(value, dict):
+        some = list(value.items())[:items] if depth else []
+        return {_kept(str(name), _KEY_CHARS, 0, 0): _kept(one, chars, items, depth - 1) for name, one in some}
+    if isinstance(value, list | tuple):
+        return [_kept(one, chars, items, depth - 1) for one in value[:items]] if depth else []
+    return value
+
+
+def ended(run: dict[str, Any]) -> dict[str, Any]:
+    """The payload of `run.ended`. Of a record that is too large it has the beginning of the output and no structured
+    output, half of which would be wrong; `GET /runs/{run_id}` has all of it."""
+    payload: dict[str, Any] = {"run": run}
+    if fits(payload):
+        return payload
+    return {"run": shortened({**run, "structured_output": None}, SHORTENED_BYTES), "truncated": True}
+
+
+def readable(event: Event, stored: int) -> Event:
+    """The event as a reader takes it: one with a payload of so many characters may stem from a version that had no
+    limit, and be shortened while it is read."""
+    if stored * _CHARACTER_BYTES <= _READABLE_BYTES or size(event.payload) <= _READABLE_BYTES:
+        return event
+    run = event.payload.get("run")
+    if event.type == "run.ended" and isinstance(run, dict):
+        return Event(event.id, event.type, event.created_at, ended(run))
+    payload = {**shortened(event.payload, SHORTENED_BYTES), "truncated": True}
+    return Event(event.id, event.type, event.created_at, payload)
