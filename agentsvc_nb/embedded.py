@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import shlex
 import signal
 import time
 from dataclasses import dataclass, field
@@ -22,8 +21,8 @@ from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
-from agentsvc_nb.service.plan import KEPT, Plan, plan_of
-from agentsvc_nb.service.settings import Settings, data_folder
+from agentsvc_nb.service.plan import Plan, plan_of, restart_command
+from agentsvc_nb.service.settings import data_folder
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.surface import AgentService, AsyncAgentService
@@ -36,6 +35,9 @@ HEALTH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
 """Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
+
+_told: set[str] = set()
+"""Notices that the user of this process has seen."""
 
 
 class EmbeddedError(RuntimeError):
@@ -57,17 +59,24 @@ class Connection:
     instance: str
     notice: str | None = None
 
+    def news(self) -> str | None:
+        """The notice, the first time that this process has it: each answer of a notebook looks for the service."""
+        if self.notice is None or self.notice in _told:
+            return None
+        _told.add(self.notice)
+        return self.notice
+
 
 def find_or_start(
     data: str | Path | None = None, *, model: str | None = None, timeout: float = START_SECONDS
 ) -> Connection:
     """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
 
-    Without a model named here or in AGENTSVC_MODEL it is started with the one that the folder had, else `offline`.
-    A running one is taken as it is; if it has other settings or another version, `notice` says so. It has proved that
-    it holds the folder's key; none is sent. Who sends one has each connection prove it anew, as the client of `local`.
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up, when it
-    does not prove itself, or when the model that the folder had would be asked at another address than it was.
+    It is started with the settings that the folder's last one had, but for what is named here or in the environment.
+    A running one is taken as it is; if it has another version, or what is named differs, `notice` says so. It has
+    proved that it holds the folder's key; none is sent. Who sends one has each connection prove it anew, as the client
+    of `local`. Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up
+    or does not prove itself.
 
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
@@ -145,8 +154,8 @@ class Local:
 
     def _find(self) -> Connection:
         found = find_or_start(self._data, model=self._model)
-        if found.notice:
-            log.warning(found.notice)  # without any logging set up: the bare line on stderr
+        if notice := found.news():
+            log.warning(notice)  # without any logging set up: the bare line on stderr
         return found
 
     def _revive(self) -> tuple[str, str]:
@@ -195,35 +204,30 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 
 
 def _start(folder: DataFolder, plan: Plan, timeout: float) -> Ready:
-    if elsewhere := plan.elsewhere():
-        raise EmbeddedError(elsewhere)
     deadline = time.monotonic() + timeout
-    child, again_at = _spawn(folder, plan.settings), 0.0
+    child, again_at = _spawn(folder, plan), 0.0
     while (ready := _running(folder)) is None:
         now, code = time.monotonic(), child.exit_code()
         if now > deadline:
             raise EmbeddedError(_late(folder, timeout, child))
         if code is not None and code != EXIT_HELD:
-            raise EmbeddedError(_failed(code, child, plan))
+            raise EmbeddedError(f"The service did not start (exit {code}):\n{child.last_lines()}")
         if code is None:
             again_at = now + AGAIN_SECONDS
         elif now > again_at:
-            child = _spawn(folder, plan.settings)
+            child = _spawn(folder, plan)
         time.sleep(POLL_SECONDS)
     return ready
 
 
-def _spawn(folder: DataFolder, settings: Settings) -> Child:
-    arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS), "--model", settings.model]
+def _spawn(folder: DataFolder, plan: Plan) -> Child:
+    arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
+    if not plan.model_is_kept:  # what else is named stands in its environment, too
+        arguments += ["--model", plan.settings.model]
     try:
         return Child(folder, arguments)
     except OSError as error:
         raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
-
-
-def _failed(code: int, child: Child, plan: Plan) -> str:
-    said = f"The service did not start (exit {code}):\n{child.last_lines()}"
-    return f"{said}\n{KEPT}" if plan.kept and plan.fault() else said
 
 
 def _late(folder: DataFolder, timeout: float, child: Child) -> str:
@@ -267,8 +271,7 @@ def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
     versions = f" (it has {ready.version}, this is {__version__})" if ready.version != __version__ else ""
     return (
         f"What answers at {ready.base_url} does not prove that it holds the key in {folder.key} ({why}), so nothing "
-        f"was sent. A service of an older version can't{versions}; to restart it: "
-        f"agentsvc restart --data {shlex.quote(str(folder.path))}"
+        f"was sent. A service of an older version can't{versions}; to restart it: {restart_command(folder.path)}"
     )
 
 
@@ -300,15 +303,10 @@ def _met(ready: Ready) -> Met | None:
 
 
 def _notice(ready: Ready, plan: Plan) -> str | None:
-    settings = plan.settings
-    restart = f"agentsvc restart --data {shlex.quote(str(settings.data))}"
-    if plan.kept is None:  # one that is kept is kept there, too, and asked where it was or not at all
-        restart += f" --model {shlex.quote(settings.model)}"
     if ready.version != __version__:
+        restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
-    if ready.settings_hash != settings.settings_hash:
-        return f"The running service has other settings than yours; to restart it with yours: {restart}"
-    return None
+    return plan.notice(ready)
 
 
 def is_held(folder: DataFolder) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+from agentsvc_nb.service import setting_values as values
 from agentsvc_nb.service.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
@@ -19,6 +20,11 @@ from agentsvc_nb.wire.routes import ROUTES
 from docs import magic_pages, tool_pages
 
 HERE = Path(__file__).parent
+KEPT = {
+    values.always: "yes",
+    values.never: "no",
+    values.without_secrets: "without a password or query",
+}
 STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
 
 
@@ -106,15 +112,24 @@ def limits_page() -> str:
 
 def settings() -> str:
     defaults = {each.name: each.default for each in fields(Settings)}
-    rows = ((f"`{variable(name)}`", _default(defaults[name]), setting.about) for name, setting in SETTINGS.items())
+    rows = (
+        (f"`{variable(name)}`", _default(defaults[name]), KEPT[setting.keep], setting.about)
+        for name, setting in SETTINGS.items()
+    )
     return "\n".join(
         [
             "# Settings",
             "",
             "Rendered from `agentsvc_nb/service/settings.py` by `python -m docs.tables`; do not edit by hand.",
-            "`agentsvc serve` reads them once, at its start. A limit that is not set does not exist.",
+            "The service reads them once, at its start. A limit that is not set does not exist.",
             "",
-            *table(("variable", "default", "what it does"), rows),
+            "*Kept*: the data folder keeps the value in `settings.json`, and the next service starts with it, whoever",
+            "starts it; only what is named anew differs, and is kept from then on. An empty variable goes back to the",
+            "default (`AGENTSVC_RUN_CAPACITY= agentsvc restart`); so does all when that file is deleted while no",
+            "service runs. What is secret is never written, nor an address with a password or a query: of these the",
+            "name is kept, so that `agentsvc status` can say what is missing.",
+            "",
+            *table(("variable", "default", "kept", "what it does"), rows),
             "",
         ]
     )

@@ -22,6 +22,7 @@ from agentsvc_nb.commands.doctor.finding import Finding
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.kept_settings import KeptSettings
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS
 
@@ -207,4 +208,4 @@ def test_what_the_machine_lacks(
 def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason is in the line."""
     monkeypatch.setattr(model, "QUESTION", "fail no_model The model is gone.")
-    assert is_failure(the(model.turn("scripted")), "The model is gone.")
+    assert is_failure(the(model.turn("scripted", KeptSettings())), "The model is gone.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Commands, Parser
 
 if TYPE_CHECKING:
+    from agentsvc_nb.service.plan import Plan
     from agentsvc_nb.service.ports.storage import Tx
 
 
@@ -73,12 +73,12 @@ def _show(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.actions import accounts
     from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
-    from agentsvc_nb.service.settings import Settings
+    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.wire.runs import CENT
     from agentsvc_nb.wire.times import rfc3339
 
     folder, now = arguments.existing_folder(given.data), arguments.now()
-    settings = Settings.from_env(os.environ, data=folder.path)
+    plan = plan_of(folder.path)
     with open_beside(folder) as database:
         found = database.read(lambda tx: accounts.standing(tx, ACCOUNT, now))
     until = found.account.state_until
@@ -88,12 +88,16 @@ def _show(given: argparse.Namespace) -> int:
     if found.account.review_since is not None:
         since = rfc3339(found.account.review_since)
         print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
-    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_of(settings.wallet_cents)})")
-    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_of(settings.plan_pool_cents)})")
+    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_of(plan, 'wallet_cents')})")
+    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_of(plan, 'plan_pool_cents')})")
     print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
 
 
-def _of(limit_cents: int | None) -> str:
-    """The limit as this terminal's settings have it, which a running service need not share."""
-    return "no limit set here" if limit_cents is None else f"of {limit_cents} as set here"
+def _of(plan: Plan, name: str) -> str:
+    """The limit that the folder keeps, which is the running service's, and what this terminal would make of it."""
+    from agentsvc_nb.service.settings import variable
+
+    kept, here = (each.shown(variable(name)) for each in (plan.kept, plan.keep))
+    shown = "no limit" if kept == "unset" else f"of {kept}"
+    return shown if kept == here else f"{shown}; here {here}, which counts after `agentsvc restart`"

@@ -47,16 +47,17 @@ def _add_model(command: Parser) -> None:
 
 def _serve(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.logs import log_to_stderr
+    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.serve import Address, serve
-    from agentsvc_nb.service.settings import Settings, warnings_for
+    from agentsvc_nb.service.settings import warnings_for
 
-    settings = Settings.from_env(os.environ, data=given.data, model=given.model)
+    plan = plan_of(given.data, given.model)
     log_to_stderr()
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
     if given.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_OPEN.format(host=given.host)}", file=sys.stderr)
-    serve(settings, Address(given.host, given.port, given.ready_file, given.idle_stop))
+    serve(plan, Address(given.host, given.port, given.ready_file, given.idle_stop))
     return 0
 
 

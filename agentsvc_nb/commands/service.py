@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb import embedded
+from agentsvc_nb.safe.text import plain
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.settings import SettingsError, data_folder
@@ -23,14 +24,14 @@ def status(data: Path | None) -> int:
     folder = DataFolder(data_folder(os.environ, data))
     ready = embedded.status(folder.path)
     if ready is not None:
-        print(_described(folder, ready))
+        print("\n".join([*_described(folder, ready), *_settings(folder, ready)]))
         return 0
     if embedded.is_held(folder):
         print(
             f"The service in {folder.path} does not answer: it is starting or ending, or hangs (log: {_log(folder)})."
         )
     else:
-        print(f"No service is running in {folder.path}.")
+        print("\n".join([f"No service is running in {folder.path}.", *_settings(folder)]))
     return 1
 
 
@@ -53,18 +54,17 @@ def stop(data: Path | None) -> int:
 
 
 def restart(data: Path | None, model: str | None) -> int:
-    """End the service and start it with the present settings, which are read first: with bad ones it goes on. Its
-    model stays when no other is named.
+    """End the service and start it with the settings that its folder keeps, and those that are named here. They are
+    read first: with bad ones it goes on.
 
     Raises `SettingsError`, and `EmbeddedError` when it does not end or does not come up.
     """
     plan = plan_of(data, model)
     if fault := plan.fault():
         raise SettingsError(fault)
-    settings = plan.settings
-    _ended(settings.data)
-    embedded.find_or_start(settings.data, model=settings.model)
-    return status(settings.data)
+    _ended(plan.settings.data)
+    embedded.find_or_start(plan.settings.data, model=model)
+    return status(plan.settings.data)
 
 
 def _ended(folder: Path) -> bool:
@@ -76,16 +76,24 @@ def _ended(folder: Path) -> bool:
         waiting.cancel()
 
 
-def _described(folder: DataFolder, ready: Ready) -> str:
-    return "\n".join(
-        (
-            f"agentsvc {ready.version} at {ready.base_url}",
-            f"  model:  {ready.model or 'unknown'}",
-            f"  data:   {folder.path}",
-            f"  log:    {_log(folder)}",
-            f"  since:  {_since(folder)} (process {ready.pid})",
-        )
-    )
+def _described(folder: DataFolder, ready: Ready) -> list[str]:
+    return [
+        f"agentsvc {ready.version} at {ready.base_url}",
+        f"  model:  {ready.model or 'unknown'}",
+        f"  data:   {folder.path}",
+        f"  log:    {_log(folder)}",
+        f"  since:  {_since(folder)} (process {ready.pid})",
+    ]
+
+
+def _settings(folder: DataFolder, ready: Ready | None = None) -> list[str]:
+    """What the folder keeps for its next service, and how that is otherwise here."""
+    try:
+        plan = plan_of(folder.path)
+    except SettingsError as error:
+        return [f"  kept:   unknown: {error}"]
+    notice = plan.notice(ready) if ready else None
+    return [*(f"  kept:   {plain(line)}" for line in plan.described()), *filter(None, [notice])]
 
 
 def _log(folder: DataFolder) -> str:

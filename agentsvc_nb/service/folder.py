@@ -48,16 +48,8 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class LastModel:
-    """The model that a folder was last served with. `address`: where it was asked (`agents.address`)."""
-
-    name: str
-    address: str
-
-
-@dataclass(frozen=True)
 class DataFolder:
-    """One service's folder. Only the server that holds its lock writes `ready`, `port` and `model`."""
+    """One service's folder. Only the server that holds its lock writes `ready`, `port` and `settings`."""
 
     path: Path
 
@@ -94,8 +86,13 @@ class DataFolder:
         return self.path / "port"
 
     @property
+    def settings(self) -> Path:
+        """The settings last served with, without keys (`KeptSettings`)."""
+        return self.path / "settings.json"
+
+    @property
     def model(self) -> Path:
-        """The model last served with, and in a second line the address that it was asked at."""
+        """The model last served with and its address, in two lines: what earlier versions kept in place of settings."""
         return self.path / "model"
 
     @property
@@ -136,18 +133,6 @@ class DataFolder:
             return int(self.port.read_text())
         except (OSError, ValueError):
             return 0
-
-    def last_model(self) -> LastModel | None:
-        """The model of the last server; None when there was none, or it is not known where that asked it."""
-        try:
-            name, line_end, address = self.model.read_text(encoding="utf-8").partition("\n")
-        except (OSError, UnicodeDecodeError):
-            return None
-        return LastModel(name, address.strip()) if name and line_end else None
-
-    def keep_model(self, last: LastModel) -> None:
-        """Raises `OSError`."""
-        write_private(self.model, f"{last.name}\n{last.address}\n")
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:

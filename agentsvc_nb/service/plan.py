@@ -1,62 +1,185 @@
-"""What a service of a folder would be started with from here: its settings, and the model that it had."""
+"""What a service of a folder would be started with from here: the settings that the folder keeps, and what is named."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agentsvc_nb.service.folder import DataFolder, LastModel
-from agentsvc_nb.service.settings import Settings, variable
-
-KEPT: Final = (
-    "It was kept from the folder's last service: to start without it, set AGENTSVC_MODEL=offline, "
-    "or `agentsvc restart --model offline`."
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.kept_settings import (
+    FIELDS,
+    OPENAI_SHAPED,
+    KeptSettings,
+    address_variable,
+    key_variable,
+    provider_of,
 )
+from agentsvc_nb.service.settings import Settings, data_folder, variable
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.ports.agents import Agent
+
+MODEL: Final = variable("model")
+MODEL_URL: Final = variable("model_url")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a service of a folder would be started with. `kept`: nobody named a model, and it is the folder's last."""
+    """What a service of a folder would be started with.
+
+    kept: what the folder keeps now.
+    named: the variables that count from here, with their texts; a model that was given as an argument is one.
+    keep: what the folder keeps once that service runs.
+    kept_url: where its model is asked when only the folder says so.
+    """
 
     settings: Settings
-    kept: LastModel | None = None
+    kept: KeptSettings
+    named: Mapping[str, str]
+    keep: KeptSettings
+    kept_url: str | None
 
-    def elsewhere(self) -> str | None:
-        """Why a kept model is not asked: here it has another address, and what was meant for the one that it had
-        would go there, perhaps to a stranger."""
-        if self.kept is None or ":" not in self.kept.name:  # that is asked nowhere: 80 ms for the imports saved
-            return None
+    @property
+    def model_is_kept(self) -> bool:
+        """Nobody named the model here: it is the folder's last, or the default."""
+        return not self.named.get(MODEL)
+
+    def agent(self) -> Agent:
+        """What will answer. Raises `ValueError` for a model that is named and can't; in the place of a kept one all
+        asking fails with the reason, and the rest of the service works."""
         from agentsvc_nb.service.work import agents
-        from agentsvc_nb.service.work.agents.language.chosen import address_variable
 
-        here = agents.address(self.settings)
-        if here == self.kept.address:
-            return None
-        name, own = self.kept.name, "its provider's own address"
-        return (
-            f"The model {name} was kept from the last service in {self.settings.data}, which asked it at "
-            f"{self.kept.address or own}; from here it would be asked at {here or own}. Set AGENTSVC_MODEL_URL and "
-            f"{address_variable(name)} as they were there, AGENTSVC_MODEL={shlex.quote(name)} if it shall be asked "
-            "here, or AGENTSVC_MODEL=offline to go without it."
-        )
+        fault = self.fault()
+        if fault and not self.model_is_kept:
+            raise ValueError(fault)
+        return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def fault(self) -> str | None:
         """What is seen to keep its model from answering, and what to do. It loads the library of a hosted one."""
+        if not provider_of(self.settings.model):  # that is asked nowhere: 80 ms for the imports saved
+            return None
         from agentsvc_nb.service.work import agents
 
-        if elsewhere := self.elsewhere():
-            return elsewhere
-        lacking = agents.fault(self.settings)
-        return f"{lacking} {KEPT}" if lacking and self.kept else lacking
+        fault = self._address_fault() or agents.fault(self.settings, self.kept_url)
+        if fault and self.model_is_kept:
+            again, without = (restart_command(self.settings.data, named) for named in ({}, {MODEL: "offline"}))
+            return f"{fault} Then restart the service there: {again} (or go on without the model: {without})."
+        return fault
+
+    def _address_fault(self) -> str | None:
+        """Its address is kept in part only, or a key of this environment would be sent where that does not lead."""
+        provider = provider_of(self.settings.model)
+        its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
+        for name in (MODEL_URL, its_own):
+            if self.keep.secrets.get(name) is False:
+                return (
+                    f"The model {self.settings.model} was asked at an address with a password or a query, which is "
+                    f"not kept: set {name}."
+                )
+        if self.kept_url and its_own != MODEL_URL and provider not in OPENAI_SHAPED:
+            return (
+                f"The model {self.settings.model} was asked at {self.kept_url}, and no provider's key goes to an "
+                f"address that is not named beside it: set {its_own} to that (or to nothing, for the provider's own)."
+            )
+        return None
+
+    def described(self) -> list[str]:
+        """What the folder keeps, a variable each, and what is otherwise here."""
+        names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
+        return [self._described(name) for name in names]
+
+    def _described(self, name: str) -> str:
+        there, here = self.kept.shown(name), self.keep.shown(name)
+        beside = ["a secret, which is not kept"] if name in (self.kept.secrets | self.keep.secrets) else []
+        beside += [f"here {here}"] if here != there else []
+        return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
+
+    def notice(self, ready: Ready) -> str | None:
+        """One line when something that is named here is otherwise in the running service, with the command to copy."""
+        running = KeptSettings.read(DataFolder(self.settings.data))
+        if ready.model:
+            running = replace(running, settings={**running.settings, MODEL: ready.model})
+        differing = {name: (running.shown(name), self.keep.shown(name)) for name in self._differing(running, ready)}
+        if not differing:
+            return None
+        told = "; ".join(
+            f"{name}: there {there}, here {'another' if here == there else here}"
+            for name, (there, here) in differing.items()
+        )
+        secret = [name for name in differing if self.keep.secrets.get(name)]
+        where = f", in a terminal that has {' and '.join(secret)}" if secret else ""
+        texts = {name: self.keep.settings.get(name, "") for name in differing if name not in secret}
+        command = restart_command(self.settings.data, texts)
+        return f"The running service has other settings than yours ({told}); to restart it with yours{where}: {command}"
+
+    def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
+        theirs = Settings.from_env(running.settings, data=self.settings.data)
+        found = [name for name in self.named if self._differs(name, running, theirs)]
+        here, there = _held(self.keep), _held(running)
+        if not found and here == there and self.settings.settings_hash != ready.settings_hash:
+            return sorted(here)  # of the values of secrets only the hash can tell
+        return found
+
+    def _differs(self, name: str, running: KeptSettings, theirs: Settings) -> bool:
+        if self.keep.shown(name) == running.shown(name):
+            return False
+        if self.keep.secrets.get(name) or running.secrets.get(name) or name not in FIELDS:
+            return True
+        return bool(getattr(self.settings, FIELDS[name]) != getattr(theirs, FIELDS[name]))
+
+
+def _held(kept: KeptSettings) -> set[str]:
+    """The secrets of settings that it had; a provider's key is none."""
+    return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
 def plan_of(data: str | Path | None = None, model: str | None = None) -> Plan:
-    """What a service of the folder would be started with from here: when no model is named, with the one that it had,
-    for with another its runs would end. Raises `SettingsError`."""
-    settings = Settings.from_env(os.environ, data=data, model=model)
-    if model is None and not os.environ.get(variable("model")) and (last := DataFolder(settings.data).last_model()):
-        return Plan(replace(settings, model=last.name), last)
-    return Plan(settings)
+    """What a service of the folder would be started with from here: what it keeps, and what is named in the environment
+    or by `model`, where an empty variable stands for the default. Raises `SettingsError`."""
+    folder = DataFolder(data_folder(os.environ, data))
+    env = os.environ if model is None else {**os.environ, MODEL: model}
+    kept = KeptSettings.read(folder)
+    before = kept.beside(env.get(MODEL, kept.settings.get(MODEL, "")).strip())
+    settings = Settings.from_env({**before.settings, **os.environ}, data=folder.path, model=model)
+    kept_url = _kept_url(settings, before, env)
+    named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
+    return Plan(settings, kept, named, before.changed(named, settings), kept_url)
+
+
+def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
+    provider = provider_of(settings.model)
+    name = MODEL_URL if settings.model_url else address_variable(provider)
+    return None if not provider or name in env else kept.settings.get(name)
+
+
+def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
+    """The variables that such a service reads. Those of the model's provider are for other programs, too: they count
+    where it is asked with them."""
+    yield from FIELDS
+    if provider := provider_of(settings.model):
+        if not settings.model_url:
+            yield address_variable(provider)
+        if not kept_url and not settings.model_key:
+            yield key_variable(provider)
+
+
+def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
+    """What to type in a terminal to restart a folder's service, with these variables."""
+    env = dict(named or {})
+    model = ["--model", shlex.quote(env.pop(MODEL))] if env.get(MODEL) else []
+    before = [f"{name}={shlex.quote(text) if text else ''}" for name, text in env.items()]
+    return " ".join([*before, *_program(), "restart", "--data", shlex.quote(str(data)), *model])
+
+
+def _program() -> list[str]:
+    """`agentsvc`, where that is this installation's; a terminal may know none, or another."""
+    found = shutil.which("agentsvc")
+    if found and Path(found).parent == Path(sys.executable).parent:
+        return ["agentsvc"]
+    return [shlex.quote(sys.executable), "-m", "agentsvc_nb"]

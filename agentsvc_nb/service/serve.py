@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import DataFolder, LastModel, Ready, write_private
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.plan import Plan
 
 if TYPE_CHECKING:
     from socket import socket
@@ -41,13 +41,13 @@ class Address:
     idle_stop: float | None = None
 
 
-def serve(settings: Settings, address: Address = Address()) -> None:
+def serve(plan: Plan, address: Address = Address()) -> None:
     """Serve until SIGTERM, SIGINT or `idle_stop`; runs in progress are left for recovery.
 
     Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port that is taken or a
     folder that can't be used.
     """
-    folder = DataFolder(settings.data)
+    folder = DataFolder(plan.settings.data)
     try:
         folder.make()
     except OSError as error:
@@ -55,7 +55,7 @@ def serve(settings: Settings, address: Address = Address()) -> None:
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # of a server that was killed
         with _bind(folder, address) as listening:
-            _answer(settings, folder, address, listening)
+            _answer(plan, folder, address, listening)
 
 
 def _bind(folder: DataFolder, address: Address) -> socket:
@@ -73,29 +73,30 @@ def _bind(folder: DataFolder, address: Address) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(settings: Settings, folder: DataFolder, address: Address, listening: socket) -> None:
+def _answer(plan: Plan, folder: DataFolder, address: Address, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.listener import Listener, origin
 
     _make_key(folder)
     base_url = origin(address.host, listening.getsockname()[1])
-    public_url = settings.public_url or base_url
+    public_url = plan.settings.public_url or base_url
     token = secrets.token_urlsafe(32)
     ready = Ready(
         instance=str(uuid.uuid4()),
         base_url=base_url,
         pid=os.getpid(),
         version=__version__,
-        settings_hash=settings.settings_hash,
+        settings_hash=plan.settings.settings_hash,
         sign_in_url=f"{public_url}/app/sign-in?token={token}",
-        model=settings.model,
+        model=plan.settings.model,
     )
     try:
-        app = create_app(settings, instance=ready.instance, origin=public_url, sign_in_token=token)
+        agent = plan.agent()
+        app = create_app(plan.settings, instance=ready.instance, origin=public_url, sign_in_token=token, agent=agent)
     except ValueError as error:  # a model that this version has no agent for
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
-    listener = Listener(app, lambda: _announce(settings, folder, ready, files), address.idle_stop)
+    listener = Listener(app, lambda: _announce(plan, folder, ready, files), address.idle_stop)
     try:
         listener.run(sockets=[listening])
     finally:
@@ -119,18 +120,19 @@ def _make_key(folder: DataFolder) -> None:
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 
 
-def _announce(settings: Settings, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
-    from agentsvc_nb.service.work import agents
+def _announce(plan: Plan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
     from agentsvc_nb.service.work.agents.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
-    folder.keep_model(LastModel(ready.model, agents.address(settings)))
+    plan.keep.write(folder)
     for file in files:
         write_private(file, ready.to_json())
-    print(f"agentsvc {ready.version} at {ready.base_url} (agent: {settings.model}, data: {folder.path})", flush=True)
+    print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
     if not _is_file(sys.stdout.fileno()):
         print(f"Sign in at {ready.sign_in_url}", flush=True)
-    if settings.model == "offline" and (line := hint(os.environ)):
+    if kept := sorted(plan.keep.settings.keys() - plan.named.keys()):
+        print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)
+    if ready.model == "offline" and (line := hint(os.environ)):
         print(line, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""How the settings of the tools are read. Each raises `ValueError` that says what to give."""
+"""How settings are read: each reader raises `ValueError` that says what to give. And which values may be kept."""
 
 from __future__ import annotations
 
@@ -89,6 +89,26 @@ def secret(text: str) -> str:
     if not text.isprintable() or " " in text:
         raise ValueError("the key as its provider shows it, without blanks")
     return text
+
+
+def always(value: object) -> bool:
+    """For settings that the data folder keeps, whatever their value."""
+    return True
+
+
+def never(value: object) -> bool:
+    """For keys, and for what is of one start only."""
+    return False
+
+
+def without_secrets(address: str) -> bool:
+    """For addresses: a password or a key may stand before the host, and in the query.
+
+    >>> without_secrets("https://agents.example.com/v1"), without_secrets("https://ada:secret@agents.example.com/v1")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not (parts.query or parts.fragment or "@" in parts.netloc)
 
 
 def _listed(text: str) -> list[str]:

@@ -97,7 +97,7 @@ class Settings:
     def settings_hash(self) -> str:
         """Equal for services that behave alike: everything but where the data lie (contract §8)."""
         behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
-        return hashlib.sha256(json.dumps(behaviour, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def variable(name: str) -> str:
@@ -178,20 +178,26 @@ class Setting:
 
     read: Callable[[str], Any]
     about: str
+    keep: Callable[[Any], bool] = values.always
+    """Whether the data folder keeps this value for its next service (docs/decisions/0029)."""
     secret: bool = False
     """Whether its value must not be shown, not even to say that it is wrong."""
 
 
 SETTINGS: Final = {
-    "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log."),
+    "data": Setting(
+        _folder, "The data folder: the database, the files, the embedded account's key, the log.", values.never
+    ),
     "public_url": Setting(
         values.origin, "The address that people use when a proxy stands before the service: links begin with it."
     ),
     "model": Setting(_model, "The agent that answers: see models.md."),
     "model_url": Setting(
-        values.address, "A server that speaks OpenAI's chat completions, such as http://host:8000/v1."
+        values.address,
+        "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
+        values.without_secrets,
     ),
-    "model_key": Setting(values.secret, "That server's key, when it wants one.", secret=True),
+    "model_key": Setting(values.secret, "That server's key, when it wants one.", values.never, secret=True),
     "model_context": Setting(_count, "The tokens that the model's context holds, when they are not known."),
     "model_sees": Setting(values.flag, "Whether the model looks at pictures, when that is not known."),
     "model_tools": Setting(values.flag, "Whether the model is offered tools; small ones can't choose among them."),
@@ -212,22 +218,31 @@ SETTINGS: Final = {
         values.hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
     ),
     "image_url": Setting(
-        values.address, "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`."
+        values.address,
+        "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.",
+        values.without_secrets,
     ),
-    "image_key": Setting(values.secret, "The image model's key, if it wants one.", secret=True),
+    "image_key": Setting(values.secret, "The image model's key, if it wants one.", values.never, secret=True),
     "image_model": Setting(values.secret, "The image model's name, if its address has several."),
     "smtp_url": Setting(
-        values.mail_server, "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.", secret=True
+        values.mail_server,
+        "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.",
+        values.without_secrets,
+        secret=True,
     ),
     "mail_from": Setting(values.mail_address, "The address that mails are sent from."),
     "mail_recipients": Setting(
         values.recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."
     ),
     "web_search": Setting(values.provider, "Who searches the web: `searxng`, `brave` or `ddgs`."),
-    "web_search_url": Setting(values.address, "SearXNG's address; Brave's, when it is another."),
-    "web_search_key": Setting(values.secret, "The search provider's key.", secret=True),
-    "meta_token": Setting(values.secret, "A token for the Meta Ad Library, of a confirmed account.", secret=True),
-    "meta_url": Setting(values.address, "The Graph API with its version."),
+    "web_search_url": Setting(
+        values.address, "SearXNG's address; Brave's, when it is another.", values.without_secrets
+    ),
+    "web_search_key": Setting(values.secret, "The search provider's key.", values.never, secret=True),
+    "meta_token": Setting(
+        values.secret, "A token for the Meta Ad Library, of a confirmed account.", values.never, secret=True
+    ),
+    "meta_url": Setting(values.address, "The Graph API with its version.", values.without_secrets),
     "whisper_model": Setting(_folder, "The folder of a faster-whisper model, for transcripts."),
 }
 """Every setting, by its field of `Settings`."""

@@ -32,7 +32,9 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
         Failure(
-            "not_configured", "The tool lacks a credential, a model or the network.", "Set what its message names."
+            "not_configured",
+            "The model or the tool lacks a credential, an address, a package or the network.",
+            "Set what its message names.",
         ),
         Failure(
             "model_unavailable",

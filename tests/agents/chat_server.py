@@ -51,11 +51,13 @@ class Reply:
 
 
 class ChatServer:
-    """`asked` are the bodies that came, in order; each takes the next reply, and the last one stays."""
+    """`asked` are the bodies that came, in order; each takes the next reply, and the last one stays. `keys` are those
+    that came along; where one is `wanted`, a question with another is refused."""
 
-    def __init__(self, replies: list[Reply]) -> None:
-        self.replies = replies
+    def __init__(self, replies: list[Reply], wanted: str | None = None) -> None:
+        self.replies, self.wanted = replies, wanted
         self.asked: list[dict[str, Any]] = []
+        self.keys: list[str] = []
         self.cut_off = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -75,7 +77,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = server.next(body)
+            server.keys.append((self.headers["Authorization"] or "").removeprefix("Bearer "))
+            reply = server.next(body) if server.wanted in (None, server.keys[-1]) else Reply(status=401)
             if reply.status != 200:
                 self._answer(reply.status, {"error": {"message": "no such key", "type": "invalid_request_error"}})
                 return
@@ -114,8 +117,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
 
 @contextlib.contextmanager
-def chat_server(*replies: Reply) -> Iterator[ChatServer]:
-    server = ChatServer(list(replies))
+def chat_server(*replies: Reply, wanted: str | None = None) -> Iterator[ChatServer]:
+    server = ChatServer(list(replies), wanted)
     try:
         yield server
     finally:

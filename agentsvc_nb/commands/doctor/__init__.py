@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import embedded
 from agentsvc_nb.commands.doctor import folder, machine, model, service
-from agentsvc_nb.commands.doctor.finding import Finding, fail, ok, warn
+from agentsvc_nb.commands.doctor.finding import Finding, fail, note, ok, warn
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.plan import plan_of
-from agentsvc_nb.service.settings import Settings, SettingsError, data_folder, warnings_for
+from agentsvc_nb.service.settings import SettingsError, data_folder, warnings_for
 
 Check = Callable[[DataFolder], Iterator[Finding]]
 
@@ -50,11 +51,15 @@ def _findings(place: DataFolder) -> Iterator[tuple[str, Finding]]:
 
 def _settings(place: DataFolder) -> Iterator[Finding]:
     try:
-        Settings.from_env(os.environ, data=place.path)
+        plan = plan_of(place.path)
     except SettingsError as error:
         yield fail(str(error), "correct or unset the variable")
     else:
         yield ok("every AGENTSVC_* variable can be read")
+        if described := plan.described():
+            yield note(f"the folder keeps {'; '.join(described)}")
+        if (ready := embedded.status(place.path)) and (notice := plan.notice(ready)):
+            yield note(notice)
     for warning in warnings_for(os.environ):
         yield warn(warning, "unset the variable, or correct its name")
 

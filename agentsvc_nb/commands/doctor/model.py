@@ -5,11 +5,14 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from agentsvc_nb import embedded
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.commands.doctor.finding import Finding, fail, ok
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.kept_settings import KeptSettings
 from agentsvc_nb.service.plan import Plan
 
 QUESTION: Final = "hello"
@@ -22,14 +25,14 @@ def planned(plan: Plan) -> Iterator[Finding]:
     if fault := plan.fault():
         yield fail(f"{plan.settings.model}: {fault}", _OTHER)
     else:
-        yield from turn(plan.settings.model)
+        yield from turn(plan.settings.model, plan.keep)
 
 
-def turn(model: str) -> Iterator[Finding]:
-    """Does a service start, and does its model answer?"""
+def turn(model: str, kept: KeptSettings) -> Iterator[Finding]:
+    """Does a service start, with what the folder keeps, and does its model answer?"""
     started = time.perf_counter()
     try:
-        status, reason = _ask(model)
+        status, reason = _ask(model, kept)
     except (embedded.EmbeddedError, StefanBrainError, OSError) as error:
         yield fail(f"{model}: {error}", _OTHER)
         return
@@ -40,9 +43,10 @@ def turn(model: str) -> Iterator[Finding]:
         yield fail(f"{model}: its run ended as {status} ({reason})", _OTHER)
 
 
-def _ask(model: str) -> tuple[str, str]:
+def _ask(model: str, kept: KeptSettings) -> tuple[str, str]:
     """How the run ended, and why."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-doctor-") as folder:
+        kept.write(DataFolder(Path(folder)))
         try:
             with embedded.local(folder, model=model) as client:
                 run = client.runs.start(QUESTION)

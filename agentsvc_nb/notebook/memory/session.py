@@ -179,8 +179,8 @@ class Session:
             found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
             raise AskError(str(error), "Its data folder, which `agentsvc status` names, holds serve.log.") from None
-        if found.notice:
-            self.note(found.notice)
+        if notice := found.news():
+            self.note(notice)
         if not self._embedded_told:
             self._embedded_told = True
             why = "`%agentsvc connect local`" if self.keys.given else "SERVICE_API_KEY is not set"

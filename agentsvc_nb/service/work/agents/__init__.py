@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from agentsvc_nb.service.ports.agents import Agent
 from agentsvc_nb.service.settings import MODEL_ADVICE, Settings
-from agentsvc_nb.service.work.agents.language.chosen import ModelChoice, asked_at
+from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
+from agentsvc_nb.service.work.agents.language.missing import Unconfigured as Unconfigured
 from agentsvc_nb.service.work.agents.language.missing import missing
 
 
-def choose(model: str, settings: Settings | None = None) -> Agent:
-    """The agent for a model's name (contract §9). `settings`: what they say of a language model counts.
+def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
+    """The agent for a model's name (contract §9). `settings`: what they say of a language model counts; `kept_url`:
+    where it is asked when only its data folder says so.
 
     Raises `ValueError` when there is no such agent, or when what it needs is not installed.
 
@@ -26,29 +28,23 @@ def choose(model: str, settings: Settings | None = None) -> Agent:
         return Scripted()
     if ":" not in model:
         raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")
-    return _language(model, settings)
+    return _language(_choice(model, settings, kept_url))
 
 
-def fault(settings: Settings) -> str | None:
+def fault(settings: Settings, kept_url: str | None = None) -> str | None:
     """What keeps the settings' model from answering here, and what to do; None when nothing is seen to."""
-    return missing(_choice(settings.model, settings)) if ":" in settings.model else None
+    return missing(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
 
 
-def address(settings: Settings) -> str:
-    """Where the settings' model is asked, when that is not its provider's own address: without a password."""
-    return asked_at(_choice(settings.model, settings))
-
-
-def _language(model: str, settings: Settings | None) -> Agent:
+def _language(choice: ModelChoice) -> Agent:
     from agentsvc_nb.service.work.agents.language.agent import Language
 
-    choice = _choice(model, settings)
     if lacking := missing(choice):
         raise ValueError(lacking)
     return Language(choice)
 
 
-def _choice(model: str, settings: Settings | None) -> ModelChoice:
+def _choice(model: str, settings: Settings | None, kept_url: str | None) -> ModelChoice:
     if settings is None:
         return ModelChoice(model)
     return ModelChoice(
@@ -58,4 +54,5 @@ def _choice(model: str, settings: Settings | None) -> ModelChoice:
         settings.model_context,
         settings.model_sees,
         settings.model_tools,
+        kept_url,
     )

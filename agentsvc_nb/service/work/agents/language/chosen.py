@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,6 @@ CONTEXT_TOKENS: Final = 8_192
 """What a model is taken to hold when nobody says: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
-_USER: Final = re.compile(r"(?<=//)[^/]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +19,7 @@ class ModelChoice:
 
     `url` and `key`: of a server that speaks OpenAI's chat completions; `context`: how many tokens a call may hold;
     `sees`: whether the model looks at pictures; `tools`: whether it is offered any. None: what is known of the model.
+    `kept_url`: the server's address when only the data folder says it; no key of a provider goes there.
     """
 
     model: str
@@ -29,6 +28,7 @@ class ModelChoice:
     context: int | None = None
     sees: bool | None = None
     tools: bool | None = None
+    kept_url: str | None = None
 
     @property
     def gguf(self) -> Path | None:
@@ -38,22 +38,9 @@ class ModelChoice:
 
 def own_server(choice: ModelChoice) -> str | None:
     """The address of a server of one's own, when one is meant."""
-    if choice.url:
-        return choice.url
+    if url := choice.url or choice.kept_url:
+        return url
     provider = choice.model.partition(":")[0]
     if provider == "ollama":
         return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
     return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
-
-
-def asked_at(choice: ModelChoice) -> str:
-    """The address that is asked instead of the provider's own, else nothing; without what may be secret in it."""
-    if choice.gguf or ":" not in choice.model:
-        return ""
-    found = own_server(choice) or os.environ.get(address_variable(choice.model), "")
-    return _USER.sub("", re.split("[?#]", found)[0]).rstrip("/")
-
-
-def address_variable(model: str) -> str:
-    """The variable in which providers' libraries look for another address, as most of them call it."""
-    return f"{re.split('[-:]', model)[0].upper()}_BASE_URL"

@@ -92,8 +92,9 @@ def fitted(messages: list[ModelMessage], limit: int) -> list[ModelMessage]:
 
 
 def saved(messages: Sequence[ModelMessage]) -> list[Any]:
-    """The messages of this turn as JSON, without the pictures, which are in the workspace."""
-    kept = [_without_pictures(message) for message in messages]
+    """The messages of this turn as JSON, without the pictures, which are in the workspace, and without the model's
+    address, in which a password may be."""
+    kept = [_without_pictures_and_address(message) for message in messages]
     found: list[Any] = ModelMessagesTypeAdapter.dump_python(kept, mode="json")
     return found
 
@@ -150,9 +151,9 @@ def _short_result(part: ModelRequestPart) -> ModelRequestPart:
     return replace(part, content=content)
 
 
-def _without_pictures(message: ModelMessage) -> ModelMessage:
-    if not isinstance(message, ModelRequest):
-        return message
+def _without_pictures_and_address(message: ModelMessage) -> ModelMessage:
+    if isinstance(message, ModelResponse):
+        return replace(message, provider_url=None)
     return replace(message, parts=[_text_alone(part) for part in message.parts])
 
 

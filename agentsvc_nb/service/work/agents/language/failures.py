@@ -19,11 +19,13 @@ _AWAY: Final = (
 )
 REASON_CHARS: Final = 500
 CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
+_NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
 
 
 @contextlib.asynccontextmanager
-async def translated(structured: bool) -> AsyncIterator[None]:
-    """Raises `AgentFailure` and `StepsExceeded` for the library's errors. `structured`: a schema was to be met."""
+async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
+    """Raises `AgentFailure` and `StepsExceeded` for the library's errors. `structured`: a schema was to be met;
+    `keyless`: the model is asked without a key."""
     try:
         yield
     except exceptions.UsageLimitExceeded:
@@ -37,7 +39,9 @@ async def translated(structured: bool) -> AsyncIterator[None]:
     except _AWAY as error:
         raise AgentFailure("model_unavailable", f"The model did not answer: {_reason(error)}") from error
     except exceptions.ModelAPIError as error:
-        raise AgentFailure("model_refused", f"The model's server refused the call: {_reason(error)}") from error
+        lacking = _NO_KEY if keyless and getattr(error, "status_code", 0) in (401, 403) else ""
+        said = f"The model's server refused the call: {_reason(error)}{lacking}"
+        raise AgentFailure("model_refused", said) from error
 
 
 def _reason(error: BaseException) -> str:

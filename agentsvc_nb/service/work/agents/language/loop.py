@@ -32,7 +32,7 @@ Run = AgentRun[None, Any]
 async def answer(turn: Turn, served: Served) -> str:
     """Do the turn; its final text. Raises what `failures.translated` does."""
     before = conversation.remembered(turn.earlier(conversation.EARLIER_TURNS_MAX), int(served.context * EARLIER_SHARE))
-    async with failures.translated(turn.output_config is not None):
+    async with failures.translated(turn.output_config is not None, served.keyless):
         prompt, messages = await _beginning(turn, served)
         async with _agent(turn, served, await conversation.instructions(turn, served)).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
@@ -48,7 +48,7 @@ async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: M
     form = structured.form(schema, served, tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
     structured.check_each(agent, schema)
-    async with failures.translated(True), agent.iter(prompt) as run:
+    async with failures.translated(True, served.keyless), agent.iter(prompt) as run:
         node = run.next_node
         while not isinstance(node, End):
             if Agent.is_model_request_node(node):

@@ -1,11 +1,29 @@
-"""What keeps a chosen model from answering: a hosted one is asked for by its library, no other loads it."""
+"""What keeps a chosen model from answering: a hosted one is asked for by its library, no other loads it. And what
+stands in its place meanwhile."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Any
 
-from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.agents import AgentFailure, Turn
+from agentsvc_nb.service.ports.tools import Meter
 from agentsvc_nb.service.work.agents.language.chosen import ModelChoice, own_server
+
+
+class Unconfigured:
+    """`ports.agents.Agent` for a model that lacks something: whoever asks is told what, at once."""
+
+    def __init__(self, lacking: str) -> None:
+        self._lacking = lacking
+
+    async def run(self, turn: Turn) -> str | None:
+        raise AgentFailure("not_configured", self._lacking)
+
+    async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
+        """`ports.tools.Complete`."""
+        raise AgentFailure("not_configured", self._lacking)
 
 
 def missing(choice: ModelChoice) -> str | None:

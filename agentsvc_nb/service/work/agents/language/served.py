@@ -39,6 +39,8 @@ class Served:
     sees: bool
     tools: bool
     settings: ModelSettings | None = None
+    keyless: bool = False
+    """It is asked without a key."""
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> Served:
@@ -70,7 +72,8 @@ def by_name(choice: ModelChoice) -> Served:
     """
     provider = choice.model.partition(":")[0]
     if url := own_server(choice):
-        return at_url(choice, url, choice.key or os.environ.get(f"{_family(provider)}_API_KEY") or "none")
+        key = choice.key or (None if choice.kept_url else os.environ.get(f"{_family(provider)}_API_KEY"))
+        return replace(at_url(choice, url, key or "none"), keyless=not key)
     try:
         model = attend(infer_model(choice.model))
     except (UserError, ImportError) as error:
