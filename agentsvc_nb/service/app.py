@@ -16,6 +16,7 @@ from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http.access import Access
 from agentsvc_nb.service.http.backend import Backend
 from agentsvc_nb.service.http.edge import Edge
 from agentsvc_nb.service.http.guard import unknown_path
@@ -125,7 +126,7 @@ def create_app(
             await live.close()
 
     def edge(app: ASGIApp) -> Edge:
-        live.edge = Edge(app, settings.gateway_seconds)
+        live.edge = Edge(app, settings.gateway_seconds, live.backend.access)
         return live.edge
 
     app = Starlette(
@@ -149,5 +150,8 @@ def _assemble(
     run_runner = RunRunner(storage, settings, agent, within(catalog), job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
-    backend = Backend(instance, settings, storage, keys, streams, blobs, catalog, run_runner, job_runner, sign_in_token)
+    access = Access(keys, database, engines.clock)
+    backend = Backend(
+        instance, settings, storage, keys, access, streams, blobs, catalog, run_runner, job_runner, sign_in_token
+    )
     return Live(backend, database, retention)

@@ -123,7 +123,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "runs.events": Operation(
         (p.RUN_ID, p.AFTER_EVENT, p.EVENTS_LIMIT, p.LAST_EVENT_ID),
         produces="json or events",
-        codes=(*_RUN, "invalid_last_event_id"),
+        codes=(*_RUN, "invalid_last_event_id", "user_suspended"),  # a stream is held open
     ),
     "runs.cancel": Operation((p.RUN_ID,), codes=_RUN),
     "runs.approve": Operation(

@@ -19,10 +19,11 @@ MINUTE_MS: Final = 60_000
 DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
-def check_account(account: AccountRecord, now: int) -> None:
-    """Raises `user_suspended` or `user_throttled`, with the time when that ends, if it does by itself."""
+def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
+    """Raises `user_suspended` or `user_throttled`, with the time when that ends, if it does by itself. What is `held`
+    open was asked for before: only a suspension ends it."""
     state = account.state_at(now)
-    if state != "active":
+    if state == "suspended" or (state == "throttled" and not held):
         code = f"user_{state}"
         if account.state_until is None:
             raise Fail(code)

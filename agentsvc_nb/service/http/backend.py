@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.service.http.access import LOOK_SECONDS, Access
 from agentsvc_nb.service.http.known_keys import KnownKeys
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports.storage import Tx
@@ -33,6 +34,7 @@ class Backend:
     settings: Settings
     storage: Storage
     keys: KnownKeys
+    access: Access
     streams: Streams
     blobs: LocalBlobs
     tools: Mapping[str, Tool]
@@ -81,6 +83,9 @@ class Call:
         return self.backend.storage.db.look(use)
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        """Raises what refuses the request by now: its body may have taken minutes."""
+        if self.now - self.received_at > LOOK_SECONDS * 1000:
+            self.backend.access.check(self.request)
         return await self.backend.storage.db.write(use, long=long)
 
 

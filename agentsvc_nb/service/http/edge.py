@@ -5,30 +5,42 @@ lose the answer, so the rest is read and discarded for up to 2 s or 64 MB (contr
 
 A request that is silent for 120 s, on both sides, is answered 504 as a gateway would (spec.md "Status codes"). What it
 started goes on. One that the end of the service interrupts is answered 503. How it ended is logged.
+
+A request whose key or session ends meanwhile is refused, if it was not answered so far, and else cut off: a stream of
+events after a last comment, a download in the middle.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import secrets
 import time
+from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import request_log
+from agentsvc_nb.service.http import access, request_log
+from agentsvc_nb.service.http.access import LOOK_SECONDS, Access, Credential
 from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.logs import fields
 from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
+
+log = logging.getLogger(__name__)
+
+_LAST_WORDS: Final = b": this key's access has ended\n\n"
 
 
 class Edge:
     """ASGI middleware; knows how many requests are open and since when none is."""
 
-    def __init__(self, app: ASGIApp, gateway_seconds: float) -> None:
+    def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access) -> None:
         self._app = app
+        self._access = access
         self._gateway_seconds = gateway_seconds
         self._exchanges: set[_Exchange] = set()
         self._look_again: asyncio.TimerHandle | None = None
@@ -44,7 +56,7 @@ class Edge:
         self._exchanges.add(exchange)
         self._empty.clear()
         if self._look_again is None:
-            self._look_after(self._gateway_seconds)
+            self._look_after(min(LOOK_SECONDS, self._gateway_seconds))
         try:
             await exchange.go(self._app)
         finally:
@@ -67,17 +79,22 @@ class Edge:
         self._look_again = asyncio.get_running_loop().call_later(seconds, self._look)
 
     def _look(self) -> None:
-        """Give up what was silent for too long, and look again when the next may have been. One timer for all: one for
-        each request costs a read a twentieth of its time."""
+        """Give up what was silent for too long, end what has lost its access, and look again while anything is open.
+        One timer for all: one for each request costs a read a twentieth of its time."""
         self._look_again = None
-        soonest = math.inf
+        soonest = LOOK_SECONDS
+        refusals: dict[Credential, Fail | None] = {}
         for exchange in self._exchanges:
             left = exchange.seconds_left(self._gateway_seconds)
             if left <= 0:
                 exchange.give_up(self._gateway_seconds)
-            else:
-                soonest = min(soonest, left)
-        if soonest < math.inf:
+            soonest = min(soonest, max(left, 0.0))
+            if credential := exchange.credential:
+                if credential not in refusals:
+                    refusals[credential] = self._access.refusal(credential)
+                if fail := refusals[credential]:
+                    exchange.end(fail)
+        if self._exchanges:
             self._look_after(soonest)
 
 
@@ -87,8 +104,11 @@ class _Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
         self._given_up: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._scope = scope
         self._status: int | None = None
+        self._answered_with: list[tuple[bytes, bytes]] = []
+        self._cut = self._whole = False
         headers = dict(scope["headers"])
         self._receive = receive
         self._send = send
@@ -101,12 +121,16 @@ class _Exchange:
     async def go(self, app: ASGIApp) -> None:
         """Have the application answer it."""
         received = time.monotonic()
+        self._task = asyncio.current_task()
         try:
             await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
-            if self._status is not None:
+            if self._cut and self._task is not None and not self._task.uncancel():
+                await self._close()
+            elif self._status is None:
+                await self._interrupted()
+            else:
                 raise
-            await self._interrupted()
         finally:
             request_log.tell(self._scope, self._status, time.monotonic() - received)
 
@@ -124,15 +148,38 @@ class _Exchange:
 
     def give_up(self, seconds: float) -> None:
         """Answer for the application, which was silent for so many seconds and goes on."""
-        self._given_up = asyncio.create_task(self._answer_silence(seconds))
+        self._answer(Fail("gateway_timeout", f"No answer within {seconds:g} seconds."))
 
-    async def _answer_silence(self, seconds: float) -> None:
-        fail = Fail("gateway_timeout", f"No answer within {seconds:g} seconds.")
+    @property
+    def credential(self) -> Credential | None:
+        """What it was let in with, while it is open to anything."""
+        return None if self._given_up or self._cut else access.of(self._scope)
+
+    def end(self, fail: Fail) -> None:
+        """It would be refused by now: refuse it, or end the answer that has begun. The application goes on where it is
+        not answered: what it does between two steps must not be torn apart."""
+        if self._status is None:
+            self._answer(fail)
+        elif self._task is not None and not self._whole:
+            self._cut = True
+            self._task.cancel()
+
+    def _answer(self, fail: Fail) -> None:
         answer = refusal(fail)
-        self._status = answer.status_code
-        answer.headers["X-Request-Id"] = self._request_id
         answer.headers["Connection"] = "close"
-        await answer({"type": "http"}, self._receive, self._send)
+        self._status = answer.status_code  # here: what the application sends from now on comes too late
+        self._given_up = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
+
+    async def _close(self) -> None:
+        """End the answer; one whose length was said can only break off with its connection."""
+        headers = dict(self._answered_with)
+        if b"content-length" in headers:
+            log.info("an answer broke off: its key or session has ended", extra=fields(request=self._request_id))
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):  # one who does not read is not waited for
+                streams = headers.get(b"content-type", b"").startswith(b"text/event-stream")
+                await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -142,10 +189,12 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        if self._given_up is not None:
-            return
+        if self._given_up is None:
+            await self._pass(message)
+
+    async def _pass(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._status = message["status"]
+            self._status, self._answered_with = message["status"], message["headers"]
             message["headers"].append((b"x-request-id", self._request_id.encode()))
             if self._unread:
                 MutableHeaders(scope=message)["Connection"] = "close"
@@ -154,6 +203,7 @@ class _Exchange:
             await self._discard()
             message = {"type": "http.response.body", "body": b""}
         await self._send(message)
+        self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def _discard(self) -> None:
         left = DISCARD_BYTES

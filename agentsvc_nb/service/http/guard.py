@@ -11,7 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.actions import rates
 from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import request_log, sessions
+from agentsvc_nb.service.http import access, request_log, sessions
+from agentsvc_nb.service.http.access import Credential
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.backend import Backend, Call, Handler
 from agentsvc_nb.service.logs import fields
@@ -76,6 +77,7 @@ def _authenticate(request: Request, backend: Backend, route: Route) -> tuple[Key
     if not secret:
         raise Fail("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = backend.keys.find(secret)
+    access.note(request, Credential("key", secret))
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise Fail("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

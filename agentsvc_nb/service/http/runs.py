@@ -82,6 +82,7 @@ async def events(call: Call) -> Response:
     cursor = parameters.last_event_id(call)
     if parameters.accepts(call, "text/event-stream"):
         silent = call.request.method == "HEAD"
+        call.backend.access.check(call.request)  # else a stream that has ended for this would begin again
         run_id = named(call).run_id
         return call.backend.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = parameters.integer(call, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)

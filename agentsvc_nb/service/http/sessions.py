@@ -13,6 +13,8 @@ from starlette.responses import Response
 
 from agentsvc_nb.service.actions import sessions
 from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.http import access
+from agentsvc_nb.service.http.access import Credential
 from agentsvc_nb.service.http.backend import Backend
 from agentsvc_nb.service.records.sessions import SessionRecord
 from agentsvc_nb.wire.limits import SESSION_SECONDS
@@ -29,6 +31,7 @@ def require(request: Request, backend: Backend) -> SessionRecord:
         raise Fail("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
     if not _is_own(request.headers.get("origin"), request.headers.get("host", "")):
         raise Fail("foreign_origin")
+    access.note(request, Credential("session", secret))
     return found
 
 
