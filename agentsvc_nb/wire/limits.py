@@ -20,7 +20,9 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # contract §4
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
 FILE_MAX_BYTES: Final = 100 * MB
-JSON_MAX_BYTES: Final = 16 * MIB  # ours: a JSON body is read whole
+JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start is read whole
+INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, a tool's input among them
+SEARCH_SECONDS: Final = 2  # ours: of the processor, for one search
 REQUEST_SLACK_BYTES: Final = 1 * MIB  # contract §2: a whole request holds 10 files and this much else
 UPLOAD_TTL_SECONDS: Final = 24 * 3600
 SYNC_HOLD_SECONDS: Final = 90

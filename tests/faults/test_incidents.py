@@ -34,8 +34,8 @@ class InterruptedDatabase(SqliteDatabase):
 
     meanwhile: Callable[[], None] | None = None
 
-    def read(self, use: Callable[[Tx], T]) -> T:
-        found = super().read(use)
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        found = super().read(use, seconds)
         if meanwhile := self.meanwhile:
             self.meanwhile = None
             meanwhile()

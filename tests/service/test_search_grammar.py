@@ -162,3 +162,8 @@ def test_no_text_is_refused() -> None:
             assert query.groups
             assert all(phrase.tokens for group in query.groups for phrase in group)
             assert not is_excluded(query, q[:10]) or query.exclusions
+
+
+def test_what_is_said_again_counts_once() -> None:
+    once, often = parse('"a phrase" one or two -no end '), parse('"a phrase" one or two ' * 3 + "-no -no end end ")
+    assert often == once

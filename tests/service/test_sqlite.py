@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb.service.engines import migrations
 from agentsvc_nb.service.engines.migrations import SchemaTooNew
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 
@@ -221,3 +221,14 @@ def test_what_is_asked_for_is_written_before_it_closes(tmp_path: Path) -> None:
     again = SqliteDatabase(tmp_path / "db.sqlite3").open()
     assert again.read(names) == ["last"]
     again.close()
+
+
+def test_a_read_that_takes_too_long_ends(tmp_path: Path) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) AS c FROM n"
+    db = SqliteDatabase(tmp_path / "db").open()
+    try:
+        with pytest.raises(ReadTooLong):
+            db.read(lambda tx: tx.one(endless), 0.01)
+        assert db.read(lambda tx: tx.one("SELECT 1 AS one")) == {"one": 1}
+    finally:
+        db.close()

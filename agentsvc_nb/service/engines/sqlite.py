@@ -11,16 +11,19 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports.storage import Row, StoreBusy, Tx
+from agentsvc_nb.service.ports.storage import ReadTooLong, Row, StoreBusy, Tx
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
+LOOK_STEPS = 10_000
+"""So many steps of SQLite's machine, a millisecond or less, go by between two looks at the clock."""
 
 
 class SqliteTx:
@@ -140,12 +143,20 @@ class SqliteDatabase:
                     raise StoreBusy(str(error)) from error
                 raise
 
-    def read(self, use: Callable[[Tx], T]) -> T:
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
         connection = self._reader()
         connection.execute("BEGIN")
+        if seconds is not None:
+            ends = time.thread_time() + seconds  # not by the clock: on a busy machine a usual read would be over, too
+            connection.set_progress_handler(lambda: time.thread_time() > ends, LOOK_STEPS)
         try:
             return use(SqliteTx(connection))
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise ReadTooLong from error
+            raise
         finally:
+            connection.set_progress_handler(None, LOOK_STEPS)
             connection.execute("ROLLBACK")
 
     def look(self, use: Callable[[Tx], T]) -> T:

@@ -76,8 +76,8 @@ class Call:
         value: str = self.request.path_params[name]
         return value
 
-    def read(self, use: Callable[[Tx], T]) -> T:
-        return self.backend.storage.db.read(use)
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        return self.backend.storage.db.read(use, seconds)
 
     def look(self, use: Callable[[Tx], T]) -> T:
         return self.backend.storage.db.look(use)

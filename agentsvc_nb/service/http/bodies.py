@@ -14,19 +14,22 @@ from agentsvc_nb.service.fail import Fail
 from agentsvc_nb.service.rules import documents, inputs
 from agentsvc_nb.service.work import answer_check
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, SESSION_CHARS
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, INPUT_MAX_BYTES, SESSION_CHARS
 
 Document = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
 
 
-async def read_object(request: Request) -> Document:
-    """The JSON object of the body; keys with null are absent (contract §1)."""
-    received = bytearray()
+async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document:
+    """The JSON object of the body; keys with null are absent (contract §1).
+
+    One of more than `most` bytes is refused while it comes, for what is parsed holds up everybody else.
+    """
+    received, declared = bytearray(), request.headers.get("content-length", "")
     async for chunk in request.stream():
         received += chunk
-        if len(received) > JSON_MAX_BYTES:
-            raise Fail("attachment_too_large", "A JSON body may hold 16 MiB; send files as multipart.")
+        if len(received) > most or (declared.isdecimal() and int(declared) > most):
+            raise Fail("attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart.")
     return parse_object(bytes(received))
 
 

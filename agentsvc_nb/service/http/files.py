@@ -14,10 +14,10 @@ from agentsvc_nb.service.http import bodies, parameters
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
 from agentsvc_nb.service.records.files import FileRecord, UploadRecord
 from agentsvc_nb.wire.files import NewName, StagedFiles
-from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
+from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS, SEARCH_SECONDS
 
 
 async def upload(call: Call) -> Response:
@@ -67,7 +67,14 @@ async def search(call: Call) -> Response:
     if len(q) > QUERY_MAX_CHARS:
         raise Fail("invalid_query", f"`q` must have 1 to {QUERY_MAX_CHARS} characters.", param="q")
     index = call.backend.storage.index
-    found = await asyncio.to_thread(call.read, lambda tx: searching.search(tx, index, account, chat, q))
+    try:
+        found = await asyncio.to_thread(
+            call.read, lambda tx: searching.search(tx, index, account, chat, q), SEARCH_SECONDS
+        )
+    except ReadTooLong:
+        raise Fail(
+            "invalid_query", "The search takes too long: look for fewer words, or rarer ones.", param="q"
+        ) from None
     return answer(found)
 
 

@@ -19,7 +19,7 @@ from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.work.agents import scripted
-from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
+from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, JSON_MAX_BYTES, PAGE_MAX
 from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Verdict
 
 
@@ -32,7 +32,7 @@ async def start(call: Call) -> Response:
             document = bodies.parse_object(form.payload)
         else:
             check_length(call.request, rules)
-            document = await bodies.read_object(call.request)
+            document = await bodies.read_object(call.request, JSON_MAX_BYTES)
         given = await _given(call, document, form)
     except BaseException:
         form.discard()

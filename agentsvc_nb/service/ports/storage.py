@@ -30,6 +30,10 @@ class StoreBusy(Exception):
     """Another process kept the database for itself for too long: nothing was written, and later it may be."""
 
 
+class ReadTooLong(Exception):
+    """A read took more of the processor than it was given."""
+
+
 class Database(Protocol):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
@@ -37,8 +41,9 @@ class Database(Protocol):
         `long`: it indexes texts or touches many rows, and is done in a thread: other writes wait, requests go on."""
         ...
 
-    def read(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` on a snapshot. Quick reads only; long ones in a thread."""
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        """Run `use` on a snapshot. Quick reads only; long ones in a thread, with the `seconds` of the processor that
+        they may take. Raises `ReadTooLong`."""
         ...
 
     def look(self, use: Callable[[Tx], T]) -> T:

@@ -85,7 +85,9 @@ def parse(q: str) -> Query | None:
         else:
             groups.append([phrase])
         alternative = False
-    return Query(tuple(map(tuple, groups)), tuple(exclusions)) if groups else None
+    # What is said again asks for nothing new, and would be looked for again.
+    wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
+    return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
 
 
 def has_terms(query: Query, text: str) -> bool:

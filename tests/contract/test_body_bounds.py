@@ -1,0 +1,76 @@
+"""A body that is too large is refused before it is parsed; a start's, whose message may be long, at 16 MiB."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.limits import MIB
+from agentsvc_nb.wire.routes import V1
+from tests.contract.conftest import Wire, code
+
+TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")
+OTHERS = (
+    ("POST", "/feedback"),
+    ("POST", "/projects"),
+    ("PUT", "/landing-pages/page_x/labels"),
+    ("POST", f"/runs/{'0' * 8}-0000-4000-8000-{'0' * 12}/calls/call_x/approval"),
+    ("PATCH", "/files?chat_id=chat_x&path=x"),
+)
+BOUNDED = [*(("POST", path) for path in TOOLS), *OTHERS]
+EVERY = [("POST", "/runs"), *BOUNDED]
+
+
+@pytest.mark.parametrize(("method", "path"), BOUNDED)
+def test_a_body_holds_a_megabyte(wire: Wire, method: str, path: str) -> None:
+    body = {"tool": "echo_job", "input": {"query": "x", "message": "say x", "files": {}}}
+    for size, refused in ((900_000, False), (1_000_001, True)):
+        answer = wire(method, path, content=_padded(body, size))
+        is_too_large = answer.is_error and (answer.status_code, code(answer)) == (413, "attachment_too_large")
+        assert is_too_large is refused, answer.text
+
+
+def _padded(body: dict[str, Any], size: int) -> bytes:
+    text = json.dumps(body).encode()
+    return text + b" " * (size - len(text))
+
+
+@pytest.mark.parametrize(("method", "path"), EVERY)
+def test_a_length_is_enough_to_be_refused(service: RunningService, method: str, path: str) -> None:
+    length = 17 * MIB if path == "/runs" else MIB
+    assert _status(service, method, path, f"Content-Length: {length}", lambda: iter([b"{"])) == 413
+
+
+@pytest.mark.parametrize(("method", "path"), EVERY)
+def test_a_body_without_a_length_is_refused_where_it_is_too_long(
+    service: RunningService, method: str, path: str
+) -> None:
+    size = 17 * MIB if path == "/runs" else MIB
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(size // 65_536):
+            yield b"10000\r\n" + b" " * 65_536 + b"\r\n"
+
+    assert _status(service, method, path, "Transfer-Encoding: chunked", chunks) == 413
+
+
+def _status(service: RunningService, method: str, path: str, header: str, body: Callable[[], Iterator[bytes]]) -> int:
+    """The status that is answered to a body that never ends."""
+    host, port = service.base_url.removeprefix("http://").split(":")
+    head = f"{method} {V1}{path} HTTP/1.1\r\nHost: x\r\nx-api-key: {service.api_key}\r\n{header}\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(head.encode())
+        for chunk in body():
+            connection.sendall(chunk)
+        return int(connection.recv(65_536).split()[1])
+
+
+def test_brackets_without_end_are_refused_at_once(wire: Wire) -> None:
+    """Sixteen megabytes of them stopped the service for 26 seconds."""
+    answer = wire("POST", "/tools/web_search/invoke", content=b'{"input": {"a": [' + b"[]," * 5_000_000 + b"1]}}")
+    assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
