@@ -261,10 +261,18 @@ def _running(folder: DataFolder) -> Ready | None:
     except Unproved as error:
         if _key(folder) != key:  # it was replaced meanwhile
             return _running(folder)
-        if is_held(folder) and Ready.read(folder.ready) == ready:  # else it is a stranger, and the server is gone
+        if _is_of_the_holder(folder, ready):  # else it is a stranger, and the server is gone
             raise EmbeddedError(_unproved(folder, ready, str(error) if key else "there is none")) from None
         return None
     return ready
+
+
+def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
+    """Whether the record is of the server that holds the folder: one that just took it removes a dead one's first."""
+    if not is_held(folder):
+        return False
+    time.sleep(POLL_SECONDS)
+    return Ready.read(folder.ready) == ready
 
 
 def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
