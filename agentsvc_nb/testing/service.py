@@ -20,7 +20,7 @@ from agentsvc_nb.service.child import Child
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.settings import PREFIX, variable
 
-START_SECONDS: Final = 30.0
+START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0
 POLL_SECONDS: Final = 0.01
 IDLE_SECONDS: Final = 3_600
