@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.wire.codes import CODES, STATUSES
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted"
 _BODY_CHARS: Final = 2_000
 
 
-class StefanBrainError(Exception):
+class StefanBrainError(Showing, Exception):
     """Base of everything that the client raises.
 
     `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
@@ -71,7 +72,7 @@ class StefanBrainError(Exception):
         first = f"{self.message} ({tail})" if tail else self.message
         return f"{first}\n{self.hint}" if self.hint else first
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         facts = {"code": self.code, "status": self.status, "request": self.request_id, "to do": self.hint}
         called = {"called": f"{self.method} {self.path}".strip(), "attempts": self.attempts or None}
         return cards.card(type(self).__name__, facts | called, self.message)

@@ -2,6 +2,7 @@
 
 Raw HTML is text, images are links (a remote image would tell its server what the agent read), and a link goes to
 http, https or mailto only. Not to relative addresses either: they would lead into the server that shows the text.
+Formulas stay as they are written, where the host may typeset them (`mathematics`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from agentsvc_nb.safe.mathematics import formula, mathematics
 from agentsvc_nb.safe.text import plain
 
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
@@ -47,8 +49,18 @@ class SafeRenderer(RendererHTML):
         return f"{anchor(url)}{html.escape(f'[image: {text}]')}</a>"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        if tokens[idx].info.strip() == "math":
+            return formula(r"\[", tokens[idx].content, "p", env) + "\n"
         # The info string would become a class name: foreign text in the style sheet of the page around.
         return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
+
+    def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return formula(tokens[idx].markup, tokens[idx].content, "span", env)
+
+    def formula_block(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        return formula(tokens[idx].markup, tokens[idx].content, "p", env) + "\n"
 
     def code_inline(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
@@ -86,8 +98,9 @@ def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
-    """CommonMark with tables and strikethrough, without raw HTML."""
-    return MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer).enable(["table", "strikethrough"])
+    """CommonMark with tables, strikethrough and formulas, without raw HTML."""
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
+    return parser.enable(["table", "strikethrough"]).use(mathematics)
 
 
 @functools.cache

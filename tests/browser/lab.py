@@ -8,6 +8,8 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -94,6 +96,15 @@ class Lab:
             nbformat.write(notebook, self.root / name)
         page = self._browser.new_page(viewport={"width": width, "height": 900})
         return Notebook(page, self.root / name, self.page_of(name))
+
+    @contextmanager
+    def page(self) -> Iterator[Page]:
+        """An empty page."""
+        opened = self._browser.new_page()
+        try:
+            yield opened
+        finally:
+            opened.close()
 
     def page_of(self, name: str) -> str:
         """The address of a notebook's page."""

@@ -8,6 +8,7 @@ import pytest
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.safe.mathematics import IGNORED
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
@@ -79,7 +80,8 @@ def test_a_table_shows_its_first_rows_and_how_many_there_are() -> None:
 
 
 def test_an_empty_table() -> None:
-    assert shown(Listing([], WorkspaceFile)) == ("Files (0)", "<div><p><strong>Files (0)</strong></p></div>")
+    empty = f'<div class="{IGNORED}"><div><p><strong>Files (0)</strong></p></div></div>'
+    assert shown(Listing([], WorkspaceFile)) == ("Files (0)", empty)
 
 
 def test_an_error_as_a_card() -> None:

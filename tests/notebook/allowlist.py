@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from agentsvc_nb.safe.mathematics import IGNORED, MEANT
+
 WORD = re.compile(r"[a-z0-9-]+")
 TAGS = WORD.findall(
     """a blockquote br caption code del details div em figcaption figure h1 h2 h3 h4 h5 h6 hr img ins
@@ -29,6 +31,8 @@ class _Judge(HTMLParser):
             self._attribute(tag, name, value or "")
 
     def _attribute(self, tag: str, name: str, value: str) -> None:
+        if name == "class" and value in (IGNORED, MEANT):
+            return
         if name not in ATTRIBUTES:
             self.found.append(f"<{tag} {name}>")
         if name == "href" and not LINK.fullmatch(value):

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ipywidgets import HTML, HTMLMath
+
 
 def parts(widget: Any) -> Iterator[Any]:
     """All that is shown in a widget, in its order."""
@@ -40,7 +42,7 @@ def one(widget: Any, kind: str, which: int = -1) -> Any:
 
 
 def markup(widget: Any) -> str:
-    return "\n".join(part.value for part in parts(widget) if type(part).__name__ == "HTML")
+    return "\n".join(part.value for part in parts(widget) if isinstance(part, HTML | HTMLMath))
 
 
 def text(widget: Any) -> str:

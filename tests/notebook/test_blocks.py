@@ -35,6 +35,13 @@ LINES = [
     "\tx",
     "<div>",
     "***",
+    "$$",
+    "$$ x = 1",
+    "x_1 + 2 $$",
+    "  \\[",
+    "\\] ",
+    "> $$",
+    r"of \(a*b*c\) and $5",
 ]
 TEXTS = st.lists(st.sampled_from(LINES), max_size=25).map("\n".join)
 
@@ -80,6 +87,9 @@ def test_pieces_render_like_the_whole(text: str, cuts: list[int]) -> None:
         ("- a\n\n- b\n\npara\n", "- a\n\n- b\n\n"),
         ("a\r\n\r\nb\r\n", "a\r\n\r\n"),
         ("a\r\n\r\nb\r", ""),
+        ("$$\na = b\n# c\n", ""),
+        ("p\n$$\na = b\n$$\nnext\n", "p\n"),
+        ("$$\na = b\n$$\n\nnext\n", "$$\na = b\n$$\n\n"),
         ("| a |\n|---|\n| 1 |\n\nx\n", "| a |\n|---|\n| 1 |\n\n"),
     ],
 )

@@ -28,7 +28,8 @@ def buttons(bundle: dict[str, Any]) -> list[ipywidgets.Button]:
 
 def html(bundle: dict[str, Any]) -> list[str]:
     """The markup that the widget holds, but for the style sheet."""
-    return [part.value for part in inside(bundle) if isinstance(part, ipywidgets.HTML) and "<style>" not in part.value]
+    kinds = ipywidgets.HTML | ipywidgets.HTMLMath
+    return [part.value for part in inside(bundle) if isinstance(part, kinds) and "<style>" not in part.value]
 
 
 def hostile(bundle: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.results import frames
 from agentsvc_nb.client.transport.io import Answer, Request
+from agentsvc_nb.safe.mathematics import untypeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ class History(Sequence[Attempt]):
             return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
         rows = "".join(line(_row(attempt), "td") for attempt in self._all())
-        return f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>"
+        return untypeset(f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>")
 
 
 def attempted(request: Request, path: str, outcome: Answer | BaseException, ms: float, **counts: Any) -> Attempt:

@@ -11,6 +11,7 @@ from agentsvc_nb.client import cards
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.results import frames
 from agentsvc_nb.client.results.structured import parsed
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.wire import events, files, runs, tools
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Run(runs.Run):
+class Run(Showing, runs.Run):
     """One agent turn inside a chat; a notebook shows it as a card."""
 
     _shape: type[Any] | None = PrivateAttr(default=None)
@@ -59,7 +60,7 @@ class Run(runs.Run):
         self._shape = shape if isinstance(shape, type) else None
         return self
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         facts = {
             "run": self.run_id,
             "chat": self.chat,
@@ -71,10 +72,10 @@ class Run(runs.Run):
         return cards.card(f"Run {self.status}", facts, self.output or self.last_error_message or "")
 
 
-class Job(tools.Job):
+class Job(Showing, tools.Job):
     """A tool job; a notebook shows it as a card."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         progress = self.progress
         total = f" of {progress.total:g}" if progress and progress.total else ""
         facts = {
@@ -88,15 +89,15 @@ class Job(tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
-class Answer(tools.Answer):
+class Answer(Showing, tools.Answer):
     """What an ask came to; a notebook shows it as a card."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}
         return cards.card("Answer", facts, self.answer)
 
 
-class Listing(list[T]):
+class Listing(Showing, list[T]):
     """A list of records that knows their model: a table in a notebook, and a DataFrame, also when it is empty."""
 
     def __init__(self, records: Iterable[T], kind: type[T]) -> None:
@@ -113,18 +114,18 @@ class Listing(list[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Listing, (list(self), self.kind)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         return _table(self.kind, self)
 
 
-class FileSearch(files.FileSearch):
+class FileSearch(Showing, files.FileSearch):
     """What a search found, best first."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row a result; see `Listing.to_frame`."""
         return frames.of(files.SearchResult, self.results, chat=self.chat)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         rows = [
             {"path": found.path, "match": found.match, "passage": " … ".join(map(_passage, found.snippets))}
             for found in self.results
@@ -132,14 +133,14 @@ class FileSearch(files.FileSearch):
         return cards.table("Found", ["path", "match", "passage"], rows, len(rows))
 
 
-class EventPage(events.EventPage):
+class EventPage(Showing, events.EventPage):
     """A page of a run's events."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row an event; see `Listing.to_frame`."""
         return frames.of(events.Event, self.data)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> cards.Bundle:
+    def _mimebundle(self) -> cards.Bundle:
         return _table(events.Event, self.data)
 
 

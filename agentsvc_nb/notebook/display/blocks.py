@@ -1,7 +1,8 @@
 """Where Markdown may be cut: finished blocks freeze, only the open tail is rendered again (docs/decisions/0006).
 
-A top-level block is finished when another one follows it on complete lines. Nothing that comes later changes it but a
-link reference definition, and the final output, which renders the whole text at once, puts even that right.
+A top-level block is finished when another one follows it on complete lines, and no formula may go on over both. Nothing
+that comes later changes it but a link reference definition, and the final output, which renders the whole text at once,
+puts even that right.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import functools
 import re
 
 from markdown_it import MarkdownIt
+
+from agentsvc_nb.safe.mathematics import mathematics, unclosed
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -32,12 +35,15 @@ def settled(text: str) -> int:
 def _last_block(complete: str) -> int:
     """The line on which the last top-level block begins."""
     tokens = _block_parser().parse(complete)
-    return max((token.map[0] for token in tokens if token.level == 0 and token.map), default=0)
+    starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
+    lines = _LINE_END.split(complete)[:-1]
+    # Where a formula may have begun, all from there on may be part of it.
+    return max((start for start in starts if start <= unclosed(lines)), default=0)
 
 
 @functools.cache
 def _block_parser() -> MarkdownIt:
     """The block structure alone: a quarter of the time of a whole parse."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(mathematics)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
 
@@ -25,7 +26,7 @@ class Said(str):
         return super().__new__(cls, plain(str(words)))
 
 
-class Table:
+class Table(Showing):
     """A table as a cell shows it. `table.df` is the DataFrame, with all rows; `table["path"]` one of its columns.
 
     `-o name` keeps the DataFrame itself.
@@ -48,11 +49,11 @@ class Table:
     def __repr__(self) -> str:
         return self._bundle["text/plain"]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return dict(self._bundle)
+    def _mimebundle(self) -> Bundle:
+        return self._bundle
 
 
-class Preview:
+class Preview(Showing):
     """What a cell shows of files."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -61,11 +62,11 @@ class Preview:
     def __repr__(self) -> str:
         return self._bundle["text/plain"]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return dict(self._bundle)
+    def _mimebundle(self) -> Bundle:
+        return self._bundle
 
 
-class Shown:
+class Shown(Showing):
     """What a cell shows already when it gives it back, and what is shown again when another cell looks at it."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -81,7 +82,7 @@ class Shown:
         """What a cell shows of it."""
         return dict(self._bundle)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         return self.shown
 
     def _ipython_display_(self) -> None:

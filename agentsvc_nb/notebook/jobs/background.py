@@ -96,7 +96,7 @@ class Tending(Pending[K]):
         why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
         self._bars.finish(stacked([*self._known(), why]))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         return stacked(self._known())
 
     def _known(self) -> list[Bundle]:

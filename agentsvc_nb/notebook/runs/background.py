@@ -90,9 +90,9 @@ class Background(Pending[Answer]):
     def chat(self) -> str | None:
         return self.wait().chat
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         known = self.outcome()
-        return known._repr_mimebundle_() if isinstance(known, Answer) else watched_bundle(self._turn.view)
+        return known.shown if isinstance(known, Answer) else watched_bundle(self._turn.view)
 
     def left_alone(self, error: BaseException) -> None:
         self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))

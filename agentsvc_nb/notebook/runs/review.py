@@ -7,7 +7,7 @@ import html
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.notebook.display.amounts import cost
 from agentsvc_nb.notebook.display.file_table import files_bundle
@@ -20,6 +20,7 @@ from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.history import runs, the_run
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
 
@@ -57,7 +58,7 @@ def _events(session: Session, run_id: str) -> Iterable[Event]:
         after, more = page.next_after, page.has_more
 
 
-class Comparison:
+class Comparison(Showing):
     """How the answer of one run differs from that of another; `text` is a unified diff."""
 
     def __init__(self, first: Run, second: Run) -> None:
@@ -67,7 +68,7 @@ class Comparison:
         self.lines = tuple(difflib.unified_diff(before, after, *names, lineterm="", n=2))
         self.text = "\n".join(self.lines)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         rows = [
             ("state", *(mark(str(run.status)) for run in (self.first, self.second))),
             ("model", self.first.model, self.second.model),

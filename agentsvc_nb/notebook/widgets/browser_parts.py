@@ -6,7 +6,7 @@ from typing import Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.widgets.design import button, frame, row, text
+from agentsvc_nb.notebook.widgets.design import Markup, button, frame, row, text
 from agentsvc_nb.notebook.widgets.uploading import upload_button
 
 ROWS: Final = 200
@@ -50,7 +50,7 @@ class Parts:
         self.refresh = button("Refresh", "List the files anew")
         self.copied = _field("To copy", "")
         self.copied.layout.display, self.copied.layout.flex = "none", "0 0 auto"
-        self.pane = ipywidgets.HTML()
+        self.pane = Markup()
         self.paging = row([self.before, self.after])
         self.box = self._laid_out()
 

@@ -1,6 +1,6 @@
 """The look of the widgets: JupyterLab's own variables with fallbacks, in one style sheet, and the few parts all share.
 
-`ipywidgets.HTML` runs what it is given: text of the agent, the service or the user goes through `text` or `rendered`.
+`ipywidgets.HTML` runs what it is given: text of the agent, the service or the user goes through `text` or `Markup`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import ipywidgets
+import traitlets
 
-from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.widgets.addressed import keep_addressed
+from agentsvc_nb.safe.mathematics import untypeset
 from agentsvc_nb.safe.text import label, plain, worded
 
 SAID_CHARS: Final = 1_000
@@ -22,7 +23,7 @@ STYLE: Final = """<style>
 .asvc .asvc-wrong { color: var(--jp-error-color1, #dd3333); }
 .asvc-card { border: 1px solid var(--jp-border-color2, #8884); border-radius: 6px; padding: 8px 12px; margin: 4px 0; }
 .asvc table { margin-left: 0; }
-.asvc .widget-html-content { line-height: 1.4; }
+.asvc .widget-html-content, .asvc .widget-htmlmath-content { line-height: 1.4; }
 .asvc .asvc-lines { margin: 4px 0 0; padding: 0 0 0 8px; border-left: 2px solid var(--jp-border-color2, #8884);
     background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
     white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -36,7 +37,7 @@ STYLE: Final = """<style>
 .asvc .asvc-log > * { flex-shrink: 0; }
 .asvc .asvc-log .widget-box { overflow: visible; }
 .asvc .asvc-log td { overflow-wrap: anywhere; }
-.asvc .asvc-page > .widget-html:has(> .widget-html-content:empty) { display: none; }
+.asvc .asvc-page > .widget-htmlmath:has(> .widget-htmlmath-content:empty) { display: none; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
 @media (prefers-reduced-motion: reduce) {
@@ -99,14 +100,15 @@ def put_lines(part: ipywidgets.HTML, said: str) -> None:
     part.value = f'<pre class="asvc-lines">{html.escape(plain(said))}</pre>' if said else ""
 
 
-def rendered(markdown: str) -> ipywidgets.HTML:
-    """Markdown of the agent, made safe."""
-    return ipywidgets.HTML(to_html(markdown))
+class Markup(ipywidgets.HTMLMath):  # type: ignore[misc]
+    """HTML that was made safe, as an output has it: formulas are typeset, dollars are not (`safe.mathematics`)."""
+
+    value = traitlets.Unicode("").tag(sync=True, to_json=lambda value, _: untypeset(value))
 
 
-def place(shown: str = "") -> ipywidgets.HTML:
+def place(shown: str = "") -> Markup:
     """Where HTML of ours stands that an output would show otherwise; it looks as it does there."""
-    part = ipywidgets.HTML(shown)
+    part = Markup(shown)
     part.add_class("jp-RenderedHTMLCommon")
     return part
 

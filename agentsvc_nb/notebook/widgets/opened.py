@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ipywidgets
 
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.widgets import outputs
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import label, worded
 
 
-class Opened:
+class Opened(Showing):
     """What a cell shows: a line that unfolds to what there was and says how to bring it back, then the widget."""
 
     def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
@@ -29,7 +28,7 @@ class Opened:
     def __repr__(self) -> str:
         return self.summary["text/plain"]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         return dict(self.summary)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
+from agentsvc_nb.safe.mathematics import shown
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.jobs.bars import Bars
@@ -26,14 +27,15 @@ class CellOutput:
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         transient = {"display_id": display_id} if display_id else {}
-        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient=transient)
+        self._pub.publish(data=shown(bundle), metadata=dict(metadata or {}), transient=transient)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
         self.show(bundle, display_id=display_id)
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         """May be called from any thread."""
-        self._pub.publish(data=bundle, metadata=dict(metadata or {}), transient={"display_id": display_id}, update=True)
+        transient = {"display_id": display_id}
+        self._pub.publish(data=shown(bundle), metadata=dict(metadata or {}), transient=transient, update=True)
 
     def clear(self) -> None:
         self._pub.clear_output(wait=True)

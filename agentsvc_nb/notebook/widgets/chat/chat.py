@@ -16,12 +16,13 @@ from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
+from agentsvc_nb.safe.mathematics import Showing
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a Jupyter notebook, and this is none.", "`client.ask(...)` asks the agent.")
 
 
-class Chat:
+class Chat(Showing):
     """Talk with the agent: several turns, streamed, with files, Stop, and approval of what has an effect.
 
     Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. The turns that this machine
@@ -62,13 +63,13 @@ class Chat:
         output.keep(summary(self._conversation), display_id=place)
         output.show(self._widget(), display_id=f"{place}-chat")
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         if self._shell is None:
             return error_bundle(*_NO_NOTEBOOK)
         return transcript(self._conversation) if self._conversation.closed else summary(self._conversation)
 
     def __repr__(self) -> str:
-        return self._repr_mimebundle_()["text/plain"]
+        return self._mimebundle()["text/plain"]
 
     def close(self) -> None:
         """Leave the conversation as one static output; a run goes on, and its answer still comes there."""
@@ -107,10 +108,8 @@ class Chat:
 
     def _end(self, bundle: Bundle) -> None:
         """A page that was reloaded takes no update of outputs any more, but still of the widget."""
-        import ipywidgets
+        from agentsvc_nb.notebook.widgets.design import Markup, discard
 
-        from agentsvc_nb.notebook.widgets.design import discard
-
-        gone, self._box.children = self._box.children, (ipywidgets.HTML(bundle["text/html"]),)
+        gone, self._box.children = self._box.children, (Markup(bundle["text/html"]),)
         for part in gone:
             discard(part)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.widgets import design
 
 CHUNK_CHARS: Final = 600
 """So much HTML stands in one widget before the next is begun."""
@@ -22,7 +23,7 @@ class Page:
     """An output area made of widgets; the first thing shown, the status line, has one of its own."""
 
     def __init__(self) -> None:
-        self.box = ipywidgets.VBox([ipywidgets.HTML()])
+        self.box = ipywidgets.VBox([design.Markup()])
         self.box.add_class("asvc-page")
         self.box.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables and code
         self._parts: list[dict[str, str]] = []  # by widget, what stands in it by display id
@@ -55,7 +56,7 @@ class Page:
         if len(self._parts) > len(self.box.children):
             # Layout and style are widgets, too: shared, a part costs one message.
             first = self.box.children[0]
-            self.box.children = (*self.box.children, ipywidgets.HTML(layout=first.layout, style=first.style))
+            self.box.children = (*self.box.children, design.Markup(layout=first.layout, style=first.style))
 
     def _send(self, place: int) -> None:
         self.box.children[place].value = "".join(self._parts[place].values())

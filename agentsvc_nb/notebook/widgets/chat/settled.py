@@ -20,7 +20,7 @@ class SettledTurn:
     """A place for a turn. It is used again for others: not for two threads at once."""
 
     def __init__(self) -> None:
-        self._text = ipywidgets.HTML()
+        self._text = design.Markup()
         self._buttons = design.row([])
         self._choices: Sequence[Choice] = ()
         self._copied: ipywidgets.Textarea | None = None

@@ -175,7 +175,6 @@ class Talk:
 
     def _settle(self, going: Going, failure: BaseException | None) -> None:
         turn, view = going.screen.turn, self._view
-        view.is_going(False)
         holder = calls.holder(failure)
         if holder and going.question is not None:
             self._refused[turn.number] = going.question, holder
@@ -186,6 +185,7 @@ class Talk:
             self._refused.pop(gone.number, None)
         self._show()
         view.live.end()
+        view.is_going(False)
         view.say("The answer is complete." if failure is None else f"{failure}")  # it is there, with its buttons
 
     def _show(self) -> None:
@@ -240,7 +240,7 @@ class Talk:
         for turn in reversed(turns):
             try:
                 answer = show(self._session, turn.run_id)
-                bundle, active = answer._repr_mimebundle_(), not answer.run.ended
+                bundle, active = answer.shown, not answer.run.ended
             except Exception as error:  # in a thread nobody sees it
                 bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
             with self._lock:

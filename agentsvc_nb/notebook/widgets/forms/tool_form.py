@@ -26,6 +26,7 @@ from agentsvc_nb.notebook.tools import calling, writing
 from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
 from agentsvc_nb.notebook.widgets import outputs
+from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.forms.view import FormView
 
 
-class ToolForm:
+class ToolForm(Showing):
     """A form for a tool's input: fill it in, press Run, and its answer stands below; `form.answer` has it, too.
 
     Where no widgets are shown (a terminal, nbconvert, GitHub) it is the list of the fields and a cell to begin from; in
@@ -94,9 +95,9 @@ class ToolForm:
         return self._view
 
     def __repr__(self) -> str:
-        return self._repr_mimebundle_()["text/plain"]
+        return self._mimebundle()["text/plain"]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _mimebundle(self) -> Bundle:
         from IPython.core.getipython import get_ipython
 
         return tool_bundle(self.tool, self._given, magics=get_ipython() is not None)
