@@ -30,6 +30,7 @@ FORMULAS: Final = 300
 """In one text; those after them are shown as they are written: a page is busy for some milliseconds with each."""
 _CHARS: Final = 4_000
 _CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
+_BLOCKS: Final = ("$$", r"\[")
 _SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
 """What no words between `$$` and `$$` have."""
 _SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
@@ -123,7 +124,7 @@ def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any])
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """A formula on lines of its own: what stands in it is no list and no heading."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
-    if opening not in ("$$", r"\[") or state.is_code_block(first):
+    if opening not in _BLOCKS or state.is_code_block(first):
         return False
     alone = not state.src[begin + 2 : state.eMarks[first]].strip()
     end = _last_line(state, _CLOSING[opening], first + alone)
@@ -156,7 +157,7 @@ def unclosed(lines: Sequence[str]) -> int:
             break
         if line.endswith(("$$", r"\]")) and len(line) > 2:
             closed.add(line[-2:])
-        if _CLOSING.get(line[:2]) not in closed | {None}:
+        if line[:2] in _BLOCKS and _CLOSING[line[:2]] not in closed:
             first = at
         closed |= {line} & {"$$", r"\]"}
     return first
