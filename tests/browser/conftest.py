@@ -16,6 +16,14 @@ from agentsvc_nb.service.folder import DataFolder
 from tests.browser.lab import App, Lab
 
 APPS: Final[tuple[App, ...]] = ("lab", "notebook")
+#: Seconds: some of these restart kernels and reload pages, which takes a minute alone and three beside other tests.
+TIMEOUT: Final = 400
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
 
 
 @dataclass
