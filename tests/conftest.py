@@ -6,9 +6,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+
+# Several tests share a processor with services and browsers: a slow example says nothing about what is tested.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 
 @pytest.fixture(autouse=True)

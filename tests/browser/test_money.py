@@ -40,8 +40,8 @@ say ```"""
 FORMULAS: Final = 3
 CELLS = [
     "%load_ext agentsvc_nb\nimport agentsvc_nb",
-    f"%%ask -o answer\n{SAID}\nwrite out/budget $5 and $6.md # {MONEY}",
-    "%files preview 'out/budget $5 and $6.md'",
+    f"%%ask -o answer\n{SAID}\nwrite out/budget_$5_and_$6.md # {MONEY}",
+    "%files preview out/budget_$5_and_$6.md",
     "%search budget",
     "%files",
     f"%%ask --bg --new-chat\n{SAID}",
@@ -86,7 +86,7 @@ def _as_said(shown: Locator) -> None:
     expect(shown.get_by_text(MONEY, exact=True).first).to_be_visible()
     expect(shown.locator("th").filter(has_text="$").first).to_have_text("$7")
     expect(shown.locator("td").filter(has_text="$2").first).to_have_text("$2")
-    expect(shown.get_by_text("$code$ and \\(code\\)", exact=True)).to_be_visible()
+    expect(shown.get_by_text("$code$ and \\(code\\)", exact=True).first).to_be_visible()
     sentence = shown.locator("p").filter(has_text="not $5").first
     assert sentence.locator("mjx-container").count() == 1
     assert sentence.inner_text().endswith(", not $5 or $y$.")
@@ -101,8 +101,8 @@ def test_only_what_is_meant_is_typeset(opened: tuple[Place, Notebook]) -> None:
         _as_said(_outputs(notebook, cell))
     for cell, said in {
         2: MONEY,
-        3: "out/budget $5 and $6.md",
-        4: "out/budget $5 and $6.md",
+        3: "out/budget_$5_and_$6.md",
+        4: "out/budget_$5_and_$6.md",
         6: MONEY,
         8: MONEY,
     }.items():

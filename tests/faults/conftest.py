@@ -14,7 +14,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.faces import async_face, sync_face
 from tests.faults.network import CONTENT, HANDLE_SECONDS, LONG, new_chat, nothing_left_open
 
-settings.register_profile("long")
+settings.register_profile("long", settings.get_profile("default"))
 
 
 @pytest.fixture(scope="module")
