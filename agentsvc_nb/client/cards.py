@@ -24,6 +24,33 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 """Where the page has no style for tables, as in marimo, what stands in them would touch."""
 _PRE: Final = '<pre style="white-space:pre-wrap">'
+_HTML: Final = "text/html"
+# MathJax 3 (JupyterLab, Notebook, voila) heeds the first, MathJax 2 (pages of nbconvert) the second.
+IGNORED: Final = "mathjax_ignore tex2jax_ignore"
+
+
+def untypeset(markup: str) -> str:
+    """HTML in which no host takes dollars for mathematics; `""` stays as it is."""
+    return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
+
+
+def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """The bundle as it leaves us: for an output or a `_repr_mimebundle_`.
+
+    >>> untypeset_bundle({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
+    '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
+    """
+    return {**bundle, _HTML: untypeset(bundle[_HTML])} if _HTML in bundle else dict(bundle)
+
+
+class Showing:
+    """What shows itself in a notebook. All of ours derive from it: none has a `_repr_mimebundle_` of its own."""
+
+    def _mimebundle(self) -> Bundle:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        return untypeset_bundle(self._mimebundle())
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.safe.mathematics import Showing
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.wire.codes import CODES, STATUSES
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 r"""Dollars are money, and mathematics is what is written as mathematics (docs/decisions/0027).
 
-JupyterLab, Notebook and the pages of nbconvert typeset whatever stands between two dollars of an output. `Showing` and
-`untypeset` keep them from what we show; `mathematics` has them typeset `\(...\)`, `\[...\]`, `$$...$$` and fences that
-are called `math`.
+JupyterLab, Notebook and the pages of nbconvert typeset whatever stands between two dollars of an output.
+`client.cards.untypeset` keeps them from what we show; `mathematics` has them typeset `\(...\)`, `\[...\]`, `$$...$$`
+and fences that are called `math`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,15 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:  # the client has a `Showing` too, and no Markdown
+if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-Bundle = dict[str, str]
-"""What IPython shows, by media type."""
-
-_HTML: Final = "text/html"
-# MathJax 3 (JupyterLab, Notebook, voila) heeds the first of each pair, MathJax 2 (pages of nbconvert) the second.
-IGNORED: Final = "mathjax_ignore tex2jax_ignore"
+# MathJax 3 (JupyterLab, Notebook, voila) heeds the first, MathJax 2 (pages of nbconvert) the second.
 MEANT: Final = "mathjax_process tex2jax_process"
 
 FORMULAS: Final = 300
@@ -40,30 +35,6 @@ _STEERING: Final = re.compile(
     r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
 )
 """What does more than write a formula: it links, styles, loads, or changes what other formulas of the page mean."""
-
-
-def untypeset(markup: str) -> str:
-    """HTML in which no host takes dollars for mathematics; `""` stays as it is."""
-    return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
-
-
-def shown(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The bundle as it leaves us: for an output or a `_repr_mimebundle_`.
-
-    >>> shown({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
-    '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
-    """
-    return {**bundle, _HTML: untypeset(bundle[_HTML])} if _HTML in bundle else dict(bundle)
-
-
-class Showing:
-    """What shows itself in a notebook. All of ours derive from it: none has a `_repr_mimebundle_` of its own."""
-
-    def _mimebundle(self) -> Bundle:
-        raise NotImplementedError
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        return shown(self._mimebundle())
 
 
 def mathematics(parser: MarkdownIt) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client import errors
+from agentsvc_nb.client.cards import IGNORED
 from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Job, Listing, Run
-from agentsvc_nb.safe.mathematics import IGNORED
 from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from agentsvc_nb.safe.mathematics import IGNORED, MEANT
+from agentsvc_nb.client.cards import IGNORED
+from agentsvc_nb.safe.mathematics import MEANT
 
 WORD = re.compile(r"[a-z0-9-]+")
 TAGS = WORD.findall(

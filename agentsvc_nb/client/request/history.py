@@ -13,10 +13,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, overload
 from urllib.parse import urlencode
 
+from agentsvc_nb.client.cards import untypeset
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.results import frames
 from agentsvc_nb.client.transport.io import Answer, Request
-from agentsvc_nb.safe.mathematics import untypeset
 
 if TYPE_CHECKING:
     import pandas as pd

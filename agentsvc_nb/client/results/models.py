@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import PrivateAttr
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.results import frames
 from agentsvc_nb.client.results.structured import parsed
-from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.wire import events, files, runs, tools
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.results.frames import frame
 from agentsvc_nb.notebook.display import frames
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
 

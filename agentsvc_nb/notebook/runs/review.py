@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook.display.amounts import cost
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.grid import grid
@@ -20,7 +21,6 @@ from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.history import runs, the_run
-from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
 

@@ -12,8 +12,8 @@ from typing import Final, Literal
 import ipywidgets
 import traitlets
 
+from agentsvc_nb.client.cards import untypeset
 from agentsvc_nb.notebook.widgets.addressed import keep_addressed
-from agentsvc_nb.safe.mathematics import untypeset
 from agentsvc_nb.safe.text import label, plain, worded
 
 SAID_CHARS: Final = 1_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipywidgets
 
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.widgets import outputs
-from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import label, worded
 
 

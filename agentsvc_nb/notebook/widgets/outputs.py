@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb.client.cards import untypeset_bundle
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.safe.mathematics import shown
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.jobs.bars import Bars
@@ -27,7 +27,7 @@ class CellOutput:
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         transient = {"display_id": display_id} if display_id else {}
-        self._pub.publish(data=shown(bundle), metadata=dict(metadata or {}), transient=transient)
+        self._pub.publish(data=untypeset_bundle(bundle), metadata=dict(metadata or {}), transient=transient)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
         self.show(bundle, display_id=display_id)
@@ -35,7 +35,9 @@ class CellOutput:
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         """May be called from any thread."""
         transient = {"display_id": display_id}
-        self._pub.publish(data=shown(bundle), metadata=dict(metadata or {}), transient=transient, update=True)
+        self._pub.publish(
+            data=untypeset_bundle(bundle), metadata=dict(metadata or {}), transient=transient, update=True
+        )
 
     def clear(self) -> None:
         self._pub.clear_output(wait=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from IPython.core.getipython import get_ipython
 
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
@@ -16,7 +17,6 @@ from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
-from agentsvc_nb.safe.mathematics import Showing
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a Jupyter notebook, and this is none.", "`client.ask(...)` asks the agent.")

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
@@ -26,7 +27,6 @@ from agentsvc_nb.notebook.tools import calling, writing
 from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
 from agentsvc_nb.notebook.widgets import outputs
-from agentsvc_nb.safe.mathematics import Showing
 from agentsvc_nb.safe.text import escape, label
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 
