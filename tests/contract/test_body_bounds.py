@@ -1,4 +1,4 @@
-"""A body that is too large is refused before it is parsed; a start's, whose message may be long, at 16 MiB."""
+"""A body that is too large, or has too many values, is refused before it is parsed; a start's may be longer."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ OTHERS = (
 )
 BOUNDED = [*(("POST", path) for path in TOOLS), *OTHERS]
 EVERY = [("POST", "/runs"), *BOUNDED]
+BRACKETS = b"[" * 500_000
+LISTS = b'{"message": "say x", "more": [' + b"[]," * 150_000 + b"1]}"
+FIELDS = b'{"message": "say x", "more": {' + b'"":0,' * 150_000 + b'"":0}}'
+TOO_MUCH = {"[": (BRACKETS, "100,000 values"), "[]": (LISTS, "100,000 values"), "{}": (FIELDS, "100,000 values")}
+NESTED = {"deep": (b'{"message": "say x", "a": ' + b"[" * 1_000 + b"1" + b"]" * 1_000 + b"}", "100 levels")}
+UNUSABLE = pytest.mark.parametrize(("body", "why"), {**TOO_MUCH, **NESTED}.values(), ids=[*TOO_MUCH, *NESTED])
 
 
 @pytest.mark.parametrize(("method", "path"), BOUNDED)
@@ -43,7 +49,7 @@ def _padded(body: dict[str, Any], size: int) -> bytes:
 @pytest.mark.parametrize(("method", "path"), EVERY)
 def test_a_length_is_enough_to_be_refused(service: RunningService, method: str, path: str) -> None:
     length = 17 * MIB if path == "/runs" else MIB
-    assert _status(service, method, path, f"Content-Length: {length}", lambda: iter([b"{"])) == 413
+    assert _status(service, method, path, f"Content-Length: {length}", lambda: iter([])) == 413
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY)
@@ -70,7 +76,30 @@ def _status(service: RunningService, method: str, path: str, header: str, body: 
         return int(connection.recv(65_536).split()[1])
 
 
-def test_brackets_without_end_are_refused_at_once(wire: Wire) -> None:
+@pytest.mark.parametrize(("method", "path"), EVERY)
+@UNUSABLE
+def test_a_body_of_too_many_values_or_levels_is_none(wire: Wire, method: str, path: str, body: bytes, why: str) -> None:
+    answer = wire(method, path, content=body)
+    assert (answer.status_code, code(answer)) == (400, "invalid_json")
+    assert why in answer.json()["error"]["message"]
+
+
+@UNUSABLE
+def test_a_payload_is_no_exception(wire: Wire, body: bytes, why: str) -> None:
+    answer = wire("POST", "/runs", data={"payload": body.decode()}, files={"files": ("a.txt", b"x")})
+    assert (answer.status_code, code(answer)) == (400, "invalid_json")
+    assert why in answer.json()["error"]["message"]
+
+
+def test_brackets_and_commas_of_a_message_are_text(wire: Wire) -> None:
+    assert wire.finish("# " + '[{"a, b"}] \\ "' * 60_000 + "\nsay x")["output"].endswith("\nx")
+
+
+def test_brackets_without_end_are_refused(wire: Wire) -> None:
     """Sixteen megabytes of them stopped the service for 26 seconds."""
-    answer = wire("POST", "/tools/web_search/invoke", content=b'{"input": {"a": [' + b"[]," * 5_000_000 + b"1]}}")
+    lists = b"[]," * 5_000_000
+    answer = wire("POST", "/tools/web_search/invoke", content=b'{"input": {"a": [' + lists + b"1]}}")
     assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
+    answer = wire("POST", "/runs", content=b'{"message": "say x", "more": [' + lists + b"1]}")
+    assert (answer.status_code, code(answer)) == (400, "invalid_json")
+    assert wire("GET", "/tools").status_code == 200

@@ -23,13 +23,16 @@ B = TypeVar("B", bound=BaseModel)
 async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document:
     """The JSON object of the body; keys with null are absent (contract §1).
 
-    One of more than `most` bytes is refused while it comes, for what is parsed holds up everybody else.
+    One of more than `most` bytes is refused before it is read, or while it comes: what is parsed holds up everybody.
     """
+    too_large = Fail("attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart.")
     received, declared = bytearray(), request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise too_large
     async for chunk in request.stream():
         received += chunk
-        if len(received) > most or (declared.isdecimal() and int(declared) > most):
-            raise Fail("attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart.")
+        if len(received) > most:
+            raise too_large
     return parse_object(bytes(received))
 
 
