@@ -80,6 +80,9 @@ class WatchedTx:
         self._passed(self._names.get(sql, ""), None)
         return touched
 
+    def check_time(self) -> None:
+        self._tx.check_time()
+
 
 class FaultyDatabase(SqliteDatabase):
     """Dies, or finds the disk full, at its point. With `group`, the writes of the first requests wait until so many

@@ -13,16 +13,20 @@ from agentsvc_nb.service.actions.indexing import BATCH
 from agentsvc_nb.service.engines.blobs import LocalBlobs
 from agentsvc_nb.service.engines.fts import FtsIndex
 from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.rules.indexing import reading
+from agentsvc_nb.service.work import workspace
 from agentsvc_nb.service.work.signals import Signals
 from agentsvc_nb.service.work.storage import Storage, SystemClock
 from agentsvc_nb.service.work.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.wire.files import FileSearch
 
 ACCOUNT = "acct_1"
+SLOW_QUERY = " ".join("a" * length for length in range(1, 19)) + " b "
+SLOW_TEXT = f"x{'a' * 500_000} {SLOW_QUERY}"
 
 
 class Chat:
@@ -51,8 +55,8 @@ class Chat:
     def run(self, sql: str) -> None:
         self.database.write_now(lambda tx: tx.run(sql))
 
-    def search(self, q: str) -> FileSearch:
-        return self.database.read(lambda tx: searching.search(tx, self.storage.index, ACCOUNT, self.id, q))
+    def search(self, q: str, seconds: float | None = None) -> FileSearch:
+        return self.database.read(lambda tx: searching.search(tx, self.storage.index, ACCOUNT, self.id, q), seconds)
 
     def paths(self, q: str) -> list[str]:
         return [result.path for result in self.search(q).results]
@@ -111,6 +115,22 @@ def test_agents_are_given_the_best_hundred(chat: Chat) -> None:
     found = asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
     assert len(found) == FOUND_MAX
     assert found[0][0] == "best.txt"
+
+
+def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None:
+    """Every letter of the long word has to be looked at, for each word of the query, and none begins a word."""
+    chat.put({"long.txt": SLOW_TEXT})
+    with pytest.raises(ReadTooLong):
+        chat.search(SLOW_QUERY, 0.1)
+    assert chat.paths("b ") == ["long.txt"]
+
+
+def test_an_agents_search_ends_too(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat.put({"a.txt": "sale"})
+    monkeypatch.setattr(workspace, "SEARCH_SECONDS", 0)
+    with pytest.raises(AgentFailure, match="takes too long") as failed:
+        asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
+    assert failed.value.code == "too_much_work"
 
 
 def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(chat: Chat) -> None:

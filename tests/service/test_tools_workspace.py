@@ -17,7 +17,7 @@ from PIL import Image
 from agentsvc_nb.service.ports.agents import AgentFailure
 from agentsvc_nb.service.ports.tools import Outcome
 from agentsvc_nb.service.work.tools import workspace
-from agentsvc_nb.service.work.tools.workspace import table_process
+from agentsvc_nb.service.work.tools.workspace import files, table_process
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
@@ -47,6 +47,13 @@ def test_files_are_listed_and_found_with_their_passages(task: MemoryTask) -> Non
     assert text(call(task, "list_files", under="uploads/")).count("\n") == 0
     assert "> The summer sale begins in June." in text(call(task, "search_files", query="summer"))
     assert text(call(task, "search_files", query="winter")) == "Nothing found for 'winter'."
+
+
+def test_a_search_ends_that_takes_too_long(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SEARCH_SECONDS", 0)
+    with pytest.raises(AgentFailure, match="takes too long") as failed:
+        call(task, "search_files", query="summer")
+    assert failed.value.code == "too_much_work"
 
 
 def test_a_file_is_read_in_parts(task: MemoryTask) -> None:

@@ -45,6 +45,7 @@ def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[Hit]
 
 
 def _file(tx: Tx, chat: str, path: str) -> FileRecord:
+    tx.check_time()  # a search may pass over very many files of one output
     record = files.get(tx, chat, path)
     assert record is not None  # the index is written with the files, in one transaction
     return record
@@ -63,6 +64,7 @@ def _one_per_output(hits: Iterable[Hit]) -> Iterator[Hit]:
 def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
     passages: list[list[tuple[str, bool]]] = []
     if hit.by == "content":
-        passages = grammar.snippets(query, index.text(tx, hit.file.chat, hit.file.path), SNIPPETS_PER_MATCH)
+        text = index.text(tx, hit.file.chat, hit.file.path)
+        passages = grammar.snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
     snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
     return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)

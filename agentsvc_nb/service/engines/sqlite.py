@@ -11,14 +11,13 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports.storage import ReadTooLong, Row, StoreBusy, Tx
+from agentsvc_nb.service.ports.storage import ReadTime, ReadTooLong, Row, StoreBusy, Tx
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
@@ -29,8 +28,9 @@ LOOK_STEPS = 10_000
 class SqliteTx:
     """`ports.storage.Tx` over one connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, time: ReadTime | None = None) -> None:
         self._connection = connection
+        self._time = time
 
     def all(self, sql: str, /, **params: Any) -> list[Row]:
         return self._connection.execute(sql, params).fetchall()
@@ -43,6 +43,10 @@ class SqliteTx:
 
     def run(self, sql: str, /, **params: Any) -> int:
         return self._connection.execute(sql, params).rowcount
+
+    def check_time(self) -> None:
+        if self._time is not None:
+            self._time.check()
 
 
 class SqliteDatabase:
@@ -146,11 +150,11 @@ class SqliteDatabase:
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
         connection = self._reader()
         connection.execute("BEGIN")
+        time = ReadTime(seconds)
         if seconds is not None:
-            ends = time.thread_time() + seconds  # not by the clock: on a busy machine a usual read would be over, too
-            connection.set_progress_handler(lambda: time.thread_time() > ends, LOOK_STEPS)
+            connection.set_progress_handler(time.is_over, LOOK_STEPS)
         try:
-            return use(SqliteTx(connection))
+            return use(SqliteTx(connection, time))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise ReadTooLong from error

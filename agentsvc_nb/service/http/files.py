@@ -16,6 +16,7 @@ from agentsvc_nb.service.http.backend import Call
 from agentsvc_nb.service.http.multipart import Form, Rules, is_multipart, read_form
 from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
 from agentsvc_nb.service.records.files import FileRecord, UploadRecord
+from agentsvc_nb.service.rules import search as grammar
 from agentsvc_nb.wire.files import NewName, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS, SEARCH_SECONDS
 
@@ -72,9 +73,7 @@ async def search(call: Call) -> Response:
             call.read, lambda tx: searching.search(tx, index, account, chat, q), SEARCH_SECONDS
         )
     except ReadTooLong:
-        raise Fail(
-            "invalid_query", "The search takes too long: look for fewer words, or rarer ones.", param="q"
-        ) from None
+        raise Fail("invalid_query", grammar.TOO_LONG, param="q") from None
     return answer(found)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -25,6 +27,10 @@ class Tx(Protocol):
         """Execute; the number of rows touched."""
         ...
 
+    def check_time(self) -> None:
+        """For what takes long between statements. Raises `ReadTooLong` when a read has had its seconds."""
+        ...
+
 
 class StoreBusy(Exception):
     """Another process kept the database for itself for too long: nothing was written, and later it may be."""
@@ -32,6 +38,23 @@ class StoreBusy(Exception):
 
 class ReadTooLong(Exception):
     """A read took more of the processor than it was given."""
+
+
+class ReadTime:
+    """What a read may take of the processor, in the thread that makes this; without `seconds` as much as it needs.
+
+    Not by the clock: on a busy machine a usual read would be over, too.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._ends = math.inf if seconds is None else time.thread_time() + seconds
+
+    def is_over(self) -> bool:
+        return time.thread_time() > self._ends
+
+    def check(self) -> None:
+        if self.is_over():
+            raise ReadTooLong
 
 
 class Database(Protocol):

@@ -9,20 +9,37 @@ Pure. The full-text index (`engines.fts`) is asked with the same phrases, and mu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import count
+from typing import Final
 
 from agentsvc_nb.service.rules import folding
 from agentsvc_nb.service.rules.folding import fold, grams, is_cjk, tokens, units
 from agentsvc_nb.service.rules.passages import Passage, passages
 
-__all__ = ["Phrase", "Query", "has_terms", "is_excluded", "is_scratch", "matches", "parse", "snippets", "tokens"]
+__all__ = [
+    "TOO_LONG",
+    "Phrase",
+    "Query",
+    "has_terms",
+    "is_excluded",
+    "is_scratch",
+    "matches",
+    "parse",
+    "snippets",
+    "tokens",
+]
 
+TOO_LONG: Final = "The search takes too long: look for fewer words, or rarer ones."
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # what keyboards and word processors make of `"`
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _HEAD_CHARS = 100_000
+_CHECKED = 1_000
+"""After so many places that were tried in a text, a millisecond or so, the time is looked at."""
+Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +124,14 @@ def matches(query: Query, text: str) -> bool:
     return has_terms(query, text) and not is_excluded(query, text)
 
 
-def snippets(query: Query, text: str, limit: int = 2) -> list[Passage]:
+def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
     """Up to `limit` passages of about 160 characters around what matches, in the order of the text.
 
     A passage is its parts, (text, is it a match); joined they are the original text, blanks and control characters
     made one blank each. Passages do not overlap. The first 100,000 characters are preferred.
+    `check` is called now and then, and ends it all by raising: a text of one long word takes a second for each phrase.
     """
-    finders = [partial(_occurrences, phrase) for group in query.groups for phrase in group]
+    finders = [partial(_occurrences, phrase, check=check) for group in query.groups for phrase in group]
     found: list[Passage] = []
     if len(text) > _HEAD_CHARS:
         found = passages(text[: text.rfind(" ", 0, _HEAD_CHARS) + 1], finders, limit)
@@ -139,18 +157,22 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
     return Phrase(found, prefix=last and bool(found) and not is_cjk(found[-1]))
 
 
-def _occurrences(phrase: Phrase, folded: str) -> Iterator[tuple[int, int]]:
+def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
     """Where the phrase stands in a folded text; a prefix takes the rest of its word along."""
     pattern = _pattern(phrase)
-    found = pattern.search(folded)
-    while found:
+    end = 0
+    for tried in count():
+        if check and tried % _CHECKED == 0:
+            check()
+        found = pattern.search(folded, end)
+        if not found:
+            return
         start, end = found.span()
         if _stands(phrase, found):
             end = folding.word_end(folded, end) if phrase.prefix else end
             yield start, end
         else:
             end = start + 1
-        found = pattern.search(folded, end)
 
 
 @lru_cache(maxsize=1024)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agentsvc_nb.service.actions import files as actions
 from agentsvc_nb.service.actions import searching
 from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
 from agentsvc_nb.service.ports.tools import WorkspaceEntry
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -20,6 +21,7 @@ from agentsvc_nb.service.rules import media_types
 from agentsvc_nb.service.rules import search as grammar
 from agentsvc_nb.service.work.reading import read_text
 from agentsvc_nb.service.work.storage import Storage
+from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 FOUND_MAX: Final = 100
 
@@ -44,13 +46,19 @@ class ChatWorkspace:
         return self._storage.db.read(lambda tx: self._storage.index.text(tx, self._chat, path))
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        """Paths with their ranks, best first. Raises `AgentFailure("too_much_work")`."""
         parsed = grammar.parse(query)
         if parsed is None:
             return []
         index, chat = self._storage.index, self._chat
-        hits = await asyncio.to_thread(
-            self._storage.db.read, lambda tx: list(islice(searching.find(tx, index, chat, parsed), FOUND_MAX))
-        )
+
+        def find(tx: Tx) -> list[searching.Hit]:
+            return list(islice(searching.find(tx, index, chat, parsed), FOUND_MAX))
+
+        try:
+            hits = await asyncio.to_thread(self._storage.db.read, find, SEARCH_SECONDS)
+        except ReadTooLong:
+            raise AgentFailure("too_much_work", grammar.TOO_LONG) from None
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
 
     async def write(self, path: str, data: bytes, author: Author) -> FileRecord:

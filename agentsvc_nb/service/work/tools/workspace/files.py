@@ -8,8 +8,11 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.service.ports.agents import AgentFailure
+from agentsvc_nb.service.ports.storage import ReadTime, ReadTooLong
 from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.rules import search as grammar
+from agentsvc_nb.service.rules.passages import Passage
+from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
 FOUND_MAX: Final = 10
@@ -137,8 +140,15 @@ async def text_of(task: Task, path: str) -> str:
 
 async def _shown(task: Task, query: grammar.Query, path: str) -> str:
     text = await text_of(task, path)
-    passages = await asyncio.to_thread(grammar.snippets, query, text, SNIPPETS)
+    try:
+        passages = await asyncio.to_thread(_passages, query, text)
+    except ReadTooLong:
+        raise AgentFailure("too_much_work", grammar.TOO_LONG) from None
     return "\n".join([path, *("> " + "".join(part for part, _ in passage) for passage in passages)])
+
+
+def _passages(query: grammar.Query, text: str) -> list[Passage]:
+    return grammar.snippets(query, text, SNIPPETS, ReadTime(SEARCH_SECONDS).check)
 
 
 def _text(text: str) -> Outcome:
