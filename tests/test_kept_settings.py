@@ -28,7 +28,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 
 Ending = Callable[[Path], None]
 MODEL = "openai-chat:stand-in"
-HOSTED = "anthropic:claude-sonnet-4-5"
+HOSTED = "anthropic:claude-sonnet-4-6"
 KEY = "sk-own-Kk7Qz0"
 PROVIDERS_KEY = "sk-of-the-provider-Zz3"
 ANSWER = "Hello from your own server."

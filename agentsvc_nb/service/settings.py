@@ -21,7 +21,7 @@ PREFIX: Final = "AGENTSVC_"
 MODELS: Final = ("offline", "scripted")
 """The agents without a language model."""
 MODEL_ADVICE: Final = (
-    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-5"
+    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
 _MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})

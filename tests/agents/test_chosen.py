@@ -8,10 +8,12 @@ import os
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_ai.models import KnownModelName
 
 from agentsvc_nb.service.settings import Settings
 from agentsvc_nb.service.work import agents
@@ -19,6 +21,7 @@ from agentsvc_nb.service.work.agents import hints
 from agentsvc_nb.service.work.agents.language import missing as answering
 from tests.service.site import as_json, serving
 
+ROOT = Path(__file__).parents[2]
 LOADED = """
 import sys
 from agentsvc_nb.service.app import create_app
@@ -61,6 +64,14 @@ def test_what_is_missing_is_one_sentence(
         agents.choose(model, settings)
 
 
+def test_the_claudes_that_are_suggested_are_known_to_the_library() -> None:
+    written = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    texts = [file.read_text() for file in (*written, *ROOT.glob("agentsvc_nb/**/*.py"))]
+    suggested = {name for text in texts for name in re.findall(r"\banthropic:claude[\w.-]*\w", text)}
+    assert suggested
+    assert suggested <= set(typing.get_args(KnownModelName.__value__))
+
+
 def test_a_model_that_cannot_answer_is_refused_at_start(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(tmp_path), "--port", "0"]
     done = subprocess.run(
@@ -82,7 +93,7 @@ def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(
         said = [process.stdout.readline() for _ in range(3)]
         process.kill()
     assert "agent: offline" in said[0]
-    assert "start with --model anthropic:claude-sonnet-4-5 (ANTHROPIC_API_KEY is set)" in said[2]
+    assert "start with --model anthropic:claude-sonnet-4-6 (ANTHROPIC_API_KEY is set)" in said[2]
     assert "secret" not in "".join(said)
     with serving() as ollama:
         monkeypatch.setattr(hints, "OLLAMA_URL", f"{ollama.url}/v1")

@@ -71,7 +71,7 @@ def claude(model: str) -> Iterator[Claude]:
 
 @pytest.fixture(scope="module")
 def sonnet() -> Iterator[Claude]:
-    with claude("claude-sonnet-4-5") as it:
+    with claude("claude-sonnet-4-6") as it:
         yield it
 
 
@@ -94,7 +94,7 @@ def test_a_tool_is_called_and_its_result_goes_back(sonnet: Claude) -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        "claude-sonnet-4-5",
+        "claude-sonnet-4-6",
         "claude-opus-4-1",
         "claude-haiku-4-5",
         pytest.param("claude-3-5-haiku-latest", id="one that takes no schemas"),

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb.service.work.agents.language.chosen import OLLAMA_URL
 
 SECONDS: Final = 0.5
-_KEYS: Final = {"ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-5", "OPENAI_API_KEY": "openai:gpt-5.2"}
+_KEYS: Final = {"ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6", "OPENAI_API_KEY": "openai:gpt-5.2"}
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 
 
