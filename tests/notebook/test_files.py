@@ -60,6 +60,17 @@ def test_several_files_are_got_at_once(terminal: Any) -> None:
     assert Path("got/b.txt").read_text() == "B"
 
 
+@pytest.mark.parametrize("action", ["get", "preview"])
+def test_a_name_without_its_folder_is_told_the_path(terminal: Any, action: str) -> None:
+    terminal.cell("%%ask\nwrite out/plan.md A\nwrite old/plan.md B")
+    with pytest.raises(AskError, match=r"^There is no file plan\.md in this chat\.$") as caught:
+        terminal.cell(f"%files {action} plan.md")
+    assert caught.value.hint == "Did you mean old/plan.md or out/plan.md? `%files` lists them."
+    with pytest.raises(AskError, match=r"no file none\.md") as caught:
+        terminal.cell(f"%files {action} none.md")
+    assert caught.value.hint == "`%files` lists them."
+
+
 def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentService, service: RunningService) -> None:
     """Two gigabytes of which next to nothing is on the disk, and of which little is fetched."""
     answer = terminal.cell("%%ask\nwrite out/prices.csv n,word,2gb\nwrite out/page.html <script>alert(1)</script>")
@@ -127,6 +138,7 @@ def test_nothing_found_is_a_typed_table_and_no_words_a_sentence(terminal: Any) -
     terminal.cell("%%ask\nsay x")
     found = terminal.cell("%search nothing-like-it")
     assert "Nothing found" in repr(found)
+    assert "<table" not in _shown(found)[1], "the caption would have a line for each word"
     assert [str(kind) for kind in found.df.dtypes] == [*columns(SearchResult).values(), "string"]
     with pytest.raises(AskError, match="Name the words to look for"):
         terminal.cell("%search -o x")

@@ -160,7 +160,7 @@ def test_files_are_put_listed_and_got(terminal: Any, tmp_path: Path, capsys: pyt
     assert len(terminal.cell("%files")) == 4
     got = Path(terminal.cell("%files get out/made.txt -d got"))
     assert (got.name, got.read_text()) == ("made.txt", "made")
-    with pytest.raises(AskError, match="file_not_found"):
+    with pytest.raises(AskError, match=r"There is no file out/nothing\.txt"):
         terminal.cell("%files get out/nothing.txt")
     assert [path.name for path in (tmp_path / "got").iterdir()] == ["made.txt"]
 

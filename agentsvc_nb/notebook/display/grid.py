@@ -45,12 +45,12 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
     title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>'
     head = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{escape(name)}</th>' for name in columns)
     body = "".join(f"<tr>{''.join(_td(cell) for cell in row)}</tr>" for row in shown)
-    html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>" if shown else title
+    html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    table = f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>'
+    if not shown:  # a table without rows would be as narrow as the longest word of its caption
+        table = f'<div style="{MUTED};margin:8px 0">{escape(caption)}</div>'
     tail = "".join(f'<div style="{MUTED}">{worded(line, 400)}</div>' for line in below)
-    return {
-        "text/plain": "\n".join([*lines, *below]),
-        "text/html": f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>{tail}',
-    }
+    return {"text/plain": "\n".join([*lines, *below]), "text/html": f"{table}{tail}"}
 
 
 def code(text: object, limit: int = 200) -> Cell:

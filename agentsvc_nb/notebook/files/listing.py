@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import StefanBrainError
@@ -9,6 +10,7 @@ from agentsvc_nb.notebook.display.file_table import Fetch
 from agentsvc_nb.notebook.failures import AskError
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.safe.text import label
 from agentsvc_nb.wire.files import WorkspaceFile
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ def listed(session: Session) -> list[WorkspaceFile]:
         found = list(session.client().files.list(chat))
     session.known.files = [file.path for file in found]
     return found
+
+
+def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
+    """That a path is not among the files, with the paths of those that have its name."""
+    name = path.rpartition("/")[2]
+    like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
+    meant = f"Did you mean {' or '.join(like)}? " if like else ""
+    return AskError(f"There is no file {label(path)} in this chat.", f"{meant}`%files` lists them.")
 
 
 def content(session: Session, file: WorkspaceFile) -> bytes:

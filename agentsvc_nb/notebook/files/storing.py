@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
 from agentsvc_nb.notebook.display.results import Table
 from agentsvc_nb.notebook.failures import AskError, told
 from agentsvc_nb.notebook.files.attachments import Attachment, attachments, listed_uploads
-from agentsvc_nb.notebook.files.listing import chat_of, listed
+from agentsvc_nb.notebook.files.listing import chat_of, listed, missing
 from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.memory.telling import telling
 from agentsvc_nb.safe.text import escape, label
@@ -134,6 +134,10 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
             come = session.client().files.download(path, chat=chat, to=aside)
             assert isinstance(come, Path)
             return _placed(come, folder / come.name, force)
+    except AskError as failure:
+        if failure.error is not None and failure.error.code == "file_not_found":
+            raise missing(path, listed(session)) from None
+        raise
     except OSError as error:
         raise AskError(
             f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
