@@ -435,3 +435,12 @@ ODD = st.text(max_size=80) | st.sampled_from(
 def test_any_message_and_any_files_get_an_answer(message: str, text: str, table: str, tmp_path: Path) -> None:
     files = {"brief.md": text, "t.csv": "a,b\n" + table, "products.csv": PRODUCTS}
     assert "Offline agent" in ask(message, tmp_path, files).said
+
+
+def test_an_amount_is_one_word_and_a_light_verb_hides_no_sentence(tmp_path: Path) -> None:
+    brief = "# Fall\n\nThe budget is $240,000 net; production has $55,000.\n\nParents buy in bulk.\n\nNo claims.\n"
+    said = ask("Where does $55,000 go?", tmp_path, {"brief.md": brief}).said
+    assert "production has $55,000" in said
+    assert "nothing found" not in said
+    assert said.startswith("**55,000, go: 1 passage")
+    assert "nothing found for: 77,000" in ask("Is $77,000 there?", tmp_path, {"brief.md": brief}).said

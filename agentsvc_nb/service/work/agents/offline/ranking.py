@@ -10,7 +10,7 @@ from typing import Final
 
 from agentsvc_nb.service.rules.search import tokens
 from agentsvc_nb.service.work.agents.offline.passages import Passage
-from agentsvc_nb.service.work.agents.offline.words import STOP, phrases, stem, stems, telling
+from agentsvc_nb.service.work.agents.offline.words import LIGHT_STEMS, STOP, phrases, stem, stems, telling
 
 STEMS_MAX: Final = 60
 """A whole page pasted as a question is looked for by its first words."""
@@ -60,7 +60,7 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
     rarity = {word: math.log(1 + (len(weighed) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
     unheard = math.log(1 + 2 * (len(weighed) + 0.5))
     whole = sum(rarity.get(word, 0.0) for word in wanted.stems) or 1.0
-    all_told = sum(rarity.get(word, unheard) for word in wanted.stems)
+    all_told = sum(rarity.get(word, 0.0 if word in LIGHT_STEMS else unheard) for word in wanted.stems)
     found = []
     for passage, weights in weighed:
         if weights:

@@ -51,6 +51,7 @@ ont ete vont va viennent calcule colonne hay tienen tuvo tuvieron hubo van viene
 LIGHT: Final = frozenset(_LIGHT.split())
 """Words (folded) that tie a row to its values and say no more: `guests came in May`, `the table`."""
 
+_WORD = re.compile(r"\b\d{1,3}(?:,\d{3})+(?:\.\d+)?\b|[\w][\w'’.-]*[\w]|\w")
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»')
 _ENDINGS: Final = ("ungen", "ations", "ation", "ing", "ers", "ies", "en", "er", "es", "ed", "em", "s", "n", "e", "y")
 
@@ -67,6 +68,10 @@ def stem(word: str) -> str:
     return word[:3] if len(word) == 4 and word[3] == "s" and word[2] not in "su" else word
 
 
+LIGHT_STEMS: Final = frozenset(map(stem, LIGHT))
+"""What they are in a passage."""
+
+
 def stems(text: str) -> list[str]:
     return [stem(token) for token in tokens(text)]
 
@@ -81,9 +86,11 @@ def telling(text: str) -> list[str]:
 
     >>> telling("What does the brief say about the audience?")
     ['brief', 'audience']
+    >>> telling("Who has the $55,000?")
+    ['55,000']
     """
     found: dict[str, str] = {}
-    for word in re.findall(r"[\w][\w'’.-]*[\w]|\w", text):
+    for word in _WORD.findall(text):
         folded = tokens(word)
         if folded and any(token not in STOP for token in folded):
             found.setdefault(" ".join(folded), word)
