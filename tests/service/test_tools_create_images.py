@@ -111,6 +111,13 @@ def test_wording_follows_the_brief() -> None:
     assert wording.wordings("Die Zelte für die ganze Familie und mit Rabatt.", 1)[0].action == "Mehr erfahren"
 
 
+def test_a_brief_of_one_line_with_a_colon_is_not_lost() -> None:
+    sale = "Autumn sale: save $5 on oats, now $4.99"
+    assert wording.wordings(sale, 1)[0].headline == sale
+    for brief in ("Audience: families", "Colours: #112233", "Autumn oats are here.\nAutumn sale: $5"):
+        assert "sale" not in wording.wordings(brief, 1)[0].headline
+
+
 def test_palettes_take_the_briefs_colours_greys_last() -> None:
     assert colors.palette("white, then #2456e6 and orange", 0).ground == colors.color("#2456e6")
 

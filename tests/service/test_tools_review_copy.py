@@ -104,6 +104,12 @@ def test_what_is_repeated_shouted_and_overdone(tmp_path: Path) -> None:
     assert failed(found) == ["capitals", "exclamations", "emoji"]
 
 
+@pytest.mark.parametrize(("text", "said"), [("The best oats.", "; 1 claim to prove"), ("Oats.", "; 0 claims to")])
+def test_one_claim_is_no_claims(text: str, said: str, tmp_path: Path) -> None:
+    outcome = call(made(tmp_path, "review_copy"), task(tmp_path), text=text)
+    assert said in outcome.content[0]["text"]
+
+
 @pytest.mark.parametrize("given_", [{}, {"text": None}, {"parts": {"headline": "  "}}])
 def test_nothing_to_review_is_said(given_: dict[str, Any], tmp_path: Path) -> None:
     outcome = call(made(tmp_path, "review_copy"), task(tmp_path), **given_)

@@ -113,5 +113,6 @@ def _summary(review: CopyReview) -> str:
     failed = [f"- {check.severity}: {check.message}" for check in review.checks if not check.passed]
     claims = [f"- claim: {claim.text!r} ({claim.kind}). {claim.advice}" for claim in review.claims]
     twice = [f"- repeated: {one.word} ({one.count} times)" for one in review.repeated]
-    head = f"{len(review.checks) - len(failed)} of {len(review.checks)} checks passed; {len(claims)} claims to prove."
+    passed = f"{len(review.checks) - len(failed)} of {len(review.checks)} checks passed"
+    head = f"{passed}; {len(claims)} claim{'s' * (len(claims) != 1)} to prove."
     return "\n".join([head, *failed, *claims, *twice])

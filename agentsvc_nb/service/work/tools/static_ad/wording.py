@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.service.rules.ad_labels import in_lines, labelled
+from agentsvc_nb.service.rules.ad_labels import in_lines, is_labelled, labelled
 from agentsvc_nb.service.work.tools.static_ad.colors import is_colors
 
 HEADLINE_CHARS: Final = 70
@@ -93,7 +93,15 @@ def _heads(text: str) -> list[str]:
     titles = [_PREFIX.sub("", found.rstrip("# \t")) for found in _HEADING.findall(text)]
     titles = [title for title in titles[:1] if not _SECTION.match(title)]
     heads = _distinct([*quoted[:3], *titles, *_short(_sentences(text))[: 1 if quoted or titles else 2]], HEADLINE_CHARS)
-    return heads or ["Made for you"]
+    return heads or _distinct([_opening(text)], HEADLINE_CHARS) or ["Made for you"]
+
+
+def _opening(text: str) -> str:
+    """A first line whose label is no label of a brief: `Autumn sale: everything for $5`."""
+    first = next((line.strip(" \t-*_>•") for line in text.splitlines() if line.strip()), "")
+    title = _ANY_LABEL.match(first)
+    known = title is None or _SECTION.match(title[0]) or is_labelled(first) or is_colors(first)
+    return "" if known else first.rstrip(".")
 
 
 def _short(sentences: list[str]) -> list[str]:
