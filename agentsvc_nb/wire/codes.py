@@ -132,7 +132,13 @@ _ROWS = (
         "Send the id of the last event received, or nothing.",
         "ours",
     ),
-    Code("invalid_tool_input", 400, "The tool's input does not fit its schema.", "See `tools.describe`.", "ours"),
+    Code(
+        "invalid_tool_input",
+        400,
+        "The tool's input does not fit its schema.",
+        "`tools.describe` says what it takes; in a notebook `%tools NAME`.",
+        "ours",
+    ),
     Code(
         "unsupported_tool_request",
         400,

@@ -48,7 +48,11 @@ FAILURES: dict[str, Failure] = {
             "Ask for something else, or in other words; in a new chat when it happens again.",
         ),
         Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
-        Failure("invalid_tool_input", "The tool's input does not fit its schema.", "See `tools.describe`."),
+        Failure(
+            "invalid_tool_input",
+            "The tool's input does not fit its schema.",
+            "`tools.describe` says what it takes; in a notebook `%tools NAME`.",
+        ),
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
         Failure(
             "address_refused",

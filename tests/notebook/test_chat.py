@@ -65,6 +65,11 @@ def test_several_turns_in_the_chat_of_the_notebook(used: Used, kernel: Any) -> N
     until(lambda: f"Chat {chat}, 2 turns" in used.outputs.outputs[0]["text/plain"])
 
 
+def test_the_turns_that_were_there_are_counted(kernel: Any) -> None:
+    chat = kernel.cell("%%ask\nsay one").chat
+    assert f"Chat {chat}, 1 turn." in Used(kernel).outputs.outputs[0]["text/plain"]
+
+
 def test_nothing_to_send_is_said_until_something_is_sent(used: Used) -> None:
     used.ask(" \n")
     assert "Write a message first." in text(used.box)

@@ -9,8 +9,9 @@ import pytest
 
 from agentsvc_nb.client.results.frames import columns
 from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.notebook.display.render import job_bundle
 from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.wire.tools import ToolDescription
+from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -40,6 +41,12 @@ def test_a_tool_tells_its_fields_and_a_cell_to_begin_from(terminal: Any) -> None
     with pytest.raises(AskError, match="tool_not_found") as caught:
         terminal.cell("%tools no_such_tool")
     assert "ask_stefanbrain" in caught.value.hint
+
+
+def test_input_that_does_not_fit_says_where_its_fields_are_told(terminal: Any) -> None:
+    with pytest.raises(AskError, match=r"request\.outputs\.count: .* 20 \(invalid_tool_input") as caught:
+        terminal.cell("%%job create_images\nrequest.brief: x\nrequest.outputs.count: 99")
+    assert "`%tools NAME`" in caught.value.hint
 
 
 def test_a_tool_is_called_and_its_answer_kept(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,3 +111,15 @@ def test_a_job_of_nobody_is_told(terminal: Any) -> None:
         terminal.cell("%jobs cancel nothing")
     with pytest.raises(AskError, match="The job is missing"):
         terminal.cell("%jobs show")
+
+
+def test_a_job_that_succeeded_is_done_whatever_its_tool_told_last() -> None:
+    for status, share in (("succeeded", "100 %"), ("failed", "0 %")):
+        job = Job(job_id="job_1", tool="find_angles", status=status, progress=Progress(done=0, total=1))
+        assert f" · {share} · " in job_bundle(job, 1.0)["text/plain"]
+
+
+def test_why_a_job_failed_is_said_once() -> None:
+    said, error = [{"type": "text", "text": "Set a model."}], ToolError(code="not_configured", message="Set a model.")
+    job = Job(job_id="job_1", tool="find_angles", status="failed", content=said, error=error)
+    assert job_bundle(job, 1.0)["text/plain"].count("Set a model.") == 1

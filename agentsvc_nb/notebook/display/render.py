@@ -188,7 +188,8 @@ def job_doing(job: Job) -> list[str]:
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
     """How much is done, and the seconds so far: by the service's clock once it has ended."""
-    amount = percent(job.progress and job.progress.done, job.progress and job.progress.total)
+    progress, succeeded = job.progress, job.status == "succeeded"  # of success, tools need not tell the last step
+    amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
     seconds = seconds_of(job)
     return [*[amount] * bool(amount), f"{elapsed if seconds is None else seconds:.1f} s"]
 
@@ -207,6 +208,7 @@ def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
     pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
     if job.error is not None:
+        said = [text for text in said if text != plain(job.error.message)]
         said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
     tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
     html_parts = [

@@ -60,8 +60,9 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
+        widget = self._widget()  # reads the turns that the line counts
         output.keep(summary(self._conversation), display_id=place)
-        output.show(self._widget(), display_id=f"{place}-chat")
+        output.show(widget, display_id=f"{place}-chat")
 
     def _mimebundle(self) -> Bundle:
         if self._shell is None:
