@@ -63,6 +63,7 @@ def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -
     tool = with_model(tmp_path, "find_angles", model)
     outcome = call(tool, task(tmp_path), product="A tent {of 2 kilos}", audience="families", count=2)
     assert outcome.data == {"angles": [ANGLE] * 2}
+    assert outcome.content[0]["text"] == "\n".join([f"- {ANGLE['name']}: {ANGLE['hook']}"] * 2), "a Markdown list"
     assert tool.available()
     assert "A tent {of 2 kilos}" in model.prompts[0]
     assert "families" in model.prompts[0]

@@ -42,5 +42,5 @@ class FindAngles:
         prompt = PROMPT.format(count=given.count, product=given.product, audience=audience)
         found = await ask(self._complete, prompt, Angles, task)
         kept = Angles(angles=found.angles[: given.count])
-        text = "\n".join(f"{one.name}: {one.hook}" for one in kept.angles)
+        text = "\n".join(f"- {one.name}: {one.hook}" for one in kept.angles)
         return Outcome(content=[{"type": "text", "text": text}], data=kept.model_dump())
