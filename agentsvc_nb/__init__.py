@@ -24,6 +24,9 @@ TYPE_CHECKING = False  # importing `typing` would be nine tenths of importing th
 if TYPE_CHECKING:
     from typing import Any
 
+    from agentsvc_nb.client.api import AgentService, AsyncAgentService
+    from agentsvc_nb.client.batch.mapping import MapStopped
+    from agentsvc_nb.client.batch.runner import MapProgress
     from agentsvc_nb.client.errors import (
         AgentServiceError,
         APIConnectionError,
@@ -36,11 +39,8 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
+    from agentsvc_nb.client.models import Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
-    from agentsvc_nb.client.results.models import Job, Run
-    from agentsvc_nb.client.rows.mapping import MapStopped
-    from agentsvc_nb.client.rows.progress import MapProgress
-    from agentsvc_nb.client.surface import AgentService, AsyncAgentService
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.nested import allow_nested_loops
     from agentsvc_nb.notebook.widgets.chat.chat import Chat
@@ -82,15 +82,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AgentService": "client.surface",
-    "AsyncAgentService": "client.surface",
+    "AgentService": "client.api",
+    "AsyncAgentService": "client.api",
     "Chat": "notebook.widgets.chat.chat",
     "Files": "notebook.widgets.files",
-    "MapProgress": "client.rows.progress",
-    "MapStopped": "client.rows.mapping",
-    "Job": "client.results.models",
+    "MapProgress": "client.batch.runner",
+    "MapStopped": "client.batch.mapping",
+    "Job": "client.models",
     "RetryNotice": "client.request.options",
-    "Run": "client.results.models",
+    "Run": "client.models",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.request.options",
     "allow_nested_loops": "notebook.nested",

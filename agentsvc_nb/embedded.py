@@ -1,7 +1,7 @@
 """A service and a client, ready: finds the service of a data folder, or starts one that outlives this process.
 
-The lock is the truth (contract §8): only the server that holds `DATA/lock` writes `DATA/ready.json`, and one that does
-not get the lock ends with 75. So whoever wants a service looks, starts one, and looks again.
+The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`, and one
+that does not get the lock ends with 75. So whoever wants a service looks, starts one, and looks again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
 from agentsvc_nb.service.plan import Plan, plan_of, restart_command
-from agentsvc_nb.service.settings import data_folder
+from agentsvc_nb.settings import data_folder
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+    from agentsvc_nb.client.api import AgentService, AsyncAgentService
 
 log = logging.getLogger(__name__)
 START_SECONDS: Final = 15.0
@@ -90,7 +90,7 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
-    from agentsvc_nb.service.ports.storage import StoreBusy
+    from agentsvc_nb.service.ports import StoreBusy
 
     folder = DataFolder(data_folder(os.environ, data))
     ready = _answering(folder)  # which proves nothing without a key
@@ -107,7 +107,7 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
-    """A client of the embedded service, which is found or started on entering and never stopped (contract §8).
+    """A client of the embedded service, which is found or started on entering and never stopped (docs/api/embedded.md).
 
     Takes the arguments of `find_or_start` and raises what it raises; a service that is not quite the one wanted is a
     logged warning.
@@ -128,7 +128,7 @@ class Local:
         self._async_client: AsyncAgentService | None = None
 
     def __enter__(self) -> AgentService:
-        from agentsvc_nb.client.surface import AgentService
+        from agentsvc_nb.client.api import AgentService
 
         found = self._find()
         self._client = AgentService(found.api_key, base_url=found.base_url, revive=self._revive)
@@ -142,7 +142,7 @@ class Local:
         raise AttributeError(f"`local()` has no `{name}` before it is entered: `with local() as client:`")
 
     async def __aenter__(self) -> AsyncAgentService:
-        from agentsvc_nb.client.surface import AsyncAgentService
+        from agentsvc_nb.client.api import AsyncAgentService
 
         found = await asyncio.to_thread(self._find)
         self._async_client = AsyncAgentService(found.api_key, base_url=found.base_url, revive=self._revive)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import Any
 
-from agentsvc_nb.client.results.frames import columns
-from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.client.models import columns
+from agentsvc_nb.notebook.display.tables import APPROVALS, FILES, JOBS, RUNS
 from agentsvc_nb.notebook.magics import GROUPS
 from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import SearchResult
@@ -89,12 +89,12 @@ def _options() -> str:
 
 def _columns() -> list[str]:
     tables: dict[str, Mapping[str, Any]] = {
-        "`%runs`": frames.RUNS,
-        "`%files`, `answer.df`": frames.FILES,
+        "`%runs`": RUNS,
+        "`%files`, `answer.df`": FILES,
         "`%search`": columns(SearchResult) | {"passage": "string"},
         "`%tools`": columns(ToolDescription),
-        "`%jobs`": frames.JOBS,
-        "`%approve`": frames.APPROVALS,
+        "`%jobs`": JOBS,
+        "`%approve`": APPROVALS,
         "`%feedback`": columns(FeedbackReport),
     }
     rows = [

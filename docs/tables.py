@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
 
-from agentsvc_nb.service import setting_values as values
-from agentsvc_nb.service.settings import SETTINGS, Settings, variable
+from agentsvc_nb import settings as values
+from agentsvc_nb.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
@@ -25,7 +25,7 @@ KEPT = {
     values.never: "no",
     values.without_secrets: "without a password or query",
 }
-STATED = "Rows marked *stated* come from the specification of the service; *ours* fill its silences."
+STATED = "*stated*: part of the API as it was first described; *ours*: decided by this project ([api/](api/README.md))."
 
 
 def pages() -> dict[str, str]:
@@ -120,7 +120,7 @@ def settings() -> str:
         [
             "# Settings",
             "",
-            "Rendered from `agentsvc_nb/service/settings.py` by `python -m docs.tables`; do not edit by hand.",
+            "Rendered from `agentsvc_nb/settings.py` by `python -m docs.tables`; do not edit by hand.",
             "The service reads them once, at its start. A limit that is not set does not exist.",
             "",
             "*Kept*: the data folder keeps the value in `settings.json`, and the next service starts with it, whoever",

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.service.ports.tools import Described
-from agentsvc_nb.service.settings import Settings, variable
-from agentsvc_nb.service.work.tools.catalog import offered, tools
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.catalog import offered, tools
+from agentsvc_nb.tools.port import Described
 
 HEAD: Final = """# Tools
 

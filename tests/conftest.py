@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,21 @@ from agentsvc_nb.testing import RunningService, running_service
 # Several tests share a processor with services and browsers: a slow example says nothing about what is tested.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+TIERS: Final = ("browser", "hosts", "model", "slow")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Where the time of a run went, by tier; a run of one tier says it with its last line."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[next((tier for tier in TIERS if tier in report.keywords), "default")] += report.duration
+    if len(seconds) > 1:
+        terminalreporter.section("seconds by tier, workers added up")
+        for tier, spent in sorted(seconds.items(), key=lambda row: -row[1]):
+            terminalreporter.write_line(f"{tier:<10} {spent:8.0f}")
 
 
 @pytest.fixture(autouse=True)

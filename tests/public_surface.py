@@ -16,11 +16,11 @@ import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.cli import _parser as command_line
 from agentsvc_nb.notebook.magics import GROUPS
-from agentsvc_nb.service.settings import SETTINGS, variable
+from agentsvc_nb.settings import SETTINGS, variable
 from agentsvc_nb.wire.codes import CODES
-from agentsvc_nb.wire.events import EventType
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.runs import EventType
 
 KEPT = Path(__file__).with_name("public_surface.txt")
 

@@ -1,4 +1,4 @@
-"""The command line: real processes, their output and exit codes (contract §8)."""
+"""The command line: real processes, their output and exit codes (docs/api/embedded.md "Command line")."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from filelock import FileLock
 
 from agentsvc_nb import __version__, embedded
 from agentsvc_nb.cli import main
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.commands import lab as lab_command
 from agentsvc_nb.commands.ask import FileRefused, Spoken, ask
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import Event, Run
 from tests.losing import lose_for_good
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -79,7 +78,7 @@ def test_key_without_json_is_printed_once(service: RunningService) -> None:
 
 
 def test_impossible_keys_are_refused(service: RunningService) -> None:
-    """An unknown scope is named, and a member token takes no scopes (spec.md "Authentication")."""
+    """An unknown scope is named, and a member token takes no scopes (docs/api/accounts.md "Authentication")."""
     unknown = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--scope", "walk")
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert "'walk'" in unknown.stderr
@@ -230,7 +229,7 @@ def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: p
 
 
 def test_key_without_address_is_not_sent_anywhere() -> None:
-    """A key alone does not say whose it is: the error names both choices (contract §8)."""
+    """A key alone does not say whose it is: the error names both choices (docs/api/embedded.md "Address and key")."""
     done = agentsvc("ask", "hello", SERVICE_API_KEY="svc_sk_secret")
     assert done.returncode == 1
     assert "AGENTSVC_BASE_URL" in done.stderr

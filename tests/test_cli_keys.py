@@ -1,4 +1,5 @@
-"""`agentsvc keys` and `agentsvc account`, beside a running service: what they change counts at once (contract §7)."""
+"""`agentsvc keys` and `agentsvc account`, beside a running service: what they change counts at once
+(docs/api/accounts.md)."""
 
 from __future__ import annotations
 

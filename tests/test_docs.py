@@ -42,3 +42,13 @@ def test_the_changelog_has_this_version() -> None:
 def test_no_page_names_a_path_of_somebodys_machine() -> None:
     for page in PAGES:
         assert not re.search(r"(?<![\w.])/(work|root|home)/", page.read_text()), page
+
+
+def test_cited_rules_are_there() -> None:
+    cited = re.compile(r'docs/api/([\w-]+\.md)(?:\s+(?:(?:#|--)\s+)?"([^"]+)")?')
+    files = [f for tree in ("agentsvc_nb", "tests") for kind in ("*.py", "*.sql") for f in (ROOT / tree).rglob(kind)]
+    found = [(file, *match) for file in files for match in cited.findall(file.read_text())]
+    assert len(found) > 100
+    for file, page, heading in found:
+        headings = re.findall(r"^#+ (.*)$", (ROOT / "docs/api" / page).read_text(), re.M)
+        assert not heading or heading in {each.replace("`", "") for each in headings}, f'{file}: {page} "{heading}"'

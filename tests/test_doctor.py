@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.commands.doctor import CHECKS, machine, model, service
 from agentsvc_nb.commands.doctor import folder as folder_checks
 from agentsvc_nb.commands.doctor.finding import Finding
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.service.kept_settings import KeptSettings
+from agentsvc_nb.service.plan import KeptSettings
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS
 

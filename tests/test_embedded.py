@@ -1,4 +1,5 @@
-"""The embedded service: found or started, one a folder, and no key for strangers (contract §8). Real processes."""
+"""The embedded service: found or started, one a folder, and no key for strangers (docs/api/embedded.md). Real
+processes."""
 
 from __future__ import annotations
 
@@ -224,7 +225,7 @@ def test_a_suspended_key_is_not_replaced(data: Path) -> None:
 
 def test_a_key_that_is_fine_is_looked_at_beside_a_writer(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process may write for long: only who must make a key waits for it, and is told in a sentence."""
-    monkeypatch.setattr("agentsvc_nb.service.engines.sqlite.BUSY_TIMEOUT_MS", 10)
+    monkeypatch.setattr("agentsvc_nb.service.store.sqlite.BUSY_TIMEOUT_MS", 10)
     first = find_or_start(data)
     with contextlib.closing(sqlite3.connect(DataFolder(data).database, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")

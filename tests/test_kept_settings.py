@@ -1,4 +1,5 @@
-"""A data folder keeps the settings of its last service, and no key (contract §8). Real processes and model servers."""
+"""A data folder keeps the settings of its last service, and no key (docs/api/embedded.md). Real processes and model
+servers."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ from agentsvc_nb import embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.cli.failures import EXIT_USAGE
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.kept_settings import KeptSettings
+from agentsvc_nb.service.plan import KeptSettings
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.waiting import PATIENCE_SECONDS, until
 

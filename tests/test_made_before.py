@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb import local
 from agentsvc_nb.embedded import stop
-from agentsvc_nb.notebook.memory.journal import Journal
+from agentsvc_nb.notebook.state.journal import Journal
 
 KEPT = sorted((Path(__file__).parent / "kept").glob("*.zip"))
 

@@ -1,4 +1,5 @@
-"""Nothing is sent to a stranger on the embedded service's port: each connection is proved first (contract §8)."""
+"""Nothing is sent to a stranger on the embedded service's port: each connection is proved first
+(docs/api/embedded.md)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 MAX_BYTES: Final = 2_000_000
 LARGER: Final = {
     # The offline agent's table of words, in the wheel; `tests/service/test_offline_nearest.py` bounds it.
-    "agentsvc_nb/service/work/agents/offline/meanings.npz": 3_000_000,
+    "agentsvc_nb/agents/offline/meanings.npz": 3_000_000,
 }
 NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "node_modules"})
 

@@ -1,4 +1,4 @@
-"""The command line `agentsvc` (contract §8): a module a group of commands, each with `add(commands, folder)`.
+"""The command line `agentsvc` (docs/api/embedded.md): a module a group of commands, each with `add(commands, folder)`.
 
 They say what can be typed and import what it needs only when it is: `--version` needs nothing.
 """

@@ -11,7 +11,7 @@ from agentsvc_nb.cli.arguments import Commands, Parser
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.plan import Plan
-    from agentsvc_nb.service.ports.storage import Tx
+    from agentsvc_nb.service.ports import Tx
 
 
 def add(commands: Commands, folder: Parser) -> None:
@@ -34,7 +34,7 @@ def add(commands: Commands, folder: Parser) -> None:
 
 
 def _bar(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import accounts
+    from agentsvc_nb.service.usecases import accounts
 
     until = None if given.minutes is None else arguments.now() + given.minutes * 60_000
     bar = {"suspend": accounts.suspend, "throttle": accounts.throttle}[given.verb]
@@ -42,27 +42,27 @@ def _bar(given: argparse.Namespace) -> int:
 
 
 def _resume(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import accounts
+    from agentsvc_nb.service.usecases import accounts
 
     return _write(given, accounts.resume)
 
 
 def _plan(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import accounts
+    from agentsvc_nb.service.usecases import accounts
 
     return _write(given, lambda tx, account: accounts.set_plan(tx, account, given.value == "on"))
 
 
 def _reconcile(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import accounts
+    from agentsvc_nb.service.usecases import accounts
 
     return _write(given, accounts.reconcile)
 
 
 def _write(given: argparse.Namespace, change: Callable[[Tx, str], None]) -> int:
     """Change the account, and show what it is now."""
-    from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     with open_beside(arguments.existing_folder(given.data)) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
@@ -70,10 +70,10 @@ def _write(given: argparse.Namespace, change: Callable[[Tx, str], None]) -> int:
 
 
 def _show(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import accounts
-    from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.runs import CENT
     from agentsvc_nb.wire.times import rfc3339
 
@@ -96,7 +96,7 @@ def _show(given: argparse.Namespace) -> int:
 
 def _of(plan: Plan, name: str) -> str:
     """The limit that the folder keeps, which is the running service's, and what this terminal would make of it."""
-    from agentsvc_nb.service.settings import variable
+    from agentsvc_nb.settings import variable
 
     kept, here = (each.shown(variable(name)) for each in (plan.kept, plan.keep))
     shown = "no limit" if kept == "unset" else f"of {kept}"

@@ -28,7 +28,7 @@ def existing_folder(data: Path | None) -> DataFolder:
     Raises `NoService` when none did: a mistyped name must not become a new service.
     """
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.settings import data_folder
+    from agentsvc_nb.settings import data_folder
 
     return DataFolder(data_folder(os.environ, data)).existing()
 
@@ -39,7 +39,7 @@ def now() -> int:
 
 
 def model(text: str) -> str:
-    from agentsvc_nb.service.settings import MODEL_ADVICE, SETTINGS
+    from agentsvc_nb.settings import MODEL_ADVICE, SETTINGS
 
     try:
         name: str = SETTINGS["model"].read(text)

@@ -28,6 +28,6 @@ def _backup(given: argparse.Namespace) -> int:
 def _restore(given: argparse.Namespace) -> int:
     from agentsvc_nb.commands.backup import restore
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.settings import data_folder
+    from agentsvc_nb.settings import data_folder
 
     return restore(given.file, DataFolder(data_folder(os.environ, given.data)))

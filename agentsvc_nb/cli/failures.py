@@ -13,7 +13,7 @@ EXIT_INTERRUPTED: Final = 130
 def exit_code(error: Exception) -> int | None:
     """The exit code of an expected failure; None for a fault of ours."""
     from agentsvc_nb.service.folder import FolderHeld
-    from agentsvc_nb.service.settings import SettingsError
+    from agentsvc_nb.settings import SettingsError
 
     if isinstance(error, SettingsError):
         return EXIT_USAGE
@@ -33,11 +33,11 @@ def _expected() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.commands.models import PullError
     from agentsvc_nb.embedded import EmbeddedError
+    from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
-    from agentsvc_nb.service.engines.migrations import SchemaTooNew
-    from agentsvc_nb.service.fail import Fail
     from agentsvc_nb.service.folder import NoService
     from agentsvc_nb.service.serve import ServeError
+    from agentsvc_nb.service.store.migrations import SchemaTooNew
 
-    ours = (BackupError, EmbeddedError, Fail, NoService, PullError, SchemaTooNew, ServeError, StefanBrainError)
+    ours = (BackupError, EmbeddedError, ApiError, NoService, PullError, SchemaTooNew, ServeError, StefanBrainError)
     return *ours, OSError

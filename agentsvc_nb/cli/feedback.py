@@ -31,9 +31,9 @@ def add(commands: Commands, folder: Parser) -> None:
 
 
 def _list(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.records import feedback
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     with open_beside(arguments.existing_folder(given.data)) as database:
         found = database.read(lambda tx: feedback.page(tx, ACCOUNT, given.status, LISTED))
@@ -43,8 +43,8 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _reply(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import feedback
     from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import feedback
 
     now = arguments.now()
     with open_beside(arguments.existing_folder(given.data)) as database:
@@ -53,8 +53,8 @@ def _reply(given: argparse.Namespace) -> int:
 
 
 def _close(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import feedback
     from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import feedback
 
     with open_beside(arguments.existing_folder(given.data)) as database:
         print(_described(database.write_now(lambda tx: feedback.close(tx, given.id))))
@@ -63,7 +63,7 @@ def _close(given: argparse.Namespace) -> int:
 
 def _described(record: FeedbackRecord) -> str:
     """A line of facts, then the texts: what a stranger wrote must not steer the terminal."""
-    from agentsvc_nb.safe.text import plain
+    from agentsvc_nb.wire.text import plain
     from agentsvc_nb.wire.times import rfc3339
 
     about = [record.category, record.impact, record.endpoint, record.error_code, record.request_id]

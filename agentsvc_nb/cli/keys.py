@@ -40,7 +40,7 @@ def add(commands: Commands, folder: Parser) -> None:
 def _create(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.keyring import create_key
-    from agentsvc_nb.service.settings import SettingsError, data_folder
+    from agentsvc_nb.settings import SettingsError, data_folder
 
     if given.member and (given.scope or given.budget_cents is not None):
         raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
@@ -59,9 +59,9 @@ def _create(given: argparse.Namespace) -> int:
 
 
 def _list(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.records import keys
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.times import rfc3339
 
     with open_beside(arguments.existing_folder(given.data)) as database:
@@ -81,13 +81,13 @@ def _state(key: KeyRecord) -> str:
 
 
 def _change(verb: str, given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import keys
     from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import accounts
 
     changes: dict[str, Callable[..., KeyRecord]] = {
-        "suspend": keys.suspend,
-        "resume": keys.resume,
-        "revoke": keys.revoke,
+        "suspend": accounts.suspend_key,
+        "resume": accounts.resume_key,
+        "revoke": accounts.revoke_key,
     }
     now = arguments.now()
     with open_beside(arguments.existing_folder(given.data)) as database:

@@ -16,11 +16,11 @@ def add(commands: Commands, folder: Parser) -> None:
 
 
 def _add(given: argparse.Namespace) -> int:
-    from agentsvc_nb.service.actions import landing_pages
-    from agentsvc_nb.service.actions.keys import ACCOUNT
     from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import media
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     now = arguments.now()
     with open_beside(arguments.existing_folder(given.data)) as database:
-        print(database.write_now(lambda tx: landing_pages.add(tx, ACCOUNT, given.url, now)).id)
+        print(database.write_now(lambda tx: media.add_page(tx, ACCOUNT, given.url, now)).id)
     return 0

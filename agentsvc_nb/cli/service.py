@@ -49,7 +49,7 @@ def _serve(given: argparse.Namespace) -> int:
     from agentsvc_nb.service.logs import log_to_stderr
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.serve import Address, serve
-    from agentsvc_nb.service.settings import warnings_for
+    from agentsvc_nb.settings import warnings_for
 
     plan = plan_of(given.data, given.model)
     log_to_stderr()

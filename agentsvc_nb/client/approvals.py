@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import Event
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService
+    from agentsvc_nb.client.api import AgentService
 
 _PAGE: Final = 1000
 

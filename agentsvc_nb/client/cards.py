@@ -13,7 +13,7 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, Final
 
-from agentsvc_nb.safe.text import escape, excerpt, label
+from agentsvc_nb.wire.text import escape, excerpt, label
 
 Bundle = dict[str, str]
 """What IPython shows, by media type."""

@@ -1,4 +1,4 @@
-"""What the client raises (spec.md "Behaviour of the official TypeScript client").
+"""What the client raises (docs/api/errors.md).
 
     StefanBrainError, alias AgentServiceError    all of these; by itself: 400, 403, 404, 409, 5xx, refused locally
     ├── AuthenticationError     no key, a malformed key, or 401
@@ -28,11 +28,11 @@ from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.wire.codes import CODES, STATUSES
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.results.models import Job
+    from agentsvc_nb.client.models import Job
 
 MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
 _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
-"""429s that no waiting ends: the specification gives them neither retry time nor reset."""
+"""429s that no waiting ends: they carry neither retry time nor reset."""
 _BODY_CHARS: Final = 2_000
 
 

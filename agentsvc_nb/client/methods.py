@@ -10,10 +10,9 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.options import Options, WaitOptions
-from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
-from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream, ResumableEventStream
 from agentsvc_nb.client.streams.pages import AsyncPages, Paged, Pages
 from agentsvc_nb.client.transport.io import step
 
@@ -70,7 +69,7 @@ def aio(operation: Operation[P, R]) -> Callable[Concatenate[Any, P], Coroutine[A
     return _dressed(face, operation)
 
 
-def sync_stream(operation: Operation[P, Following]) -> Callable[Concatenate[Any, P], EventStream]:
+def sync_stream(operation: Operation[P, ResumableEventStream]) -> Callable[Concatenate[Any, P], EventStream]:
     def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> EventStream:
         return EventStream(step(operation(self._core, *args, **kwargs)))
 
@@ -78,7 +77,7 @@ def sync_stream(operation: Operation[P, Following]) -> Callable[Concatenate[Any,
 
 
 def aio_stream(
-    operation: Operation[P, Following],
+    operation: Operation[P, ResumableEventStream],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, AsyncEventStream]]:
     async def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncEventStream:
         return AsyncEventStream(await operation(self._core, *args, **kwargs))

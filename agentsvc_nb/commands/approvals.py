@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentsvc_nb.client.approvals import waiting_calls
 from agentsvc_nb.commands.ask import service
-from agentsvc_nb.safe.text import exact, label
+from agentsvc_nb.wire.text import exact, label
 
 
 def decide(run_id: str, *, data: Path | None, call_id: str | None, refuse: bool, reason: str) -> int:

@@ -9,16 +9,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.request.origin import KEY_VARIABLE
+from agentsvc_nb.client.request.request import KEY_VARIABLE
 from agentsvc_nb.client.streams.event_stream import EventStream
-from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.embedded import EmbeddedError, local
-from agentsvc_nb.safe.text import exact, label, plain
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.settings import data_folder
-from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.settings import data_folder
+from agentsvc_nb.wire.runs import Event, Run
+from agentsvc_nb.wire.text import exact, label, plain
 
 URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 INTERRUPTED: Final = 130
@@ -72,7 +71,7 @@ def _check(file: Path) -> None:
 
 def service(data: Path | None, *, new: bool = True) -> AbstractContextManager[AgentService]:
     """The service that `AGENTSVC_BASE_URL` names, else the embedded one, which may be a `new` one. A key alone does
-    not say where it may be sent (contract §8). Raises `NoService`."""
+    not say where it may be sent (docs/api/embedded.md "Address and key"). Raises `NoService`."""
     url = os.environ.get(URL_VARIABLE)
     if data is None and url:
         return AgentService(base_url=url)
@@ -105,7 +104,7 @@ def _follow(stream: EventStream) -> int:
 
 
 class Spoken:
-    """What has been printed, and how much of it still counts: a terminal can't take back (contract §3)."""
+    """What has been printed, and how much of it still counts: a terminal can't take back (docs/api/events.md)."""
 
     def __init__(self) -> None:
         self._deltas: list[tuple[int, str]] = []

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.service.backup import Manifest, back_up
+from agentsvc_nb.service.backup import restore as restore_folder
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.restore import restore as restore_folder
 
 QUIET_SECONDS: Final = 1.0
 """What is done by then needs no progress; later, a line as often."""

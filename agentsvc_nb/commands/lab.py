@@ -1,4 +1,4 @@
-"""`agentsvc lab`: the notebooks, the service and JupyterLab, with one command (contract §8)."""
+"""`agentsvc lab`: the notebooks, the service and JupyterLab, with one command (docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Final
 
 import agentsvc_nb
 from agentsvc_nb import embedded
-from agentsvc_nb.service.settings import Settings, variable
+from agentsvc_nb.settings import Settings, variable
 
 FOLDER: Final = "agentsvc-notebooks"
 FIRST: Final = "quickstart.ipynb"

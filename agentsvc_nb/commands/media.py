@@ -1,4 +1,4 @@
-"""`agentsvc media add`: a file becomes a blob and a row, beside a running service (contract §6)."""
+"""`agentsvc media add`: a file becomes a blob and a row, beside a running service (docs/api/media.md)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import time
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from agentsvc_nb.service.actions import media
-from agentsvc_nb.service.actions.keys import ACCOUNT
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.formats import media_types, recordings
+from agentsvc_nb.formats import recordings as grammar
+from agentsvc_nb.formats.media_types import HEAD_BYTES
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord
-from agentsvc_nb.service.rules import captions as grammar
-from agentsvc_nb.service.rules import media_types, signatures
-from agentsvc_nb.service.rules.signatures import HEAD_BYTES
-from agentsvc_nb.service.work import durations
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.usecases import media
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES
 from agentsvc_nb.wire.media import MediaKind
 
@@ -33,7 +32,7 @@ def add(folder: DataFolder, file: Path, *, url: str | None = None, captions: Pat
     media_type = _media_type(file)
     kind = cast(MediaKind, media_type.partition("/")[0])
     transcript = _transcript(captions or (None if kind == "image" else _beside(file)))
-    length = durations.seconds(file) or _end(transcript)
+    length = recordings.seconds(file) or _end(transcript)
     facts = Facts(kind, "upload", url, None if kind == "image" else length, transcript)
     with open_beside(folder) as database:
         content = _stored(LocalBlobs(folder.blobs), file, media_type)
@@ -43,9 +42,9 @@ def add(folder: DataFolder, file: Path, *, url: str | None = None, captions: Pat
 
 def _media_type(file: Path) -> str:
     with file.open("rb") as opened:
-        media_type = signatures.media_type(opened.read(HEAD_BYTES)) or ""
+        media_type = media_types.media_type(opened.read(HEAD_BYTES)) or ""
     if media_type.partition("/")[0] not in get_args(MediaKind):
-        raise Fail("unsupported_attachment", f"{file} does not hold a video, a sound or a picture.")
+        raise ApiError("unsupported_attachment", f"{file} does not hold a video, a sound or a picture.")
     return media_type
 
 
@@ -76,7 +75,7 @@ def _transcript(file: Path | None) -> dict[str, Any] | None:
     try:
         found = grammar.read(data)
     except ValueError as error:
-        raise Fail("unsupported_attachment", f"{file} can't be used: {error}.") from None
+        raise ApiError("unsupported_attachment", f"{file} can't be used: {error}.") from None
     segments = [segment.model_dump() for segment in found.segments]
     return {"language": found.language, "text": found.text, "segments": segments}
 

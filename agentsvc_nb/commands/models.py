@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.settings import data_folder
+from agentsvc_nb.settings import data_folder
 
 CHUNK: Final = 1_000_000
 _HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")

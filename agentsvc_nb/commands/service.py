@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb import embedded
-from agentsvc_nb.safe.text import plain
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.plan import plan_of
-from agentsvc_nb.service.settings import SettingsError, data_folder
+from agentsvc_nb.settings import SettingsError, data_folder
+from agentsvc_nb.wire.text import plain
 
 QUIET_SECONDS: Final = 1.0
 """A user who waits for longer than this is told what for."""

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.results.frames import of
-from agentsvc_nb.notebook.display.amounts import moment
-from agentsvc_nb.notebook.display.grid import Row, code, grid
+from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, moment
 from agentsvc_nb.notebook.display.results import Preview, Said, Table
-from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.display.tables import Row, code, grid
+from agentsvc_nb.notebook.errors import AskError, RunFailed
+from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.runs.answer import Answer
-from agentsvc_nb.safe.text import escape, label, plain
+from agentsvc_nb.notebook.state.session import Session, telling
 from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+from agentsvc_nb.wire.text import escape, label, plain
 
 LIST_LIMIT: Final = 100
 

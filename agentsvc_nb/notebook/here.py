@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.memory.session import Session
+    from agentsvc_nb.notebook.state.session import Session
 
 
 class Desk(Protocol):
@@ -38,6 +38,6 @@ def here() -> tuple[Session, bool]:
 
 @functools.cache
 def _alone(notebook: str | None) -> Session:
-    from agentsvc_nb.notebook.memory.session import Session
+    from agentsvc_nb.notebook.state.session import Session
 
     return Session(notebook)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
-from agentsvc_nb.notebook.memory.trail import Place
+from agentsvc_nb.notebook.state.execution_history import Place
 
 Mode = Literal["live", "page", "static", "terminal"]
 

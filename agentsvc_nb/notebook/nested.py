@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.errors import AskError
 
 NEW: Final = "nest-asyncio2"
 OLD: Final = "nest-asyncio"

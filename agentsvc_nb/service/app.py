@@ -12,29 +12,27 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http.access import Access
-from agentsvc_nb.service.http.backend import Backend
-from agentsvc_nb.service.http.edge import Edge
+from agentsvc_nb.service.http.context import Access, KnownKeys, Services
 from agentsvc_nb.service.http.guard import unknown_path
-from agentsvc_nb.service.http.known_keys import KnownKeys
+from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.routing import routes
 from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.ports.agents import Agent
-from agentsvc_nb.service.ports.storage import Clock
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.retention import Retention
+from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.web.routing import pages
-from agentsvc_nb.service.work.agents import choose
-from agentsvc_nb.service.work.jobs import JobRunner
-from agentsvc_nb.service.work.retention import Retention
-from agentsvc_nb.service.work.runs import RunRunner
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
-from agentsvc_nb.service.work.tools.catalog import tools, within
-from agentsvc_nb.wire.envelope import build_all
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import tools, within
+from agentsvc_nb.wire.failures import build_all
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ class Engines:
         return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
 
 
-class Live:
+class ServiceState:
     """The running service, as `app.state.service`: what `serve` asks of it."""
 
-    def __init__(self, backend: Backend, database: SqliteDatabase, retention: Retention) -> None:
+    def __init__(self, backend: Services, database: SqliteDatabase, retention: Retention) -> None:
         self.backend = backend
-        self.edge: Edge | None = None
+        self.edge: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
         self._sweeping: asyncio.Task[None] | None = None
@@ -125,8 +123,8 @@ def create_app(
         finally:
             await live.close()
 
-    def edge(app: ASGIApp) -> Edge:
-        live.edge = Edge(app, settings.gateway_seconds, live.backend.access)
+    def edge(app: ASGIApp) -> RequestLifecycleMiddleware:
+        live.edge = RequestLifecycleMiddleware(app, settings.gateway_seconds, live.backend.access)
         return live.edge
 
     app = Starlette(
@@ -142,7 +140,7 @@ def create_app(
 
 def _assemble(
     settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent, engines: Engines
-) -> Live:
+) -> ServiceState:
     database, blobs = engines.database, engines.blobs
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings, getattr(agent, "complete", None))
@@ -151,7 +149,7 @@ def _assemble(
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     access = Access(keys, database, engines.clock)
-    backend = Backend(
+    backend = Services(
         instance, settings, storage, keys, access, streams, blobs, catalog, run_runner, job_runner, sign_in_token
     )
-    return Live(backend, database, retention)
+    return ServiceState(backend, database, retention)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.folder import DataFolder
 
-EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (contract §8)
+EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (docs/api/embedded.md "The data folder")
 LOG_MAX_BYTES: Final = 10_000_000
 TAIL_LINES: Final = 5
 

@@ -1,4 +1,4 @@
-"""The data folder: what lies where, who may read it, and who holds it (contract §8, "the lock is the truth")."""
+"""The data folder: what lies where, who may read it, and who holds it (docs/api/embedded.md "The data folder")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoService(Exception):
 
 @dataclass(frozen=True)
 class Ready:
-    """What a server says of itself in `ready.json` once it answers requests (contract §8)."""
+    """What a server says of itself in `ready.json` once it answers requests (docs/api/embedded.md)."""
 
     instance: str
     base_url: str

@@ -1,4 +1,5 @@
-"""Keys made beside the server: for the command line, and the embedded account's own (contract §7, §8)."""
+"""Keys made beside the server: for the command line, and the embedded account's own (docs/api/accounts.md,
+docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from agentsvc_nb.service.actions import keys
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder, write_private
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts
 
 
 class _Now:
@@ -28,11 +29,11 @@ def create_key(
 ) -> str:
     """A new secret, valid at once, with a server running or not. No scopes: full access.
 
-    Raises `Fail("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
+    Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
     """
 
     def create(tx: Tx) -> str:
-        given = keys.create(tx, _Now(), name=name, scopes=scopes, budget_cents=budget_cents, member=member)
+        given = accounts.create_key(tx, _Now(), name=name, scopes=scopes, budget_cents=budget_cents, member=member)
         return given[1]
 
     with open_beside(folder) as database:
@@ -48,7 +49,7 @@ def ensure_own_key(folder: DataFolder) -> None:
     def ensure(tx: Tx) -> None:
         # Looked at again, in the transaction: of several who find it invalid, one makes a key.
         if not _is_known(tx, folder):
-            write_private(folder.key, keys.create(tx, _Now(), name="embedded")[1] + "\n")
+            write_private(folder.key, accounts.create_key(tx, _Now(), name="embedded")[1] + "\n")
 
     with open_beside(folder) as database:
         if not database.read(lambda tx: _is_known(tx, folder)):  # reading waits for no other's lock
@@ -57,10 +58,10 @@ def ensure_own_key(folder: DataFolder) -> None:
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
     try:
-        keys.find(tx, folder.own_key())
+        accounts.find_key(tx, folder.own_key())
     except OSError:
         return False
-    except Fail as failure:
+    except ApiError as failure:
         # A key or account is barred on purpose: a new key would undo that, or change nothing.
         return failure.row.code != "unauthorized"
     return True
@@ -68,7 +69,7 @@ def _is_known(tx: Tx, folder: DataFolder) -> bool:
 
 @contextlib.contextmanager
 def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
-    """The database, beside a running server or without one: what is written counts at once (contract §7)."""
+    """The database, beside a running server or without one: what is written counts at once (docs/api/accounts.md)."""
     folder.make()
     database = SqliteDatabase(folder.database).open()
     try:

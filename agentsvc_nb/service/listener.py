@@ -1,7 +1,8 @@
-"""The socket and uvicorn: when requests are answered, when to end, and that it does end (contract §8)."""
+"""The socket and uvicorn: when requests are answered, one system call an answer, when to end, and that it does end."""
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import gc
 import os
@@ -9,18 +10,93 @@ import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from agentsvc_nb.service.http.malformed import enveloping
-from agentsvc_nb.service.joined_writes import joining
+from agentsvc_nb.service.http.answers import enveloping
+
+JOIN_BYTES: Final = 64 * 1024
+"""So much leaves at once: joining would only copy it."""
+READ_BYTES: Final = 128 * 1024
+"""So much is read at once, half of what asyncio would: a large upload holds some three times as much in memory."""
+
+
+class WriteCoalescer:
+    """The transports that have something to send when the loop's turn ends."""
+
+    def __init__(self) -> None:
+        self._waiting: list[JoinedTransport] = []
+
+    def add(self, transport: JoinedTransport) -> None:
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._end)
+        self._waiting.append(transport)
+
+    def _end(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for transport in waiting:
+            transport.send()
+
+
+class JoinedTransport(asyncio.Transport):
+    """A transport whose writes wait for the end of the loop's turn."""
+
+    def __init__(self, inner: asyncio.Transport, turn: WriteCoalescer) -> None:
+        super().__init__()
+        self._inner = inner
+        self._turn = turn
+        self._held: list[bytes | bytearray | memoryview] = []
+        self._held_bytes = 0
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if not self._held:
+            self._turn.add(self)
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes >= JOIN_BYTES:
+            self.send()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._inner.get_extra_info(name, default)
+
+    def is_closing(self) -> bool:
+        return self._inner.is_closing()
+
+    def pause_reading(self) -> None:
+        self._inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._inner.resume_reading()
+
+    def close(self) -> None:
+        self.send()
+        self._inner.close()
+
+    def send(self) -> None:
+        """Let what is held leave."""
+        if self._held:
+            self._inner.write(b"".join(self._held))
+            self._held.clear()
+            self._held_bytes = 0
+
+
+def joining(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """uvicorn's `protocol`, on whichever parser, on such a transport."""
+    turn = WriteCoalescer()
+
+    def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
+        transport.max_size = READ_BYTES  # type: ignore[attr-defined]
+        protocol.connection_made(self, JoinedTransport(transport, turn))
+
+    return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})
+
 
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
-"""After a signal the process ends by itself or is ended: the contract says within 10 s."""
+"""After a signal the process ends by itself or is ended, within 10 s (docs/api/embedded.md)."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep a connection, so that it is never the server who closes one that is about to be used."""
 NEW_OBJECTS: Final = 5_000

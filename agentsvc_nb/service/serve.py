@@ -1,4 +1,4 @@
-"""`agentsvc serve`: hold the folder, bind the port, make the key, answer, say so, and clean up (contract §8).
+"""`agentsvc serve`: hold the folder, bind the port, make the key, answer, say so, and clean up (docs/api/embedded.md).
 
 The lock comes first, before the slow imports: a second server must give way at once.
 """
@@ -105,8 +105,8 @@ def _answer(plan: Plan, folder: DataFolder, address: Address, listening: socket)
 
 
 def _make_key(folder: DataFolder) -> None:
-    from agentsvc_nb.service.engines.migrations import SchemaTooNew
     from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     if folder.lost_its_database():
         lost = f"{folder.path} holds the contents of files, but its database is missing or empty"
@@ -121,7 +121,7 @@ def _make_key(folder: DataFolder) -> None:
 
 
 def _announce(plan: Plan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
-    from agentsvc_nb.service.work.agents.hints import hint
+    from agentsvc_nb.agents.language.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
     plan.keep.write(folder)

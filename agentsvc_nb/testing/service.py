@@ -18,7 +18,7 @@ from typing import Final
 
 from agentsvc_nb.service.child import Child
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.settings import PREFIX, variable
+from agentsvc_nb.settings import PREFIX, variable
 
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0

@@ -2,7 +2,7 @@
 
 The service can answer an error only by naming a row (`service.fail.Fail`); the client picks the exception and the
 retry by the same row, and falls back on the status for codes it does not know. `docs/errors.md` is rendered from
-here. Source: spec.md "Errors"; rows marked `ours` come from contract.md §1, where the specification is silent.
+here. The rules: docs/api/errors.md. Rows marked `ours` are no part of the original description of the API.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Code:
     retry: Retry = "never"
     type_: ErrorType | None = None
     retry_after: int | None = None
-    """Seconds of the `Retry-After` header, where the specification fixes them."""
+    """Seconds of the `Retry-After` header, where the API fixes them."""
     unreached: str = ""
     """Why no request to this service is answered so; the client knows the code for services that do."""
 

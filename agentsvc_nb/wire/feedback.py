@@ -1,4 +1,4 @@
-"""Feedback to the team that runs the service (spec.md "Feedback report"; contract.md §6)."""
+"""Feedback to the team that runs the service (docs/api/feedback.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS, FEEDBACK_SUMMARY_CHARS
 
 Category = Literal["bug", "idea", "question", "praise", "other"]

@@ -1,14 +1,45 @@
-"""Workspace files, staged uploads and search (spec.md "Resources"; contract.md §4)."""
+"""Projects, chats, workspace files, staged uploads and search."""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.ids import SHA256
-from agentsvc_nb.wire.limits import FILE_NAME_CHARS, SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.limits import FILE_NAME_CHARS, PROJECT_NAME_CHARS, SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+
+
+class NewProject(Request):
+    """The body of `POST /projects`."""
+
+    name: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
+    ] = Field(description="How people call the project: one line.", examples=["Summer sale"])
+
+
+class Project(Model):
+    """Chats that belong together; runs and jobs name it in `project`."""
+
+    object: str = "project"
+    id: str
+    name: str = ""
+
+
+class ProjectList(Model):
+    object: str = "list"
+    data: list[Project] = Field(default_factory=list)
+
+
+class RetiredChat(Model):
+    """A chat that takes no more starts; what is in it can still be read."""
+
+    object: str = "chat"
+    id: str
+    retired: bool = True
+
 
 ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$"
 """Text that stays on its line and in its direction. Joiners (U+200C, U+200D) may stand in it: scripts need them."""

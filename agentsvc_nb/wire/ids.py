@@ -1,4 +1,4 @@
-"""Shapes of the identifiers, and how new ones are made (spec.md "Resources"; contract.md §1)."""
+"""Shapes of the identifiers, and how new ones are made (docs/api/conventions.md "Ids")."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def new(prefix: str) -> str:
 
 
 def new_key(member: bool = False) -> str:
-    """A new secret: its prefix and 256 random bits (contract §7)."""
+    """A new secret: its prefix and 256 random bits (docs/api/accounts.md "Keys")."""
     return (MEMBER_PREFIX if member else KEY_PREFIX) + secrets.token_urlsafe(32)

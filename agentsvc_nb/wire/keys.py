@@ -1,13 +1,36 @@
-"""API keys, as the developer settings make, list and delete them (spec.md "Authentication"; contract.md §7)."""
+"""API keys, and the developer terms that are accepted with each."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import KEY_BUDGET_CENTS_MAX, KEY_NAME_CHARS
+
+VERSION: Final = "2026-11-21"
+
+TEXT: Final = (
+    "This service runs on a computer of your own or of your organisation. Whoever runs it, its operator, is the other "
+    "party to these terms; the authors of the software are not, and give no warranty for it.",
+    "A key acts for this service's account: whoever holds it can start runs, spend the account's money, and read every "
+    "chat and file. Keep it out of code, notebooks and logs, and delete it here when it may have been seen.",
+    "What you send is stored in the service's data folder, unencrypted, until the operator removes it. With a language "
+    "model or a tool that works over the network, parts of it are sent to that provider, under that provider's terms.",
+    "An agent's answers can be wrong, and what it reads can mislead it. Check what matters before you use it.",
+    "Send only what you may share, and do nothing with the service that is against the law. The operator can limit or "
+    "suspend keys and the account at any time.",
+)
+
+
+class DeveloperTerms(Model):
+    """The version that a new key must accept; people read it at `url`."""
+
+    object: str = "developer_terms"
+    version: str
+    url: str | None = None
+
 
 KeyScope = Literal["runs", "tools", "jobs", "mcp"]
 

@@ -1,4 +1,4 @@
-"""The Limits table of spec.md as named constants; those marked "contract" fill its silences.
+"""THE limits, as named constants; those marked `ours` are no part of the original description of the API.
 
 Bytes, seconds and counts are in the name. What an operator may change (`AGENTSVC_*`) is in `service.settings`, with
 these as its defaults.
@@ -11,11 +11,11 @@ from typing import Final
 MB: Final = 1_000_000
 MIB: Final = 1_048_576
 
-# Search (spec.md "GET /files/search")
+# Search (docs/api/files.md "Search")
 QUERY_MAX_CHARS: Final = 200
 SEARCH_MAX_RESULTS: Final = 50
 SNIPPETS_PER_MATCH: Final = 2
-INDEXED_TEXT_BYTES: Final = 1 * MB  # contract §4
+INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
 
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
@@ -25,13 +25,13 @@ JSON_VALUES_MAX: Final = 100_000  # ours: of a JSON document, be it a body or an
 JSON_DEPTH_MAX: Final = 100  # ours
 INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, a tool's input among them
 SEARCH_SECONDS: Final = 2  # ours: of the processor, for one search
-REQUEST_SLACK_BYTES: Final = 1 * MIB  # contract §2: a whole request holds 10 files and this much else
+REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a whole request holds 10 files and this much else
 UPLOAD_TTL_SECONDS: Final = 24 * 3600
 SYNC_HOLD_SECONDS: Final = 90
 ASK_HANDLE_SECONDS: Final = 55
 GATEWAY_SECONDS: Final = 120
 STEPS_MAX: Final = 1_500
-OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # contract §2
+OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # docs/api/runs.md "Structured output"
 IDEMPOTENCY_KEY_CHARS: Final = 128
 RESTARTS_MAX: Final = 3  # ours: work that kills its service again and again must not loop
 
@@ -57,7 +57,7 @@ NONCE_MAX_CHARS: Final = 128
 SESSION_SECONDS: Final = 14 * 24 * 3600
 FORM_MAX_BYTES: Final = 64 * 1024
 
-# Paging (contract §3, §4)
+# Paging (docs/api/events.md, docs/api/files.md)
 EVENTS_PAGE_DEFAULT: Final = 500
 PAGE_MAX: Final = 1_000
 INTEGER_MAX: Final = 2**63 - 1  # what a database holds
@@ -72,24 +72,25 @@ OUTPUT_BYTES: Final = 4 * MB  # of a run's answer
 RESULT_BYTES: Final = 4 * MB  # of what a tool answers
 MESSAGE_CHARS: Final = 10_000  # of why work failed, and of a job's progress
 
-# The event stream (contract §3)
+# The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000
 STREAM_PING_SECONDS: Final = 15
 DELTA_INTERVAL_SECONDS: Final = 0.05
 
-# Refusals (contract §1): after an early answer, so much of the body is still read, so that the answer arrives
+# Refusals (docs/api/conventions.md): after an early answer, so much of the body is still read, so that the answer
+# arrives
 DISCARD_BYTES: Final = 64 * MB
 DISCARD_SECONDS: Final = 2
 
 # Rates and prices
 FEEDBACK_PER_HOUR: Final = 60
-FEEDBACK_SUMMARY_CHARS: Final = 2_000  # contract §6
+FEEDBACK_SUMMARY_CHARS: Final = 2_000  # docs/api/feedback.md
 FEEDBACK_FIELD_CHARS: Final = 300  # ours
 FEEDBACK_PAGE_DEFAULT: Final = 20  # ours
 FEEDBACK_PAGE_MAX: Final = 100  # ours
 BUSY_RETRY_AFTER_SECONDS: Final = 5
 
-# The client (spec.md "Behaviour of the official TypeScript client")
+# The client (docs/api/errors.md)
 MAX_RETRIES: Final = 2
 RETRY_AFTER_MAX_SECONDS: Final = 60
 WAIT_SECONDS: Final = 20 * 60

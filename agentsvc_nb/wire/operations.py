@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from agentsvc_nb.wire import parameters as p
-from agentsvc_nb.wire.chats import NewProject
 from agentsvc_nb.wire.codes import CODES
-from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.feedback import NewFeedback
-from agentsvc_nb.wire.files import NewName
+from agentsvc_nb.wire.files import NewName, NewProject
 from agentsvc_nb.wire.keys import NewKey
-from agentsvc_nb.wire.landing_pages import NewLabels
+from agentsvc_nb.wire.media import NewLabels
 from agentsvc_nb.wire.parameters import Parameter
 from agentsvc_nb.wire.routes import Route
 from agentsvc_nb.wire.runs import NewRun, Run, Verdict

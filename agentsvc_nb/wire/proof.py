@@ -1,4 +1,4 @@
-"""How an embedded service proves that it holds its folder's key, without showing it (contract §8).
+"""How an embedded service proves that it holds its folder's key, without showing it (docs/api/embedded.md "The proof").
 
 Whoever took its port can answer what anybody can read, and can ask the real service elsewhere. So the proof is over a
 number that the asker made up for this one time, and over the address that the connection goes to, as each end of it

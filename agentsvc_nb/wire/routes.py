@@ -1,4 +1,4 @@
-"""THE endpoint table: one row each (spec.md "Endpoints"; rows marked `ours` come from contract.md).
+"""THE endpoint table: one row each (docs/api; rows marked `ours` are no part of the original API).
 
 The client takes from it the address and what it may send again; the service its routes, scopes and rate limits.
 `docs/routes.md` is rendered from here.
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agentsvc_nb.wire import chats, feedback, files, keys, landing_pages, media, proof, runs, terms, tools
+from agentsvc_nb.wire import feedback, files, keys, media, proof, runs, tools
 from agentsvc_nb.wire.codes import Source
-from agentsvc_nb.wire.envelope import Model
-from agentsvc_nb.wire.events import EventPage
+from agentsvc_nb.wire.failures import Model
+from agentsvc_nb.wire.runs import EventPage
 
 DEVELOPERS: Final = "/api/developers"
 V1: Final = DEVELOPERS + "/v1"
@@ -26,7 +26,7 @@ Access = Literal["key", "session", "open"]
 
 Resend = Literal["always", "keyed", "never"]
 """What the client may send again after a transient failure: always (reads, cancels, staging), only with an
-Idempotency-Key, or never (spec.md "Client retry rules")."""
+Idempotency-Key, or never (docs/api/errors.md "What the client sends again")."""
 
 RUNS: Final[frozenset[Scope]] = frozenset({"runs"})
 TOOLS: Final[frozenset[Scope]] = frozenset({"tools"})
@@ -56,7 +56,7 @@ class Route:
 
     @property
     def operation_id(self) -> str:
-        """camelCase, verb first, as the specification's own `searchFiles`."""
+        """camelCase, verb first, such as `searchFiles`."""
         resource, verb = self.name.split(".")
         first, *rest = verb.split("_")
         return first + "".join(word.title() for word in (*rest, *resource.split("_")))
@@ -208,7 +208,7 @@ _ROWS = (
         f"{V1}/landing-pages/labels",
         "Lists the landing-page labels.",
         FILES,
-        answer=landing_pages.LabelList,
+        answer=media.LabelList,
     ),
     Route(
         "labels.get",
@@ -216,7 +216,7 @@ _ROWS = (
         f"{V1}/landing-pages/{{page_id}}",
         "Reads a landing page.",
         FILES,
-        answer=landing_pages.LandingPage,
+        answer=media.LandingPage,
     ),
     Route(
         "labels.write",
@@ -225,12 +225,12 @@ _ROWS = (
         "Writes labels, checked.",
         FILES,
         "never",
-        answer=landing_pages.LandingPage,
+        answer=media.LandingPage,
     ),
     # -- projects, chats -----------------------------------------------------------------------------------------
-    Route("projects.create", "POST", f"{V1}/projects", "Creates a project.", RUNS, "never", answer=chats.Project),
-    Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS, answer=chats.ProjectList),
-    Route("chats.retire", "DELETE", f"{V1}/chats/{{chat}}", "Retires a chat.", RUNS, answer=chats.RetiredChat),
+    Route("projects.create", "POST", f"{V1}/projects", "Creates a project.", RUNS, "never", answer=files.Project),
+    Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS, answer=files.ProjectList),
+    Route("chats.retire", "DELETE", f"{V1}/chats/{{chat}}", "Retires a chat.", RUNS, answer=files.RetiredChat),
     # -- keys ----------------------------------------------------------------------------------------------------
     Route(
         "terms.get",
@@ -238,7 +238,7 @@ _ROWS = (
         f"{DEVELOPERS}/terms",
         "The current developer terms.",
         limited=False,
-        answer=terms.DeveloperTerms,
+        answer=keys.DeveloperTerms,
         access="open",
     ),
     Route(

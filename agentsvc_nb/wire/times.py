@@ -1,4 +1,5 @@
-"""Times on the wire: RFC 3339 in UTC with milliseconds (contract §1); inside, integer milliseconds since 1970."""
+"""Times on the wire: RFC 3339 in UTC with milliseconds (docs/api/conventions.md); inside, integer milliseconds since
+1970."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def rfc3339_or_none(ms: int | None) -> str | None:
 
 
 def utc_day(ms: int) -> str:
-    """The UTC day within which an Idempotency-Key deduplicates (spec.md "Limits").
+    """The UTC day within which an Idempotency-Key deduplicates (docs/api/runs.md "Idempotency keys").
 
     >>> utc_day(0)
     '1970-01-01'
@@ -28,7 +29,7 @@ def utc_day(ms: int) -> str:
 
 
 def utc_month(ms: int) -> str:
-    """The UTC calendar month that usage is billed in (contract §7).
+    """The UTC calendar month that usage is billed in (docs/api/accounts.md "Money").
 
     >>> utc_month(0)
     '1970-01'

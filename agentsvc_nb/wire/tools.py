@@ -1,4 +1,4 @@
-"""Tools and jobs (spec.md "Tool and job envelope"; contract.md §5)."""
+"""Tools and jobs (docs/api/tools-and-jobs.md "Results")."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.envelope import Model, Request
+from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Project, Session, Usage
 

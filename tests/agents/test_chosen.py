@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from pydantic_ai.models import KnownModelName
 
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work import agents
-from agentsvc_nb.service.work.agents import hints
-from agentsvc_nb.service.work.agents.language import missing as answering
+from agentsvc_nb import agents
+from agentsvc_nb.agents.language import hints
+from agentsvc_nb.agents.language import model_choice as answering
+from agentsvc_nb.settings import Settings
 from tests.service.site import as_json, serving
 
 ROOT = Path(__file__).parents[2]
 LOADED = """
 import sys
 from agentsvc_nb.service.app import create_app
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.settings import Settings
 create_app(Settings.from_env({}, data=sys.argv[1], model="openai-chat:x", model_url="http://127.0.0.1:1"), instance="i")
 print([name for name in ("pydantic_ai", "openai", "duckdb", "matplotlib", "xllamacpp", "PIL") if name in sys.modules])
 """

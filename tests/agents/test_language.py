@@ -14,14 +14,14 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.service.actions.keys import ACCOUNT
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Run, Usage
-from agentsvc_nb.wire.toolset.angles import Angle
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.waiting import until
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.service.ports.agents import EarlierTurn
-from agentsvc_nb.service.work.agents.language.conversation import remembered
-from agentsvc_nb.service.work.agents.language.lengths import tokens
+from agentsvc_nb.agents.language.conversation import remembered, tokens
+from agentsvc_nb.agents.port import EarlierTurn
 
 
 def said(earlier: list[EarlierTurn], limit: int) -> list[str]:

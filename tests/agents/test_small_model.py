@@ -13,8 +13,8 @@ import pytest
 from filelock import FileLock
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.agents.language.engine import Engine
 from agentsvc_nb.commands.models import pull
-from agentsvc_nb.service.work.agents.language.engine import Engine
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import until
 

@@ -11,11 +11,11 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.output import NativeOutput, OutputObjectDefinition, ToolOutput
 from pydantic_ai.profiles.google import GoogleModelProfile
 
-from agentsvc_nb.service.work.agents.language.chosen import ModelChoice
-from agentsvc_nb.service.work.agents.language.served import Served, at_url, by_name
-from agentsvc_nb.service.work.agents.language.structured import form
-from agentsvc_nb.wire.toolset.angles import Angles
-from agentsvc_nb.wire.toolset.copywriting import Judgement
+from agentsvc_nb.agents.language.model_choice import ModelChoice
+from agentsvc_nb.agents.language.served import Served, at_url, by_name
+from agentsvc_nb.agents.language.structured import form
+from agentsvc_nb.tools.copy_facts import Judgement
+from agentsvc_nb.tools.find_angles import Angles
 
 TEXT = {"type": "string"}
 PAIR = {"type": "object", "properties": {"a": TEXT, "b": {"$ref": "#/$defs/B"}}, "$defs": {"B": {"enum": ["x", 1]}}}

@@ -11,7 +11,7 @@ from typing import Any, Final
 import httpx
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.client.models import Listing
 from tests.bench.peers import Work, compare, show
 
 PAGE: Final = 1_000

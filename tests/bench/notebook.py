@@ -25,7 +25,7 @@ assert not heavy, f"%load_ext imported {heavy}"
 
 FRAME = """
 import sys, time, pandas
-from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.client.models import Listing
 from agentsvc_nb.wire.files import WorkspaceFile
 count = int(sys.argv[1])
 def resident():

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agentsvc_nb.service.actions import files as actions
-from agentsvc_nb.service.actions import searching
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.rules.indexing import reading
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import files as actions
+from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases.searching import reading
 from tests.bench.corpus import Corpus, Made
 
 ACCOUNT = "acct_bench"

@@ -34,7 +34,7 @@ print(time.perf_counter() - begin[0], time.process_time() - begin[1])
 def main() -> None:
     print(f"{'what':44} {'ms':>7}   {'against':34} {'ms':>7}  ratio")
     compare("import agentsvc_nb", imported("agentsvc_nb"), "import httpx", imported("httpx"))
-    client = imported("agentsvc_nb.client.surface")
+    client = imported("agentsvc_nb.client.api")
     compare("from agentsvc_nb import AgentService", client, "import httpx, pydantic", imported("httpx, pydantic.main"))
     loading = "get_ipython().run_line_magic('load_ext', 'agentsvc_nb')"
     pandas = partial(_clock_in_kernel, "import pandas")

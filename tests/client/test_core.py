@@ -12,14 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
-from agentsvc_nb.client.operations import files, runs
-from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.operations import chats, runs
 from agentsvc_nb.client.request.options import Settings
-from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.request.request import Core, Origin
 from agentsvc_nb.client.streams.pages import Pages
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
@@ -103,7 +102,7 @@ def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network:
     """A listing may name any `download_url`: a file is asked for by its path, at the configured origin."""
     entry = {"id": "1", "path": "a.txt", "download_url": "https://elsewhere.test/steal"}
     net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
-    file = Pages(files.list_(net.core, "chat_1")).first()
+    file = Pages(chats.list_(net.core, "chat_1")).first()
     assert file is not None
     step(fetching.download(net.core, file, chat="chat_1"))
     assert {request.url.host for request in net.requests} == {"service.test"}

@@ -11,11 +11,11 @@ import httpx
 import pandas as pd
 import pytest
 
+from agentsvc_nb.client.batch.mapping import map_
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.rows.mapping import map_
-from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
 from agentsvc_nb.client.transport.http import AsyncIO, SyncIO
 from agentsvc_nb.client.transport.io import IO, step
+from agentsvc_nb.client.transport.worker_pool import TaskPool, ThreadPool
 from tests.client.conftest import Network, answer, failure, run
 from tests.waiting import until
 
@@ -38,12 +38,12 @@ async def _asleep(io: IO, ended: Callable[[], None]) -> int:
         ended()
 
 
-def _ended_next(crew: ThreadCrew[int]) -> int | None:
+def _ended_next(crew: ThreadPool[int]) -> int | None:
     return until(lambda: step(crew.next(1)), lambda ended: ended is not None)
 
 
 def test_threads_give_what_came_of_their_work() -> None:
-    crew: ThreadCrew[int] = ThreadCrew(SyncIO())
+    crew: ThreadPool[int] = ThreadPool(SyncIO())
     assert step(crew.next(0)) is None
     for number in range(5):
         crew.start(_doubled(number))
@@ -54,7 +54,7 @@ def test_threads_give_what_came_of_their_work() -> None:
 
 
 def test_threads_that_are_left_end_where_they_wait() -> None:
-    crew: ThreadCrew[int] = ThreadCrew(SyncIO())
+    crew: ThreadPool[int] = ThreadPool(SyncIO())
     over = threading.Event()
     crew.start(_asleep(crew.io, over.set))
     step(crew.leave())
@@ -63,7 +63,7 @@ def test_threads_that_are_left_end_where_they_wait() -> None:
 
 def test_tasks_give_what_came_of_their_work_and_are_cancelled() -> None:
     async def cell() -> tuple[list[int | None], bool]:
-        crew: TaskCrew[int] = TaskCrew(AsyncIO())
+        crew: TaskPool[int] = TaskPool(AsyncIO())
         assert await crew.next(0) is None
         for number in range(3):
             crew.start(_doubled(number))

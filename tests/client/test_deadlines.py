@@ -15,8 +15,8 @@ from typing import Any, Self
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID, run
 from tests.client.cutting import events, frames
 

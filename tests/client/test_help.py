@@ -15,7 +15,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from agentsvc_nb.client import errors
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.wire.codes import CODES
 from tests.client.conftest import KEY
 from tests.contract.operations import operations_of

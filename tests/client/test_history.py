@@ -11,11 +11,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.operations import feedback, files, runs
-from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.operations import chats, feedback, runs
 from agentsvc_nb.client.request.history import KEPT
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.request.request import ApiRequest
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 
@@ -87,7 +87,7 @@ def test_curl_sends_what_was_sent(network: Networks) -> None:
 def test_curl_asks_for_the_same_part(network: Networks) -> None:
     net = network(httpx.Response(206, content=b"rest"))
     headers = {"range": "bytes=3-", "if-range": '"x"', "x-own": "secret"}
-    step(net.core.send(Call("files.download", query={"chat_id": "chat_1", "path": "a"}, headers=headers)))
+    step(net.core.send(ApiRequest("files.download", query={"chat_id": "chat_1", "path": "a"}, headers=headers)))
     words = shlex.split(net.core.history[0].to_curl())
     assert {"range: bytes=3-", 'if-range: "x"'} <= set(words)
     assert "secret" not in "".join(words)
@@ -97,7 +97,7 @@ def test_files_and_long_bodies_are_named_only(network: Networks) -> None:
     net = network(answer(202, run()), answer(202, run()), answer(200, {"files": []}))
     step(runs.start(net.core, "hello", files=[("my plan.md", b"x")]))
     step(runs.start(net.core, "x" * 5000))
-    step(files.upload(net.core, ("a.txt", b"secret content")))
+    step(chats.upload(net.core, ("a.txt", b"secret content")))
     attached, long, upload = (shlex.split(attempt.to_curl()) for attempt in net.core.history)
     assert attached[-4:] == ["--form-string", 'payload={"message": "hello"}', "-F", "files=@my plan.md"]
     assert long[-2:] == ["--data-binary", "@body.json"]

@@ -15,8 +15,8 @@ HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypd
 
 FIRST_USE = """
 import sys, threading
-from agentsvc_nb.client.results.models import Run
-from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.client.models import Run
+from agentsvc_nb.wire.failures import Model
 sys.setswitchinterval(1e-6)
 assert not Run.__pydantic_complete__
 together, read = threading.Barrier(16), []
@@ -42,17 +42,17 @@ def test_importing_the_package_loads_nothing() -> None:
 
 
 def test_the_client_loads_the_http_library_and_pydantic_only() -> None:
-    loaded = loaded_by("import agentsvc_nb.client.surface")
+    loaded = loaded_by("import agentsvc_nb.client.api")
     assert {"httpx", "pydantic"} <= loaded
     assert not loaded & HEAVY
 
 
 def test_the_client_loads_no_command_line() -> None:
     """`httpx` brings that of its own along where click and rich are installed, as they are here."""
-    loaded = loaded_by("import agentsvc_nb.client.surface, httpx; assert httpx.main; httpx.get")
+    loaded = loaded_by("import agentsvc_nb.client.api, httpx; assert httpx.main; httpx.get")
     assert find_spec("click")
     assert not loaded & {"click", "rich", "pygments"}
-    assert {"httpx", "click"} <= loaded_by("import httpx, httpx._main; import agentsvc_nb.client.surface")
+    assert {"httpx", "click"} <= loaded_by("import httpx, httpx._main; import agentsvc_nb.client.api")
 
 
 def test_models_are_built_at_first_use_also_by_many_threads() -> None:
@@ -60,7 +60,7 @@ def test_models_are_built_at_first_use_also_by_many_threads() -> None:
 
 
 def test_telling_what_is_to_be_sent_loads_nothing() -> None:
-    known = "from agentsvc_nb.client.request.parts import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
+    known = "from agentsvc_nb.client.request.inputs import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
     assert not loaded_by(f"import io\n{known}") & {*HEAVY, "matplotlib"}
 
 

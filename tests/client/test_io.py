@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
-from agentsvc_nb.client.transport.connections import _no_tls, _options, _ssl_context
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.http import AsyncIO, SyncIO
+from agentsvc_nb.client.transport.messages import _no_tls, _options, _ssl_context
 from tests.client.conftest import KEY, RUN_ID, answer, run
 
 

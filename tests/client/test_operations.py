@@ -15,14 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService, AsyncAgentService, AsyncRuns, Runs
 from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.groups import AsyncRuns, Runs
-from agentsvc_nb.client.operations import files, jobs, runs, tools
+from agentsvc_nb.client.operations import chats, jobs, runs, tools
+from agentsvc_nb.client.request.inputs import FileInput
 from agentsvc_nb.client.request.options import WaitNotice
-from agentsvc_nb.client.request.parts import FileInput
 from agentsvc_nb.client.streams.pages import Pages
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -92,7 +91,7 @@ def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
     os.close(writing)
     net = network(httpx.ReadError("reset"))
     with os.fdopen(reading, "rb") as pipe, pytest.raises(APIConnectionError):
-        step(files.upload(net.core, ("p.txt", pipe)))
+        step(chats.upload(net.core, ("p.txt", pipe)))
     assert b"from a pipe" in net.requests[0].content
 
 
@@ -102,7 +101,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
         file.write(b"unpacked " * 100)
     net = network(answer(200, {"files": []}))
     with gzip.open(tmp_path / "x.gz", "rb") as opened:
-        step(files.upload(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
+        step(chats.upload(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
     assert b"unpacked " * 100 in net.requests[0].content
     assert net.requests[0].headers["content-length"] == str(len(net.requests[0].content))
 
@@ -110,7 +109,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
 @pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7])
 def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
     with pytest.raises(TypeError, match="opened with 'rb'"):
-        step(files.upload(network().core, wrong))
+        step(chats.upload(network().core, wrong))
 
 
 @pytest.mark.parametrize(
@@ -204,15 +203,15 @@ def test_a_walk_from_past_the_end(network: Networks) -> None:
 
 def test_upload(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "upload_1", "file_name": "a.txt"}]}))
-    assert [staged.id for staged in step(files.upload(net.core, ("a.txt", b"x"), chat="chat_1"))] == ["upload_1"]
+    assert [staged.id for staged in step(chats.upload(net.core, ("a.txt", b"x"), chat="chat_1"))] == ["upload_1"]
     assert net.requests[0].url.params["chat_id"] == "chat_1"
     assert part_names(net.requests[0]) == [("files", "a.txt")]
 
 
 def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
-    assert step(files.upload(network().core)) == []
+    assert step(chats.upload(network().core)) == []
     with pytest.raises(StefanBrainError, match="too_many_files"):
-        step(files.upload(network().core, *[("a", b"")] * 11))
+        step(chats.upload(network().core, *[("a", b"")] * 11))
 
 
 def test_list_walks_all_pages(network: Networks) -> None:
@@ -221,13 +220,13 @@ def test_list_walks_all_pages(network: Networks) -> None:
         answer(200, {"files": [], "next_after": "m"}),
         answer(200, {"files": [{"id": "2", "path": "z"}], "next_after": None}),
     )
-    assert [file.path for file in Pages(files.list_(net.core, "chat_1"))] == ["a b&c", "z"]
+    assert [file.path for file in Pages(chats.list_(net.core, "chat_1"))] == ["a b&c", "z"]
     assert [request.url.params.get("after") for request in net.requests] == [None, "a b&c", "m"]
 
 
 def test_first_reads_one_page_only(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
-    first = Pages(files.list_(net.core, "chat_1")).first()
+    first = Pages(chats.list_(net.core, "chat_1")).first()
     assert first is not None
     assert first.path == "a"
 
@@ -235,7 +234,7 @@ def test_first_reads_one_page_only(network: Networks) -> None:
 def test_search(network: Networks) -> None:
     found = {"id": "a" * 64, "path": "p", "match": "content", "snippets": [[{"text": "x", "match": True}]]}
     net = network(answer(200, {"chat": "chat_1", "results": [found], "took": 3}))
-    results = step(files.search(net.core, '"a b" or -c', chat="chat_1")).results
+    results = step(chats.search(net.core, '"a b" or -c', chat="chat_1")).results
     assert results[0].snippets[0][0].match
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "q": '"a b" or -c'}
 

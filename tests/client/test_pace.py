@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.rows.pace import PROBE_SECONDS, Pace
+from agentsvc_nb.client.batch.limits import PROBE_SECONDS, AdaptiveLimit
 
 
 def test_refusals_of_one_burst_halve_it_once() -> None:
-    pace = Pace(8)
+    pace = AdaptiveLimit(8)
     for _ in range(4):
         pace.refused(started=10.0, now=11.0, wait=5.0)
     assert (pace.limit, pace.held_until) == (4, 16.0)
@@ -15,14 +15,14 @@ def test_refusals_of_one_burst_halve_it_once() -> None:
 
 
 def test_one_row_at_least() -> None:
-    pace = Pace(2)
+    pace = AdaptiveLimit(2)
     for now in (1.0, 2.0, 3.0):
         pace.refused(started=now, now=now, wait=0.0)
     assert pace.limit == 1
 
 
 def test_it_is_raised_by_one_when_all_was_calm_and_later_after_each_refusal() -> None:
-    pace = Pace(8)
+    pace = AdaptiveLimit(8)
     pace.refused(started=0.0, now=0.0, wait=5.0)
     pace.ended(started=5.0, now=PROBE_SECONDS - 1)
     assert pace.limit == 4
@@ -37,14 +37,14 @@ def test_it_is_raised_by_one_when_all_was_calm_and_later_after_each_refusal() ->
 
 
 def test_no_more_than_was_asked_for() -> None:
-    pace = Pace(3)
+    pace = AdaptiveLimit(3)
     for now in range(100):
         pace.ended(started=0.0, now=100.0 * now)
     assert pace.limit == 3
 
 
 def test_the_time_left_goes_by_the_last_rows_and_the_pause() -> None:
-    pace = Pace(4)
+    pace = AdaptiveLimit(4)
     for _ in range(100):
         pace.ended(started=0.0, now=100.0)
     for _ in range(20):

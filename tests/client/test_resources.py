@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import groups
+from agentsvc_nb.client import api
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
-from agentsvc_nb.client.operations import chats, feedback, labels, media, tools
-from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.operations import chats, feedback, media, tools
+from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.media import Transcript
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
@@ -39,10 +39,10 @@ JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat"
         (lambda core: feedback.get(core, "fb_1"), "GET /feedback/fb_1", None),
         (lambda core: media.get(core, "media_1"), "GET /media/media_1", None),
         (lambda core: media.transcribe(core, "media_1"), "POST /media/media_1/transcript", None),
-        (lambda core: labels.list_(core), "GET /landing-pages/labels", None),
-        (lambda core: labels.get(core, "a/b"), "GET /landing-pages/a%2Fb", None),
+        (lambda core: media.list_labels(core), "GET /landing-pages/labels", None),
+        (lambda core: media.get_page(core, "a/b"), "GET /landing-pages/a%2Fb", None),
         (
-            lambda core: labels.write(core, "page_1", {}, 3),
+            lambda core: media.write_labels(core, "page_1", {}, 3),
             "PUT /landing-pages/page_1/labels",
             {"labels": {}, "expected_version": 3},
         ),
@@ -67,7 +67,7 @@ def test_each_operation_sends_its_request(network: Networks, ask: Ask, sent: str
         lambda core: chats.create_project(core, "Autumn"),
         lambda core: feedback.send(core, "x"),
         lambda core: media.transcribe(core, "media_1"),
-        lambda core: labels.write(core, "page_1", {}, 1),
+        lambda core: media.write_labels(core, "page_1", {}, 1),
         lambda core: tools.invoke(core, "echo_job", {}),
         lambda core: tools.invoke(core, "research_shortform", {}, idempotency_key="k"),
     ],
@@ -142,7 +142,7 @@ def test_a_lost_connection_says_that_it_may_be_done(network: Networks) -> None:
 
 
 def test_both_faces_have_the_same_operations() -> None:
-    faces = [kind for _, kind in inspect.getmembers(groups, inspect.isclass) if issubclass(kind, groups.Group)]
+    faces = [kind for _, kind in inspect.getmembers(api, inspect.isclass) if issubclass(kind, api.Group)]
     names = {kind.__name__: {name for name in vars(kind) if not name.startswith("_")} for kind in faces}
     plain = {name: found for name, found in names.items() if not name.startswith("Async") and name != "Group"}
     assert len(plain) >= 9

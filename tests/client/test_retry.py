@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.operations import jobs, runs, tools
 from agentsvc_nb.client.request import retry
-from agentsvc_nb.client.request.call import Call
+from agentsvc_nb.client.request.request import ApiRequest
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route
@@ -61,7 +61,7 @@ def test_may_resend(resend: Resend, keyed: bool, may: bool) -> None:
 def test_each_route_is_sent_again_as_its_row_says(route: Route, keyed: bool, network: Networks) -> None:
     """Reads, cancels and staging always; starts with a key; what would be done twice never."""
     places = dict.fromkeys(re.findall(r"{(\w+)}", route.path), "x")
-    call = Call(route.name, places, key="k" if keyed else None)
+    call = ApiRequest(route.name, places, key="k" if keyed else None)
     net = network(httpx.ReadError("reset"), failure("internal_error", 500), answer(200))
     again = route.resend == "always" or (route.resend == "keyed" and keyed)
     if again:

@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.streams import following
+from agentsvc_nb.client.streams import event_stream
 from agentsvc_nb.client.streams.event_stream import EventStream
 from agentsvc_nb.client.streams.sse import Frame
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.wire.runs import Event
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import CuttingServer, events, frames
 
@@ -151,14 +151,14 @@ def test_an_interrupt_at_any_point_loses_nothing(network: Networks, monkeypatch:
     """Ctrl-C between two events of one chunk; reading on gives the second all the same."""
     first, second = frames(events(4)[:2]), frames(events(4)[2:])
     net = network(answer(200, run()), sse(first, second), sse(frames(events(4)[1:])))
-    read, interrupts = following._event, iter([False, True])
+    read, interrupts = event_stream._event, iter([False, True])
 
     def interrupted(frame: Frame) -> Event:
         if next(interrupts, False):
             raise KeyboardInterrupt
         return read(frame)
 
-    monkeypatch.setattr(following, "_event", interrupted)
+    monkeypatch.setattr(event_stream, "_event", interrupted)
     stream = EventStream(step(runs.attach(net.core, RUN_ID)))
     with pytest.raises(KeyboardInterrupt):
         next(stream)

@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 
 from agentsvc_nb.client import errors
+from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.results.models import Run
-from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.streams.event_stream import ResumableEventStream
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
@@ -88,7 +88,7 @@ def test_the_schema_that_is_sent(network: Networks) -> None:
 def test_a_stream_keeps_the_shape(network: Networks) -> None:
     net = network(answer(202, run()), answer(200, finished(OFFER)))
     started = step(runs.start(net.core, "go", output_config=Offer))
-    following = Following(net.core, started)
+    following = ResumableEventStream(net.core, started)
     step(following.close())
     assert step(following.final_status()).data.items[0].name == "lamp"
 

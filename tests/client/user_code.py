@@ -27,18 +27,15 @@ from agentsvc_nb import (
     StefanBrainError,
     WaitNotice,
 )
+from agentsvc_nb.client.models import Answer, EventPage, FileSearch, Listing
 from agentsvc_nb.client.request.history import Attempt, History
-from agentsvc_nb.client.results.models import Answer, EventPage, FileSearch, Listing
 from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
 from agentsvc_nb.client.streams.pages import AsyncPages, Pages
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
-from agentsvc_nb.wire.chats import Project, RetiredChat
-from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.feedback import FeedbackReceipt, FeedbackReport
-from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
-from agentsvc_nb.wire.landing_pages import Label, LandingPage
-from agentsvc_nb.wire.media import AdMedia, Transcript
-from agentsvc_nb.wire.runs import CallApproval
+from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile, WorkspaceFile
+from agentsvc_nb.wire.media import AdMedia, Label, LandingPage, Transcript
+from agentsvc_nb.wire.runs import CallApproval, Event
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
 
 

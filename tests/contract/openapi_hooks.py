@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import schemathesis
 
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.tools.catalog import offered, tools
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import offered, tools
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.routes import ROUTES
 

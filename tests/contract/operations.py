@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.client.groups import Group
+from agentsvc_nb.client.api import Group
 from tests.contract.stage import Stage
 
 Case = Callable[[Any, Stage], Coroutine[Any, Any, None]]

@@ -11,9 +11,9 @@ from typing import Final
 
 import httpx
 
-from agentsvc_nb.service.actions import accounts, keys
-from agentsvc_nb.service.actions.keys import ACCOUNT
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire
 from tests.contract.refused_requests import Provoke, start
@@ -28,7 +28,7 @@ A_MINUTE: Final = {"rate_per_minute": 1, "rate_per_minute_user": 3}
 def _suspended(stage: Stage) -> httpx.Response:
     name = uuid.uuid4().hex
     wire = stage.keyed(name=name)
-    operate(stage.service, lambda tx: keys.suspend(tx, name, 0))
+    operate(stage.service, lambda tx: accounts.suspend_key(tx, name, 0))
     return wire("GET", "/tools")
 
 

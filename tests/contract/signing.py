@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import httpx
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire import terms
+from agentsvc_nb.wire import keys
 
-ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": terms.VERSION}
+ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": keys.VERSION}
 KEYS = "/api/developers/keys"
 
 

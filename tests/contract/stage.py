@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import httpx
 
-from agentsvc_nb.service.actions import landing_pages
-from agentsvc_nb.service.actions.keys import ACCOUNT
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.usecases.media import add_page as add_page
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
@@ -68,7 +68,7 @@ class Stage:
     def page(self) -> str:
         """A new landing page."""
         url = f"https://example.com/{uuid.uuid4().hex}"
-        return operate(self.service, lambda tx: landing_pages.add(tx, ACCOUNT, url, 0)).id
+        return operate(self.service, lambda tx: add_page(tx, ACCOUNT, url, 0)).id
 
     def media(self) -> str:
         """A new video that has its transcript."""

@@ -1,4 +1,4 @@
-"""Who may call (spec.md "Authentication"; contract §1)."""
+"""Who may call (docs/api/accounts.md "Authentication", docs/api/conventions.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An account sees nothing of another's (spec.md "Status codes", 404; "Authentication", 4).
+"""An account sees nothing of another's (docs/api/errors.md "Status codes", docs/api/accounts.md "Authentication").
 
 A self-hosted service has one account. The second here is a key whose row was moved to another one.
 """

@@ -1,4 +1,4 @@
-"""`ask_stefanbrain` (contract §5 `ask`): an answer within 55 s, else a job that follows its run."""
+"""`ask_stefanbrain` (docs/api/tools-and-jobs.md "Ask"): an answer within 55 s, else a job that follows its run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import ToolResultError
-from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult

@@ -1,11 +1,11 @@
-"""Projects, and chats that are retired (contract §2)."""
+"""Projects, and chats that are retired (docs/api/runs.md "Chats and projects")."""
 
 from __future__ import annotations
 
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.surface import AgentService
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import QUICK, ended, submit
 

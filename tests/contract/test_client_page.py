@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.client import groups
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client import api
+from agentsvc_nb.client.api import AgentService
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 
@@ -29,7 +29,7 @@ def test_the_examples_run(
 
 
 def test_each_operation_is_shown() -> None:
-    for group in (groups.Runs, groups.Files, groups.Jobs, groups.Tools, groups.Feedback, groups.Media, groups.Labels):
+    for group in (api.Runs, api.Files, api.Jobs, api.Tools, api.Feedback, api.Media, api.Labels):
         shown = {name for name in vars(group) if not name.startswith("_")}
         missing = {name for name in shown if f"{group.__name__.lower()}.{name}" not in PAGE}
         assert missing <= {"rename", "get"}, group.__name__

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService
 
 FORKING = """

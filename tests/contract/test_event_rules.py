@@ -1,4 +1,4 @@
-"""Rules of events, one by one (spec.md "Events"; contract §3)."""
+"""Rules of events, one by one (docs/api/events.md)."""
 
 from __future__ import annotations
 

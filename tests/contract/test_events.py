@@ -1,4 +1,4 @@
-"""Run events: pages and the stream (spec.md "Events"; contract §3)."""
+"""Run events: pages and the stream (docs/api/events.md)."""
 
 from __future__ import annotations
 

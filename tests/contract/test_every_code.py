@@ -1,4 +1,5 @@
-"""Every row of `wire/codes.py`, answered by a real service in the natural way (spec.md "Errors"; contract §1)."""
+"""Every row of `wire/codes.py`, answered by a real service in the natural way (docs/api/errors.md,
+docs/api/conventions.md)."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def check(answer: httpx.Response, row: Code) -> None:
 
 
 def _check_waiting(answer: httpx.Response, row: Code) -> None:
-    """`Retry-After` where the specification fixes it or the limit has a reset, and nowhere else."""
+    """`Retry-After` where the API fixes it or the limit has a reset, and nowhere else."""
     given = answer.headers.get("retry-after")
     if row.code in RESETS:
         assert given is not None

@@ -1,4 +1,4 @@
-"""Every row of `wire/routes.py`, over real HTTP (spec.md "Endpoints", "Scopes"; contract §1)."""
+"""Every row of `wire/routes.py`, over real HTTP (docs/api/conventions.md "Routes", docs/api/accounts.md "Scopes")."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.actions.keys import ACCOUNT
 from agentsvc_nb.service.http.routing import HANDLERS
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import ROUTES, SCOPES, Route, Scope
 from tests.contract.conftest import code

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.tools.catalog import offered, tools, within
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import offered, tools, within
 from tests.contract.conftest import Wire, code
 from tests.contract.stage import Stage
 from tests.contract.test_jobs_http import ended

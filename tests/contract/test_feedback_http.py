@@ -1,4 +1,4 @@
-"""Feedback over HTTP and through the client, answered beside the server (contract §6)."""
+"""Feedback over HTTP and through the client, answered beside the server (docs/api/feedback.md)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import RateLimitError
-from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire, code
 from tests.test_cli import agentsvc

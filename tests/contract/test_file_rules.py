@@ -1,4 +1,4 @@
-"""Shapes and rules of files and search, one by one (spec.md "Resources", "GET /files/search"; contract §4)."""
+"""Shapes and rules of files and search, one by one (docs/api/files.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files over HTTP (spec.md "GET /files/search"; contract §4)."""
+"""Files over HTTP (docs/api/files.md "Search")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What HTTP leaves to a server: odd bodies, names, lengths, encodings and methods (contract §1, §4)."""
+"""What HTTP leaves to a server: odd bodies, names, lengths, encodings and methods (docs/api/conventions.md,
+docs/api/files.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling tools over HTTP (contract §5): asynchronous ones, and direct ones that a test brings along."""
+"""Calling tools over HTTP (docs/api/tools-and-jobs.md): asynchronous ones, and direct ones that a test brings along."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.client.surface import AgentService, AsyncAgentService
 from agentsvc_nb.client.transport.http import AsyncTransport
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key, open_beside
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.tools import Outcome, Task
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import QUICK, ended, submit
@@ -117,9 +116,9 @@ class Shout:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: ShoutInput, task: Task) -> Outcome:
+    async def run(self, given: ShoutInput, task: ToolContext) -> Outcome:
         if given.text == "fail":
-            raise AgentFailure("not_configured", "Set AGENTSVC_VOICE.")
+            raise WorkFailure("not_configured", "Set AGENTSVC_VOICE.")
         if given.text == "break":
             raise RuntimeError("broken")
         await task.progress(1, 1, "shouting")

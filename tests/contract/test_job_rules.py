@@ -1,4 +1,4 @@
-"""Rules of tools and jobs, one by one (spec.md "Job and tool submission rules"; contract §5)."""
+"""Rules of tools and jobs, one by one (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 

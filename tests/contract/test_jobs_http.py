@@ -1,4 +1,4 @@
-"""The catalog and jobs over HTTP (contract §5)."""
+"""The catalog and jobs over HTTP (docs/api/tools-and-jobs.md "Catalog")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Landing pages and their labels (contract §6)."""
+"""Landing pages and their labels (docs/api/media.md "Labels")."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire, code

@@ -13,7 +13,6 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
     EVENT_MAX_BYTES,
@@ -23,7 +22,7 @@ from agentsvc_nb.wire.limits import (
     OUTPUT_BYTES,
     RESULT_BYTES,
 )
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import Event, Run
 from tests.contract.conftest import Wire
 from tests.contract.faces import Face
 from tests.contract.test_events import stream

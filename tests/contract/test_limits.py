@@ -1,4 +1,5 @@
-"""Rates, the operator's word, capacity and the gateway (spec.md "429 codes", "Status codes"; contract §1, §2)."""
+"""Rates, the operator's word, capacity and the gateway (docs/api/accounts.md, docs/api/errors.md,
+docs/api/conventions.md, docs/api/runs.md)."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.service.actions import accounts
-from agentsvc_nb.service.actions.keys import ACCOUNT
-from agentsvc_nb.service.actions.runs import _check_capacity
-from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.engines.sqlite import SqliteTx
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.service.store.sqlite import SqliteTx
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.usecases.runs import _check_capacity
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Opened, code
 from tests.contract.stage import operate
@@ -147,12 +148,12 @@ def test_an_account_below_its_share_may_start_in_a_full_service() -> None:
     for number in range(4):
         _active(tx, "greedy", number)
     _check_capacity(tx, "modest", 4)
-    with pytest.raises(Fail, match="near its limit"):
+    with pytest.raises(ApiError, match="near its limit"):
         _check_capacity(tx, "greedy", 4)
     _active(tx, "modest", 4)
     _check_capacity(tx, "modest", 4)
     _active(tx, "modest", 5)
-    with pytest.raises(Fail, match="near its limit"):
+    with pytest.raises(ApiError, match="near its limit"):
         _check_capacity(tx, "modest", 4)
     _check_capacity(tx, "greedy", None)
     connection.close()

@@ -19,7 +19,7 @@ from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.request.options import RetryNotice
-from agentsvc_nb.client.streams import run_ends
+from agentsvc_nb.client.streams import waiting
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench import stored
 from tests.contract.faces import Face, async_face, sync_face
@@ -209,7 +209,7 @@ def test_rows_that_outlast_the_hold_are_followed(salt: str) -> None:
 def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone may have to approve something for it: it is told before it ends."""
     told, followed = threading.Event(), 0
-    start, ended = runs.start, run_ends.ended
+    start, ended = runs.start, waiting.ended
 
     async def begin(core: Any, message: str, **more: Any) -> Any:
         if message.endswith("second"):
@@ -228,8 +228,8 @@ def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.M
         elif len(progress.going) == 2 and not progress.done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("agentsvc_nb.client.rows.loop.runs.start", begin)
-    monkeypatch.setattr("agentsvc_nb.client.rows.loop.ended", follow)
+    monkeypatch.setattr("agentsvc_nb.client.batch.runner.runs.start", begin)
+    monkeypatch.setattr("agentsvc_nb.client.batch.runner.ended", follow)
     with (
         running_service(sync_hold_seconds=0) as service,
         AgentService(service.api_key, service.base_url) as client,

@@ -1,4 +1,4 @@
-"""The tools of the specification over HTTP, with what they need beside them: their results are stored and found."""
+"""The marketing tools over HTTP, with what they need beside them: their results are stored and found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ad media and their transcripts (contract §6)."""
+"""Ad media and their transcripts (docs/api/media.md)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client.surface import AgentService
-from agentsvc_nb.service.engines.blobs import LocalBlobs
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.media import Transcript
 from agentsvc_nb.wire.tools import JobAccepted

@@ -1,4 +1,4 @@
-"""Wallet, budgets, the plan's pool (spec.md "Per-key budget", "429 codes"; contract §7). A cent is 10,000 tokens."""
+"""Wallet, budgets, the plan's pool (docs/api/accounts.md). A cent is 10,000 tokens."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agentsvc_nb.service.actions import accounts, jobs, keys
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.jobs import Submit
-from agentsvc_nb.service.actions.keys import ACCOUNT
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.usage import Spent, UsageRecord
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.storage import SystemClock
+from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts, jobs
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
 from tests.contract.conftest import Opened, Wire, code
@@ -187,11 +187,11 @@ def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path
     settings, where = Settings(tmp_path, run_hold_cents=0), Where()
 
     def crossing(tx: Tx) -> str:
-        key, _ = keys.create(tx, SystemClock(), name="k", budget_cents=2)
+        key, _ = accounts.create_key(tx, SystemClock(), name="k", budget_cents=2)
         job, _ = jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
         ending = JobEnding("failed", [], spent=Spent(30_000, 1_000, 3 * CENT))
         jobs.finish(tx, job.job_id, job.attempt, ending, NOW)
-        with pytest.raises(Fail) as refused:
+        with pytest.raises(ApiError) as refused:
             jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
         return refused.value.row.code
 

@@ -32,7 +32,7 @@ warnings = false
 max-examples = 12
 no-shrink = true
 database = "none"
-allow-extra-parameters = false  # unknown fields and parameters are ignored (contract §1)
+allow-extra-parameters = false  # unknown fields and parameters are ignored (docs/api/conventions.md "Values")
 
 [phases.stateful]
 max-steps = 6

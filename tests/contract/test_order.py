@@ -1,4 +1,4 @@
-"""A request with several faults is answered with the first of them (contract §1, "Checks run in this order")."""
+"""A request with several faults is answered with the first of them (docs/api/conventions.md "Order of checks")."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.service.actions import accounts
-from agentsvc_nb.service.actions.keys import ACCOUNT
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
 from tests.contract.refused_for_now import PICTURE

@@ -1,4 +1,4 @@
-"""A file of each format that is read is found by its words, with a passage that marks them (contract §4)."""
+"""A file of each format that is read is found by its words, with a passage that marks them (docs/api/files.md)."""
 
 from __future__ import annotations
 

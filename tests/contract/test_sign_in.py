@@ -1,4 +1,4 @@
-"""Signing in with the link, the session's cookie, and whose requests it speaks for (contract §7)."""
+"""Signing in with the link, the session's cookie, and whose requests it speaks for (docs/api/accounts.md)."""
 
 from __future__ import annotations
 

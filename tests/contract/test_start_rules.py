@@ -1,4 +1,4 @@
-"""Rules of starts, one by one (spec.md "POST /api/developers/v1/runs", "Retry rules"; contract §2)."""
+"""Rules of starts, one by one (docs/api/runs.md "Start", docs/api/errors.md "What the client sends again")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /runs over HTTP (spec.md "POST /api/developers/v1/runs"; contract §2)."""
+"""POST /runs over HTTP (docs/api/runs.md "Start")."""
 
 from __future__ import annotations
 

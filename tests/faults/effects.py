@@ -8,9 +8,9 @@ from typing import ClassVar, Final, Literal
 from pydantic import BaseModel
 
 from agentsvc_nb.service import app
-from agentsvc_nb.service.ports.tools import Complete, Outcome, Task, Tool
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.tools import catalog
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools import catalog
+from agentsvc_nb.tools.port import Complete, Outcome, Tool, ToolContext
 from tests.faults.engines import die
 
 STAMPS: Final = "stamps.log"
@@ -40,7 +40,7 @@ class Stamp:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: StampInput, task: Task) -> Outcome:
+    async def run(self, given: StampInput, task: ToolContext) -> Outcome:
         died = self.data / "died"
         if given.dies == "before" and not died.exists():
             died.touch()

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.storage import Row, Tx
-from agentsvc_nb.service.records import files, jobs, landing_pages, media, replays, runs, tool_calls
-from agentsvc_nb.service.work.storage import SystemClock
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records import files, idempotency, jobs, media, runs, tool_calls
+from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
 T = TypeVar("T")
 
@@ -56,8 +56,8 @@ NOWHERE = Point("never", "", 0)
 
 def names() -> dict[str, str]:
     """The named statements by their text, as they are when the service starts."""
-    modules = (files, jobs, landing_pages, media, replays, runs, tool_calls)
-    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules}
+    modules = (files, jobs, media, idempotency, runs, tool_calls)
+    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {"landing_pages": media._pages}
     return {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
 
 

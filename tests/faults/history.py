@@ -16,7 +16,7 @@ NEXT = {
     "running": {"cancelling"} | TERMINAL,
     "cancelling": set(TERMINAL),
 }
-"""Contract §2; a queued run fails when the service kept being cut off."""
+"""As docs/api/runs.md "States" has it; a queued run fails when the service kept being cut off."""
 
 
 class Violation(AssertionError):

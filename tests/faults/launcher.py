@@ -15,13 +15,13 @@ import uuid
 from pathlib import Path
 
 from agentsvc_nb import __version__
+from agentsvc_nb.agents import choose
 from agentsvc_nb.service.app import Engines, create_app
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder, write_private
 from agentsvc_nb.service.keyring import ensure_own_key
 from agentsvc_nb.service.listener import Listener, bind, origin
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.agents import choose
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
 from tests.faults.mutants import MUTANTS

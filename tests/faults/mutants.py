@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final
 
-from agentsvc_nb.service.actions import runs as actions
-from agentsvc_nb.service.engines import migrations
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import sse
-from agentsvc_nb.service.ports.storage import Tx
-from agentsvc_nb.service.records import replays, runs
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import idempotency, runs
 from agentsvc_nb.service.records.runs import Ending
-from agentsvc_nb.service.work.runs import RunRunner
+from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.usecases import runs as actions
 from agentsvc_nb.wire.runs import ACTIVE
 
 
@@ -47,15 +47,15 @@ def _busy_chat_unseen() -> None:
         connect(connection)
         connection.execute("DROP INDEX IF EXISTS run_one_active")
 
-    from agentsvc_nb.service.engines import sqlite
+    from agentsvc_nb.service.store import sqlite
 
     _replace(sqlite, "migrate", migrate)
     _replace(runs, "active_of_chat", lambda tx, chat: None)
 
 
 def _key_unseen() -> None:
-    _replace(replays, "recall", lambda tx, where: None)
-    _rewrite(replays, "remember", "INSERT INTO", "INSERT OR IGNORE INTO")
+    _replace(idempotency, "recall", lambda tx, where: None)
+    _rewrite(idempotency, "remember", "INSERT INTO", "INSERT OR IGNORE INTO")
 
 
 def _key_for_ever() -> None:
@@ -79,7 +79,7 @@ def _key_after_busy() -> None:
         for run in runs.active(tx):
             label = tx.one("SELECT label FROM chat WHERE id = :id", id=run.chat)
             if label and label["label"] == given.where.session:
-                raise Fail("agent_run_rejected", top={"activeRunId": run.run_id})
+                raise ApiError("agent_run_rejected", top={"activeRunId": run.run_id})
         return start(tx, index, key, given, *rest)
 
     _replace(actions, "start", busy_first)

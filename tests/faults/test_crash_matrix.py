@@ -18,9 +18,9 @@ from tests.waiting import until
 pytestmark = pytest.mark.slow
 
 POINTS = [
-    "in replays.remember 1",  # the key and its run are written, not committed
-    "after replays.remember 1",  # committed; nobody was told, nobody has begun
-    "after replays.remember 2",  # the same, with a staged file attached
+    "in idempotency.remember 1",  # the key and its run are written, not committed
+    "after idempotency.remember 1",  # committed; nobody was told, nobody has begun
+    "after idempotency.remember 2",  # the same, with a staged file attached
     "in runs.claim 1",
     "after runs.claim 1",
     "in runs.insert_event 5",  # the k-th event

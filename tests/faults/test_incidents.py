@@ -11,19 +11,19 @@ from typing import TypeVar
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.actions import keys
-from agentsvc_nb.service.actions import runs as actions
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.runs import Start
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.http import sse
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.settings import Settings
 from tests.waiting import until
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def begun(storage: Storage) -> runs.RunRecord:
     """A run at work, with two events."""
     database, now = storage.db, storage.clock.now()
     assert isinstance(database, SqliteDatabase)
-    key, _ = database.write_now(lambda tx: keys.create(tx, storage.clock, name="incident"))
+    key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="incident"))
     given = Start("hello", Where(), "scripted", now)
     run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, Settings(data=Path()), now))
     claimed = database.write_now(lambda tx: actions.claim(tx, run.run_id, now))

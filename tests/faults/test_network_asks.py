@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.client.operations import ask
-from agentsvc_nb.client.streams import following
+from agentsvc_nb.client.streams import event_stream
 from agentsvc_nb.testing import RunningService
 from tests.contract.faces import Face
 from tests.faults.network import (
@@ -38,7 +38,7 @@ STARTS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "READ_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(event_stream, "READ_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(ask, "SYNC_SECONDS", PATIENCE_SECONDS)
 
 

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 from agentsvc_nb.service.backup import back_up
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from tests.waiting import PATIENCE_SECONDS, until
 
 FILES = 1_500

@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.work.tools.static_ad.creating import designs
+from agentsvc_nb.tools.ads.creating import designs
+from agentsvc_nb.tools.ads.models import ImageRequest
 from agentsvc_nb.wire.runs import TERMINAL
-from agentsvc_nb.wire.toolset.images import ImageRequest
 from tests.faults.mortal import Mortal, mortal
 from tests.faults.test_calls import last_result
 from tests.service.mailbox import Box, mail_server

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from agentsvc_nb.service.actions import runs as actions
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.agents import Agent, Turn
-from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.agents.port import Agent, RunContext
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import runs as actions
 from tests.faults.engines import WatchedTx
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class Witness:
         self._agent = agent
         self._log = data / TURNS
 
-    async def run(self, turn: Turn) -> str | None:
+    async def run(self, turn: RunContext) -> str | None:
         self._note("begin", turn)
         try:
             return await self._agent.run(turn)
@@ -40,7 +40,7 @@ class Witness:
         finally:
             self._note("end", turn)
 
-    def _note(self, moment: str, turn: Turn) -> None:
+    def _note(self, moment: str, turn: RunContext) -> None:
         line = {"pid": os.getpid(), "moment": moment, "message": turn.message}
         with self._log.open("a") as log:
             log.write(json.dumps(line) + "\n")

@@ -32,7 +32,7 @@ def _():
     import pandas as pd
     from agentsvc_nb import AgentService, Chat, Files, ToolForm
     from agentsvc_nb.notebook import commands
-    from agentsvc_nb.notebook.memory.session import Session
+    from agentsvc_nb.notebook.state.session import Session
     return AgentService, Chat, Files, Session, ToolForm, commands, os, pd
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from agentsvc_nb.wire.toolset.images import DESIGN, EDITED_FROM
+from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 
 
 def png(colour: str = "navy", size: tuple[int, int] = (80, 60), *, words: Any = None, edited_from: Any = None) -> bytes:

@@ -6,11 +6,11 @@ import html
 import re
 from pathlib import Path
 
-from agentsvc_nb.notebook.display.pictures import OUTPUT_BYTES
+from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
 from agentsvc_nb.notebook.previews.markup import POLICY
-from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import FORBIDDEN, offences
 

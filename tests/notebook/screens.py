@@ -8,8 +8,7 @@ from typing import Any
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import Event, Run
 
 HEADER_BYTES = 700
 """More than a kernel's message costs beside its content (test_kernel measures that)."""

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.errors import from_response
-from agentsvc_nb.notebook.allowance import explained, local_time
-from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.errors import AskError, explained, local_time
 from agentsvc_nb.testing import running_service
 
 NOW = datetime.fromisoformat("2026-11-21T13:00:00Z")

@@ -12,7 +12,7 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.testing import RunningService
 
 MODEL = """

@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import JobTimeoutError
-from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.shells import KernelShell, loaded

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.notebook.display.blocks import settled
-from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import settled, to_html
 
 LINES = [
     "",

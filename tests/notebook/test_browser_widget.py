@@ -12,11 +12,10 @@ import ipywidgets
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.widgets.browser import Browser
-from agentsvc_nb.notebook.widgets.browser_parts import ROWS
-from agentsvc_nb.notebook.widgets.opened import Opened
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.browser import ROWS, Browser
+from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.faults.network import sockets
 from tests.notebook.allowlist import FORBIDDEN, offences
@@ -206,7 +205,7 @@ def test_buttons_may_be_pressed_in_many_threads(browser: Browser) -> None:
 def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
     kernel.cell("%%ask\nsay x\nwrite a.txt hi")
     shown = kernel.cell("%files browse", cell_id="c1")
-    assert isinstance(shown, Opened)
+    assert isinstance(shown, WidgetWithFallback)
     first, second = kernel.shown.outputs
     assert "1 file, 2 B" in first["text/plain"]
     assert "%files browse</code> brings this back" in first["text/html"]

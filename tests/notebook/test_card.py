@@ -6,8 +6,8 @@ import pytest
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import answer_bundle
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.widgets.card import PREVIEW_CHARS, CardScreen, last_lines
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.widgets.cards import PREVIEW_CHARS, CardScreen, last_lines
 from tests.notebook.allowlist import offences
 from tests.notebook.clicking import buttons as names
 from tests.notebook.clicking import one, press, text

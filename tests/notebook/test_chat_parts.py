@@ -13,12 +13,11 @@ from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
-from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.live import TurnScreen
-from agentsvc_nb.notebook.widgets.chat.page import Page
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell, summary, transcript
+from agentsvc_nb.notebook.widgets.chat.turns import Page, TurnScreen
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.notebook.widgets.design import discard
 from tests.notebook.allowlist import FORBIDDEN, offences

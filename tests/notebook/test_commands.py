@@ -12,9 +12,9 @@ SCRIPT = """
 import sys
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.widgets.outputs import TerminalOutput
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.questions.question import Question
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.display.screens import TerminalScreen
 from agentsvc_nb.notebook.jobs.foreground import Bar
 

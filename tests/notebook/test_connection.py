@@ -11,9 +11,9 @@ from keyring.backend import KeyringBackend
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, StefanBrainError
-from agentsvc_nb.client.results.frames import columns
-from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.client.models import columns
+from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.wire.feedback import FeedbackReport
 from tests.notebook.allowlist import offences
 

@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.results.frames import columns
+from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.display import frames
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.previews.subject import HEAD_BYTES
+from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult
@@ -44,7 +44,7 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert "3 files" in text
     assert ">out/plan.md</code>" in html
     table = terminal.user_ns["table"]
-    assert [str(kind) for kind in table.dtypes][: len(frames.FILES)] == list(map(str, frames.FILES.values()))
+    assert [str(kind) for kind in table.dtypes][: len(tables.FILES)] == list(map(str, tables.FILES.values()))
     assert set(table["kind"]) == {"upload", "output"}
 
 

@@ -9,10 +9,8 @@ import pytest
 
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.notebook.runs.feed import Door, Feed, Item
-from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, follow
-from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, Feed, Item, StartControl, follow
+from agentsvc_nb.wire.runs import Event, Run
 from tests.notebook.screens import Cell, Clock
 
 RUN_ID = "11111111-1111-4111-8111-111111111111"
@@ -193,7 +191,7 @@ def test_a_run_whose_start_was_not_answered_yet_is_cancelled_when_it_is() -> Non
     answered, cancelled = threading.Event(), threading.Event()
     runs: list[str] = []
 
-    def start(door: Door) -> Stream:
+    def start(door: StartControl) -> Stream:
         answered.wait(30)
         return Stream()
 

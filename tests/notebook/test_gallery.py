@@ -16,15 +16,13 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.failures import AskError, told
-from agentsvc_nb.notebook.files.gallery import Pictures, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.files.inscriptions import Inscription
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.errors import AskError, told
+from agentsvc_nb.notebook.files.gallery import Inscription, Pictures, found_pictures, gallery_bundle
 from agentsvc_nb.notebook.previews.child.large import PICTURE_BYTES
 from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
-from agentsvc_nb.notebook.widgets.gallery import Gallery
-from agentsvc_nb.notebook.widgets.gallery_parts import Stage
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.gallery import Gallery, Stage
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import offences
 from tests.notebook.images import png

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.results.models import Run
-from agentsvc_nb.notebook.connecting import status
-from agentsvc_nb.notebook.display.grid import Cell, code, grid
+from agentsvc_nb.client.models import Run
+from agentsvc_nb.notebook.connection import status
 from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.tables import Cell, code, grid
 from agentsvc_nb.notebook.feedback import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.searching import search_bundle
 from agentsvc_nb.notebook.jobs.history import bars_bundle
-from agentsvc_nb.notebook.memory.journal import Entry, Journal, now
-from agentsvc_nb.notebook.memory.session import Session
 from agentsvc_nb.notebook.runs.history import runs
 from agentsvc_nb.notebook.runs.review import Comparison
+from agentsvc_nb.notebook.state.journal import Entry, Journal, now
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.tools.calling import result_bundle
 from agentsvc_nb.notebook.tools.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.wire.feedback import FeedbackReport

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.errors import JobTimeoutError
-from agentsvc_nb.notebook.failures import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.bars import BARS
-from agentsvc_nb.notebook.widgets.bars import BarsScreen
+from agentsvc_nb.notebook.errors import AskError, RunFailed
+from agentsvc_nb.notebook.jobs.background import BARS
+from agentsvc_nb.notebook.widgets.cards import BarsScreen
 from agentsvc_nb.wire.tools import Job, Progress
 from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.notebook.memory.journal import Entry, Journal, default_path
+from agentsvc_nb.notebook.state.journal import Entry, Journal, default_path
 from agentsvc_nb.wire.runs import Run
 
 

@@ -9,9 +9,8 @@ import random
 import pytest
 from PIL import Image
 
-from agentsvc_nb.notebook.display import pictures
-from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.pictures import thumbnail
+from agentsvc_nb.notebook.display import file_table
+from agentsvc_nb.notebook.display.file_table import files_bundle, thumbnail
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import offences
 
@@ -68,10 +67,10 @@ def _file(number: int, media_type: str = "image/png") -> WorkspaceFile:
 def test_an_output_has_at_most_12_pictures_and_300_kb_of_them() -> None:
     small, large = _picture(edge=40), _picture(edge=1200)
     many = files_bundle([_file(n) for n in range(30)], lambda _: small)["text/html"]
-    assert many.count("<img") == pictures.PER_OUTPUT
+    assert many.count("<img") == file_table.PER_OUTPUT
     heavy = files_bundle([_file(n) for n in range(30)], lambda _: large)["text/html"]
     assert heavy.count("<img") > 0
-    assert len(heavy) < pictures.OUTPUT_BYTES + 20_000
+    assert len(heavy) < file_table.OUTPUT_BYTES + 20_000
     assert offences(heavy) == []
 
 
@@ -82,7 +81,7 @@ def test_only_what_claims_to_be_a_picture_is_fetched_at_all() -> None:
         fetched.append(file.path)
         return None
 
-    huge = _file(3).model_copy(update={"size_bytes": pictures.SOURCE_BYTES + 1})
+    huge = _file(3).model_copy(update={"size_bytes": file_table.SOURCE_BYTES + 1})
     html = files_bundle([_file(1), _file(2, "text/html"), huge], fetch)["text/html"]
     assert fetched == ["p1.png"]
     assert "<img" not in html

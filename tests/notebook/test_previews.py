@@ -13,10 +13,10 @@ import nbformat
 import pytest
 from PIL import Image
 
-from agentsvc_nb.notebook.display.pictures import OUTPUT_BYTES
+from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import process
 from agentsvc_nb.notebook.previews.decoding import Text, decoded
-from agentsvc_nb.notebook.previews.subject import HEAD_BYTES, WHOLE_BYTES, CannotShow
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow
 from agentsvc_nb.notebook.previews.tree import closed
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview

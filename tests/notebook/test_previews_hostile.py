@@ -13,9 +13,8 @@ import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews import pages, picture, sheets
-from agentsvc_nb.notebook.previews.kinds import EXCEL, PDF, PNG
+from agentsvc_nb.notebook.previews.kinds import EXCEL, PDF, PNG, CannotShow, Subject
 from agentsvc_nb.notebook.previews.markup import POLICY
-from agentsvc_nb.notebook.previews.subject import CannotShow, Subject
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
 from tests.notebook.previewed import FRAME, harmless, preview

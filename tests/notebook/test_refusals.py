@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.notebook.connecting import connect
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.journal import Journal
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.connection import connect
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
 
 KEY = "svc_sk_" + "secret" * 7

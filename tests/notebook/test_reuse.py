@@ -10,11 +10,10 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.failures import RunFailed
-from agentsvc_nb.notebook.memory.journal import Entry
-from agentsvc_nb.notebook.questions.question import Question
-from agentsvc_nb.notebook.questions.reuse import plan
-from agentsvc_nb.notebook.runs.shape import Shape
+from agentsvc_nb.notebook.ask.question import Question, plan
+from agentsvc_nb.notebook.errors import RunFailed
+from agentsvc_nb.notebook.runs.answer import Shape
+from agentsvc_nb.notebook.state.journal import Entry
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsvc_nb.notebook.display.render import answer_bundle
-from agentsvc_nb.notebook.display.screens import LiveScreen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, StaticScreen, TerminalScreen
 from tests.notebook.screens import Cell, Clock, Script
 
 PARAGRAPHS = "\n\n".join(f"## Part {n}\n\n" + "Words of **some** length, and `code`. " * 8 for n in range(70))[:20_000]
@@ -60,6 +60,7 @@ def test_finished_blocks_are_not_sent_again() -> None:
 
 @example([("say", 0), ("rewind", 0)], 0)
 @given(st.lists(st.tuples(st.sampled_from(["say", "rewind"]), st.integers(0, 40)), max_size=30), st.integers(0, 99))
+@example([("say", 1), *[("say", 0)] * 17, ("rewind", 1), *[("say", 0)] * 5], 0)
 def test_the_screen_shows_what_was_said_less_what_was_taken_back(steps: list[tuple[str, int]], seed: int) -> None:
     cell, clock, script, dice = Cell(), Clock(), Script(), random.Random(seed)
     screen = LiveScreen(cell, clock)
@@ -70,6 +71,7 @@ def test_the_screen_shows_what_was_said_less_what_was_taken_back(steps: list[tup
             script.event("run.resumed", attempt=2, discard_after=min(amount, script.view.last))
         clock.now += 5
         screen.draw(script.view)
+    clock.now += PAUSE_SECONDS  # what the byte budget held back is shown in a pause
     screen.draw(script.view)
     assert script.view.said.strip() == cell.text.strip()
 

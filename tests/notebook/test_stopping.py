@@ -11,12 +11,12 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.ask import variants
+from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.variants import Board
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.failures import RunStopped
-from agentsvc_nb.notebook.memory import joblog
-from agentsvc_nb.notebook.questions import variants
-from agentsvc_nb.notebook.questions.question import Question
-from agentsvc_nb.notebook.questions.variants import Board
+from agentsvc_nb.notebook.errors import RunStopped
+from agentsvc_nb.notebook.state import session
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 from tests.notebook.screens import Cell
@@ -50,7 +50,7 @@ def test_a_job(notebook: Kernel, client: AgentService, presses: int, closing: bo
         commands.work(
             notebook.session, "echo_job", {"steps": 600, "seconds": 600}, Bar(Cell(), False), sleep=Presses(presses)
         )
-    (row,) = joblog.jobs(notebook.session)
+    (row,) = session.remembered_jobs(notebook.session)
     status = client.jobs.status(row["job_id"], chat=row["chat"]).status
     assert (status in ("queued", "running")) == closing
     client.jobs.cancel(row["job_id"], chat=row["chat"])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import agentsvc_nb
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.jobs.result import JobResult
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.failures import AskError, RunFailed
+from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
 from tests.notebook.shells import KernelShell, loaded

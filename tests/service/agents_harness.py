@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.service.ports.agents import EarlierTurn, StepsExceeded
-from agentsvc_nb.service.ports.tools import Outcome, Tool
+from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.rules import signatures
-from agentsvc_nb.service.rules.search import matches, parse
-from agentsvc_nb.service.work.shelf import Kept
+from agentsvc_nb.service.runner.tool_context import Kept
+from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
 
 
@@ -104,7 +104,7 @@ class MemoryTask:
         return f"page_{len(self.pages)}"
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        kind = (signatures.media_type(data[: signatures.HEAD_BYTES]) or "").partition("/")[0]
+        kind = (media_types.media_type(data[: media_types.HEAD_BYTES]) or "").partition("/")[0]
         if kind not in ("image", "video", "audio"):
             return None
         self.files.put(f"media/{name}", data)

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from PIL import Image
 
-from agentsvc_nb.service.work.tools.static_ad.creating import designs
-from agentsvc_nb.service.work.tools.static_ad.series import produce
-from agentsvc_nb.wire.toolset.images import SIZES, ImageRequest
+from agentsvc_nb.tools.ads.creating import designs, produce
+from agentsvc_nb.tools.ads.models import SIZES, ImageRequest
 
 BRIEFS: Final[dict[str, dict[str, Any]]] = {
     "plain": {

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agentsvc_nb.safe.literal import escape
-from agentsvc_nb.service.ports.tools import Tool
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.agents import choose
-from agentsvc_nb.service.work.agents.offline import voice
-from agentsvc_nb.service.work.tools.catalog import tools
-from agentsvc_nb.service.work.tools.static_ad.wording import Wording, wordings
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.formats.literal import escape
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.ads.wording import Wording, wordings
+from agentsvc_nb.tools.catalog import tools
+from agentsvc_nb.tools.port import Tool
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 PICTURES = tools(Settings(Path("data")))["create_images"]
@@ -48,7 +48,7 @@ FILES = {"brief.md": BRIEF, "data/products.csv": PRODUCTS, "notes.txt": NOTES}
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of a test needs no pauses."""
-    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryTurn:

@@ -1,4 +1,4 @@
-"""The scripted agent: contract §9, line by line."""
+"""The scripted agent, line by line (docs/api/models.md "scripted")."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.service.ports.agents import AgentFailure, StepsExceeded
-from agentsvc_nb.service.work.agents import choose
-from agentsvc_nb.service.work.agents.scripted import refusal
-from agentsvc_nb.service.work.tools.echo_job import EchoJob
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.port import StepsExceeded
+from agentsvc_nb.agents.scripted import refusal
+from agentsvc_nb.tools.echo_job import EchoJob
+from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 
@@ -69,7 +70,7 @@ def test_usage_none_counts_nothing(tmp_path: Path) -> None:
 
 
 def test_fail_ends_the_turn_with_its_code(tmp_path: Path) -> None:
-    with pytest.raises(AgentFailure) as failure:
+    with pytest.raises(WorkFailure) as failure:
         play("say before\nfail quota_spent no more of it", tmp_path)
     assert (failure.value.code, failure.value.message) == ("quota_spent", "no more of it")
 
@@ -100,7 +101,7 @@ def test_an_answer_taken_back_by_a_rewind_is_given_again(tmp_path: Path) -> None
 
 def test_after_a_crash_only_the_step_in_flight_is_repeated(tmp_path: Path) -> None:
     turn = turn_of("say one\nanswer kept\nstep 1\nsay two\nfail crash now", tmp_path)
-    with pytest.raises(AgentFailure):
+    with pytest.raises(WorkFailure):
         asyncio.run(choose("scripted").run(turn))
     turn.crash()
     turn.message = turn.message.replace("fail crash now", "say three")

@@ -18,17 +18,16 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
-from agentsvc_nb.client.surface import AgentService
 from agentsvc_nb.commands.backup import Shown
-from agentsvc_nb.service.backup import BackupError, back_up
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.migrations import SchemaTooNew
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.service.backup import BackupError, back_up, restore
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.restore import restore
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.migrations import SchemaTooNew
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
 from tests.waiting import PATIENCE_SECONDS, until

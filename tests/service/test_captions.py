@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.service.rules import captions
+from agentsvc_nb.formats import recordings
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
 
 CUE = "00:00:01,000 --> 00:00:02,000\n"
 
 
 def texts(data: bytes | str) -> list[str]:
-    found = captions.read(data.encode() if isinstance(data, str) else data)
+    found = recordings.read(data.encode() if isinstance(data, str) else data)
     return [segment.text for segment in found.segments]
 
 
@@ -37,10 +37,10 @@ def test_reads(data: bytes | str, expected: list[str]) -> None:
 
 
 def test_times_and_language() -> None:
-    found = captions.read(b"WEBVTT\nKind: captions\nLanguage: pt-BR\n\n01:02.5 --> 100:00:00.025\nOi\n")
+    found = recordings.read(b"WEBVTT\nKind: captions\nLanguage: pt-BR\n\n01:02.5 --> 100:00:00.025\nOi\n")
     assert found.language == "pt-BR"
     assert (found.segments[0].start_s, found.segments[0].end_s) == (62.5, 360_000.025)
-    assert captions.read(f"WEBVTT\n\n{CUE}Language: de".encode()).language is None
+    assert recordings.read(f"WEBVTT\n\n{CUE}Language: de".encode()).language is None
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_times_and_language() -> None:
 )
 def test_refuses_in_a_sentence(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        captions.read(data)
+        recordings.read(data)
 
 
 @pytest.mark.parametrize("filling", ["<", "{\\", "0:", "1:1:1.1 -->", "&", "\n", CUE])
@@ -69,7 +69,7 @@ def test_two_megabytes_of_anything_are_read_in_no_time(filling: str) -> None:
 @given(st.text(alphabet="0123456789:,.->\n <b>{}\\&;WEBVTT", max_size=300))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        found = captions.read(text.encode())
+        found = recordings.read(text.encode())
     except ValueError:
         return
     assert all(0 <= segment.start_s <= segment.end_s and segment.text for segment in found.segments)

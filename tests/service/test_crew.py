@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
-from agentsvc_nb.service.work import crew
-from agentsvc_nb.service.work.crew import Crew
+from agentsvc_nb.service.runner import supervisor
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 
 
 async def nothing(name: str) -> None:
@@ -16,7 +16,7 @@ async def nothing(name: str) -> None:
 
 
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "STORE_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
     tries: list[int] = []
 
     async def write() -> None:
@@ -24,7 +24,7 @@ def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.Monke
         if len(tries) < 3:
             raise sqlite3.OperationalError("database or disk is full")
 
-    asyncio.run(Crew(nothing).store(write))
+    asyncio.run(TaskSupervisor(nothing).store(write))
     assert len(tries) == 3
 
 
@@ -33,7 +33,7 @@ def test_what_cannot_be_stored_at_all_is_raised() -> None:
         raise OverflowError("int too large")
 
     with pytest.raises(OverflowError):
-        asyncio.run(Crew(nothing).store(write))
+        asyncio.run(TaskSupervisor(nothing).store(write))
 
 
 def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
@@ -41,7 +41,7 @@ def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
     async def stop() -> bool:
-        stopped = Crew(nothing)
+        stopped = TaskSupervisor(nothing)
         stopped.stopping = True
         await stopped.store(write)
         return True
@@ -65,7 +65,7 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
             except asyncio.CancelledError:
                 ended.append(name)
 
-        workers = Crew(work)
+        workers = TaskSupervisor(work)
         workers.start("one")
         await begun.wait()
         workers.interrupt("one")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.service.work import durations
+from agentsvc_nb.formats import recordings
 from tests.contract.test_media_http import box, video
 
 
@@ -21,7 +21,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def seconds(file: Path, data: bytes) -> float | None:
     file.write_bytes(data)
-    return durations.seconds(file)
+    return recordings.seconds(file)
 
 
 def test_a_wav_with_other_chunks_before_its_sound(file: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_wav_with_other_chunks_before_its_sound(file: Path) -> None:
         sound.setparams((2, 2, 44_100, 0, "NONE", ""))
         sound.writeframes(bytes(4 * 44_100 * 2))
     data = file.read_bytes()
-    assert durations.seconds(file) == 2.0
+    assert recordings.seconds(file) == 2.0
     assert seconds(file, data[:12] + b"LIST" + struct.pack("<I", 3) + b"abc\0" + data[12:]) == 2.0
     assert seconds(file, data[: 44 + 4 * 44_100]) == 1.0, "cut off: what is there counts"
 

@@ -1,4 +1,4 @@
-"""How many reports an account may send: 60 in any hour (spec.md "feedback_rate_limited")."""
+"""How many reports an account may send: 60 in any hour (docs/api/feedback.md "Rate")."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.actions import feedback as actions
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import feedback as actions
 from agentsvc_nb.wire.feedback import NewFeedback
 from agentsvc_nb.wire.times import rfc3339
 
@@ -34,14 +34,14 @@ def test_the_window_rolls(database: SqliteDatabase) -> None:
     for minute in range(60):
         send(database, NOW + minute * MINUTE)
     now = NOW + 59 * MINUTE + 500
-    with pytest.raises(Fail) as caught:
+    with pytest.raises(ApiError) as caught:
         send(database, now)
     fail = caught.value
     assert fail.row.code == "feedback_rate_limited"
     assert fail.headers["Retry-After"] == "60"
     assert fail.details == {"limit": 60, "observed": 60, "reset_at": rfc3339(NOW + 60 * MINUTE)}
     assert send(database, NOW + 60 * MINUTE).startswith("fb_")
-    with pytest.raises(Fail):
+    with pytest.raises(ApiError):
         send(database, NOW + 60 * MINUTE + 1)
 
 
@@ -50,6 +50,6 @@ def test_each_account_has_its_own(database: SqliteDatabase) -> None:
         send(database, NOW)
     assert send(database, NOW, "acct_b").startswith("fb_")
     report = send(database, NOW + 61 * MINUTE)
-    with pytest.raises(Fail) as caught:
+    with pytest.raises(ApiError) as caught:
         database.read(lambda tx: actions.get(tx, "acct_b", report))
     assert caught.value.row.code == "feedback_not_found"

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.rules.addresses import is_public
-from agentsvc_nb.service.work.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.fetching import Fetched, Fetcher, is_public
+from agentsvc_nb.tools.port import WorkFailure
 from tests.service.site import Answer, Asked, Site, html, redirect, serving
 
 
@@ -25,8 +24,8 @@ def get(fetcher: Fetcher, url: str, **limits: float) -> Fetched:
     return asyncio.run(fetcher.get(url, **limits))  # type: ignore[arg-type]
 
 
-def refusal(fetcher: Fetcher, url: str, **limits: float) -> AgentFailure:
-    with pytest.raises(AgentFailure) as caught:
+def refusal(fetcher: Fetcher, url: str, **limits: float) -> WorkFailure:
+    with pytest.raises(WorkFailure) as caught:
         get(fetcher, url, **limits)
     assert caught.value.message.endswith(".")
     return caught.value

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.child import LOG_MAX_BYTES, Child
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.logs import OneLine, fields

@@ -18,10 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.service.work import mail_message
-from agentsvc_nb.wire.toolset.mail import SendEmailInput
+from agentsvc_nb.tools import mail_message
+from agentsvc_nb.tools.port import Outcome, WorkFailure
+from agentsvc_nb.tools.send_email import SendEmailInput
 from tests.service.mailbox import Box, mail_server
 from tests.service.tooling import call, made, task
 
@@ -215,5 +214,5 @@ def test_whatever_is_given_is_sent_as_it_is_or_not_at_all(
 
 def test_the_guard_raises_a_failure_of_the_tool() -> None:
     mail = mail_message.Mail("a@b.c", ["x@example.com"], "Hi\nBcc: e@evil.example", "text", "<1@b.c>")
-    with pytest.raises(AgentFailure, match="nothing was sent"):
+    with pytest.raises(WorkFailure, match="nothing was sent"):
         mail_message.written(mail)

@@ -1,4 +1,4 @@
-"""What files are by their first bytes, and what they may be called (contract.md §2, §4)."""
+"""What files are by their first bytes, and what they may be called (docs/api/files.md "Names and types")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentsvc_nb.service.rules.media_types import guess, is_audio_or_video, safe_name, safe_path
+from agentsvc_nb.formats.media_types import guess, is_audio_or_video, safe_name, safe_path
 
 TAIL = bytes(range(64))
 MEDIA = {

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentsvc_nb.service.work.agents import choose, offline
-from agentsvc_nb.service.work.agents.offline import voice
-from agentsvc_nb.service.work.agents.offline.meanings import meanings
-from agentsvc_nb.service.work.agents.offline.nearest import nearest
-from agentsvc_nb.service.work.agents.offline.passages import passages
+from agentsvc_nb.agents import choose, offline
+from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline.ranking import nearest, passages
+from agentsvc_nb.agents.offline.words import meanings
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 NOTES = """The vessel left the harbour before dawn.
@@ -28,7 +27,7 @@ The invoice was settled by the bookkeeper in March.
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of a test needs no pauses."""
-    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str]) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.work.agents import choose
-from agentsvc_nb.service.work.agents.offline import voice
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline import writing
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 TRIPS = """trip_id,date,city,guide,guests,fee_eur,days
@@ -29,7 +29,7 @@ FILES = {
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of a test needs no pauses."""
-    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.work.agents import choose
-from agentsvc_nb.service.work.agents.offline import voice
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline import writing
 from tests.bench.quality.judge import right
 from tests.bench.quality.questions import FILES, pitfalls
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
@@ -43,7 +43,7 @@ TABLES = {"sales.csv": SALES, "survey.csv": SURVEY, "games.csv": GAMES, "shop.cs
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of a test needs no pauses."""
-    monkeypatch.setattr(voice, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(question: str, folder: Path, *names: str) -> str:

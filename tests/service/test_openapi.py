@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, whole, and as the specification has it. What it says is tried by
+"""The OpenAPI document: valid, whole, and with the ids that the API has. What it says is tried by
 `tests/contract/test_openapi.py`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The passages shown with a search result, and the way back from folded words to the text (spec.md rule 2)."""
+"""The passages shown with a search result, and the way back from folded words to the text (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from unicodedata import category, normalize
 
 import pytest
 
-from agentsvc_nb.service.rules.folding import Folded, fold, tokens
-from agentsvc_nb.service.rules.passages import Passage
-from agentsvc_nb.service.rules.search import parse, snippets
+from agentsvc_nb.formats.normalization import Folded, fold, tokens
+from agentsvc_nb.formats.passages import Passage
+from agentsvc_nb.formats.queries import parse, snippets
 
 VOCABULARY = "Straße ﬁne İx Ёлка cafe\u0301 ½ ㎆ ｶﾞﾗｽ 夏のセール 한국 ที่ नमस्ते ﷺ \u200czwj a\u00adb 🔥 \u0301 x \ufeff"
 FILLER = "many other words that nobody is looking for stand here. " * 8

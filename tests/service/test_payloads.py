@@ -14,23 +14,22 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agentsvc_nb.client.streams.sse import Decoder
-from agentsvc_nb.service.actions import chats
-from agentsvc_nb.service.actions import jobs as job_actions
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.jobs import Submit
-from agentsvc_nb.service.actions.money import Bill
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.http.sse import frame
-from agentsvc_nb.service.ports.tools import Outcome, Task
 from agentsvc_nb.service.records import files, jobs
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.rules import payloads
-from agentsvc_nb.service.work.jobs import JobRunner
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import chats
+from agentsvc_nb.service.usecases import jobs as job_actions
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.tools.port import Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
     EVENT_MAX_BYTES,
@@ -39,8 +38,7 @@ from agentsvc_nb.wire.limits import (
     OUTPUT_BYTES,
     RESULT_BYTES,
 )
-from agentsvc_nb.wire.runs import Run
-from agentsvc_nb.wire.toolset.shapes import ToolInput
+from agentsvc_nb.wire.runs import Event, Run
 
 WORST: Final = "\x01"
 """A character that takes six bytes in JSON."""
@@ -150,7 +148,7 @@ class Talkative:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: Any, task: Task) -> Outcome:
+    async def run(self, given: Any, task: ToolContext) -> Outcome:
         await task.progress(1, 2, "m" * 1_000_000)
         return self._outcome
 

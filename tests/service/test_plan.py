@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.service.kept_settings import KeptSettings
-from agentsvc_nb.service.plan import Plan, plan_of
-from agentsvc_nb.service.settings import SETTINGS, SettingsError, variable
+from agentsvc_nb.service.plan import KeptSettings, Plan, plan_of
+from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {

@@ -1,4 +1,4 @@
-"""The readable text of files, whole, damaged and hostile (contract.md §4)."""
+"""The readable text of files, whole, damaged and hostile (docs/api/files.md "What is read")."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from agentsvc_nb.service.rules.media_types import OFFICE
-from agentsvc_nb.service.work.reading import read_text
+from agentsvc_nb.formats.documents import read_text
+from agentsvc_nb.formats.media_types import OFFICE
 
 DOCX = OFFICE + "wordprocessingml.document"
 XLSX = OFFICE + "spreadsheetml.sheet"

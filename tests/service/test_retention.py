@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.client.surface import AgentService
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports.storage import Tx
-from agentsvc_nb.service.records import files, leftovers, replays
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files, garbage, idempotency
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.records.replays import Address
-from agentsvc_nb.service.work.retention import BATCH, DAY_MS, HOUR_MS, Retention
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.service.records.idempotency import IdempotencyScope
+from agentsvc_nb.service.runner.retention import BATCH, DAY_MS, HOUR_MS, Retention
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.times import utc_day
 from tests.waiting import until
@@ -133,9 +133,13 @@ def test_keys_of_starts_before_yesterday_go(store: Store) -> None:
 
     def remember(tx: Tx) -> None:
         for number in range(BATCH + 10):
-            replays.remember(tx, Address("acct", "run", "", utc_day(today - 2 * DAY_MS), f"old{number}"), "run")
+            idempotency.remember(
+                tx, IdempotencyScope("acct", "run", "", utc_day(today - 2 * DAY_MS), f"old{number}"), "run"
+            )
         for back in (0, 1):
-            replays.remember(tx, Address("acct", "run", "", utc_day(today - back * DAY_MS), f"back{back}"), "run")
+            idempotency.remember(
+                tx, IdempotencyScope("acct", "run", "", utc_day(today - back * DAY_MS), f"back{back}"), "run"
+            )
 
     store.database.write_now(remember)
     store.sweep()
@@ -151,7 +155,7 @@ def test_every_table_that_names_contents_is_asked(store: Store) -> None:
         columns = "SELECT 1 FROM pragma_table_info(:table) WHERE name LIKE '%sha256%'"
         return [table for table in tables if tx.one(columns, table=table)]
 
-    assert store.database.read(with_contents) == sorted(leftovers.WITH_CONTENTS)
+    assert store.database.read(with_contents) == sorted(garbage.WITH_CONTENTS)
 
 
 def test_a_start_sweeps() -> None:

@@ -17,22 +17,22 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from agentsvc_nb.service.actions import keys
-from agentsvc_nb.service.actions import runs as actions
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.runs import Start
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.fail import Fail
+from agentsvc_nb.agents.scripted import Scripted
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import chats, runs
 from agentsvc_nb.service.records.runs import Ending
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.agents.scripted import Scripted
-from agentsvc_nb.service.work.jobs import JobRunner
-from agentsvc_nb.service.work.runs import RunRunner
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
 from tests.waiting import PATIENCE_SECONDS
 
@@ -49,7 +49,7 @@ class RunStates(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.database = SqliteDatabase(Path(self.folder.name) / "db.sqlite3").open()
-        self.key, _ = self.write(lambda tx: keys.create(tx, SystemClock(), name="model"))
+        self.key, _ = self.write(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))
         account = self.key.account
         self.chats = [self.write(lambda tx: chats.create(tx, account, None, None, NOW)).id for _ in range(2)]
         self.by_key: dict[tuple[str, str], str] = {}
@@ -84,7 +84,7 @@ class RunStates(RuleBasedStateMachine):
             return self.write(lambda tx: actions.start(tx, FtsIndex(), self.key, given, UNLIMITED, NOW))
 
         if busy is not None and known is None:  # a replay never meets its own 409
-            with pytest.raises(Fail) as caught:
+            with pytest.raises(ApiError) as caught:
                 begin()
             assert caught.value.row.code == "agent_run_rejected"
             assert caught.value.top == {"activeRunId": busy.run_id}
@@ -163,7 +163,7 @@ TestRunStates = RunStates.TestCase
 def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "db.sqlite3").open()
     storage = Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
-    key, _ = database.write_now(lambda tx: keys.create(tx, storage.clock, name="cancelled"))
+    key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="cancelled"))
     given = Start("say never", Where(), UNLIMITED.model, NOW)
     run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, UNLIMITED, NOW))
     database.write_now(lambda tx: actions.claim(tx, run.run_id, NOW))

@@ -1,4 +1,4 @@
-"""What a query means (contract.md §4 Search): a row per rule."""
+"""What a query means (docs/api/files.md "Search"): a row per rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentsvc_nb.service.rules.search import has_terms, is_excluded, is_scratch, matches, parse
+from agentsvc_nb.formats.queries import has_terms, is_excluded, is_scratch, matches, parse
 
 MATCHES = [
     # words, in any order, whole

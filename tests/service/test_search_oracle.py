@@ -1,7 +1,7 @@
 """The index, the rules and the snippets against a brute force that was written from the grammar alone.
 
 The oracle shares no code with the product: it reads queries a character at a time, knows scripts by the names of
-their characters, and compares words one by one (contract.md §4 Search).
+their characters, and compares words one by one (docs/api/files.md "Search").
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from unicodedata import category, name, normalize
 
 import pytest
 
-from agentsvc_nb.service.engines.fts import FtsIndex, bucket_of
-from agentsvc_nb.service.engines.migrations import migrate
-from agentsvc_nb.service.ports.storage import Row
-from agentsvc_nb.service.rules.indexing import reading
-from agentsvc_nb.service.rules.search import has_terms, is_excluded, matches, parse, snippets
+from agentsvc_nb.formats.queries import has_terms, is_excluded, matches, parse, snippets
+from agentsvc_nb.service.ports import Row
+from agentsvc_nb.service.store.fts import FtsIndex, bucket_of
+from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.service.usecases.searching import reading
 
 VOCABULARY = """
     summer Sale sales ad copy AD ads or OR not AND near c C++ v2.1 12e5 12 Straße strasse İstanbul ﬁne fine café cafe

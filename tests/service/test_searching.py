@@ -1,4 +1,4 @@
-"""Search as a whole, on a real database: names and contents, typed outputs, older data folders (contract.md §4)."""
+"""Search as a whole, on a real database: names and contents, typed outputs, older data folders (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.actions import files, searching
-from agentsvc_nb.service.actions.indexing import BATCH
-from agentsvc_nb.service.engines.blobs import LocalBlobs
-from agentsvc_nb.service.engines.fts import FtsIndex
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.rules.indexing import reading
-from agentsvc_nb.service.work import workspace
-from agentsvc_nb.service.work.signals import Signals
-from agentsvc_nb.service.work.storage import Storage, SystemClock
-from agentsvc_nb.service.work.workspace import FOUND_MAX, ChatWorkspace
+from agentsvc_nb.service.runner import storage
+from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace, Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import files, searching
+from agentsvc_nb.service.usecases.searching import BATCH, reading
+from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
 
 ACCOUNT = "acct_1"
@@ -127,8 +125,8 @@ def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None
 
 def test_an_agents_search_ends_too(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     chat.put({"a.txt": "sale"})
-    monkeypatch.setattr(workspace, "SEARCH_SECONDS", 0)
-    with pytest.raises(AgentFailure, match="takes too long") as failed:
+    monkeypatch.setattr(storage, "SEARCH_SECONDS", 0)
+    with pytest.raises(WorkFailure, match="takes too long") as failed:
         asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
     assert failed.value.code == "too_much_work"
 

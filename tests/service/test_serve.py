@@ -1,4 +1,4 @@
-"""`agentsvc serve` as a process: the lock, the port, the ready file, and its end (contract §8)."""
+"""`agentsvc serve` as a process: the lock, the port, the ready file, and its end (docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import pytest
 from filelock import FileLock
 
 from agentsvc_nb import __version__
-from agentsvc_nb.client.surface import AgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.service.logs import OneLine
-from agentsvc_nb.service.settings import Settings
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import running_service
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -81,7 +81,7 @@ def test_sign_in_link_is_printed_but_not_into_a_file(tmp_path: Path) -> None:
 
 
 def test_ready_file_says_what_it_must(tmp_path: Path) -> None:
-    """The fields of the contract, in the folder and in the extra copy, for this user alone, gone at the end."""
+    """All its fields, in the folder and in the extra copy, for this user alone, gone at the end."""
     data, copy = tmp_path / "data", tmp_path / "ready"
     with serving(data, "--port", 0, "--ready-file", copy) as process:
         record = json.loads((data / "ready.json").read_text())
@@ -151,7 +151,7 @@ from agentsvc_nb.service import app, listener
 async def hang(self):
     threading.Event().wait()
 
-app.Live.close = hang
+app.ServiceState.close = hang
 listener.END_SECONDS = 0.2
 sys.exit(cli.main(sys.argv[1:]))
 """

@@ -1,4 +1,4 @@
-"""Settings: read from `AGENTSVC_*`, refused with one sentence, compared by hash (contract §8)."""
+"""Settings: read from `AGENTSVC_*`, refused with one sentence, compared by hash (docs/api/embedded.md "Settings")."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service import settings
-from agentsvc_nb.service.settings import Settings, SettingsError
-from agentsvc_nb.service.work.agents import choose
+from agentsvc_nb import settings
+from agentsvc_nb.agents import choose
+from agentsvc_nb.settings import Settings, SettingsError
 
 DATA = Path("/srv/agentsvc")
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.work.signals import Signals
+from agentsvc_nb.service.runner.signals import Signals
 
 LONG: Final = 3600.0
 MOMENT: Final = 0.02

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.engines import migrations
-from agentsvc_nb.service.engines.migrations import SchemaTooNew
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
-from agentsvc_nb.service.ports.storage import ReadTooLong, Tx
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.store.migrations import SchemaTooNew
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.tools.port import ReadTooLong
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from agentsvc_nb.service.work.tools.static_ad import drawing
-from agentsvc_nb.service.work.tools.static_ad.colors import CONTRAST_MIN, Color, contrast
-from agentsvc_nb.service.work.tools.static_ad.creating import designs
-from agentsvc_nb.service.work.tools.static_ad.layout import Block, layout
-from agentsvc_nb.service.work.tools.static_ad.series import Design
+from agentsvc_nb.tools.ads import drawing
+from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, contrast
+from agentsvc_nb.tools.ads.creating import Design, designs
+from agentsvc_nb.tools.ads.layout import Block, layout
 from tests.service.briefs import BRIEFS, EVERY_SIZE, request
 
 SLACK = 0.02

@@ -1,4 +1,5 @@
-"""`create_images`: exactly the pictures that were asked for, readable, and the same each time (contract §5)."""
+"""`create_images`: exactly the pictures that were asked for, readable, and the same each time
+(docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.service.work.tools.create_images import CreateImages
-from agentsvc_nb.service.work.tools.static_ad import colors, fitting, fonts, png, scenes, wording
-from agentsvc_nb.service.work.tools.static_ad.creating import designs
-from agentsvc_nb.service.work.tools.static_ad.fonts import OWN, families
-from agentsvc_nb.service.work.tools.static_ad.frames import frame
-from agentsvc_nb.wire.toolset.images import SIZES, CreateImagesInput, ImageRequest
+from agentsvc_nb.tools.ads import colors, fonts, picture_files, scenes, wording
+from agentsvc_nb.tools.ads.creating import designs
+from agentsvc_nb.tools.ads.fonts import OWN, families
+from agentsvc_nb.tools.ads.models import SIZES, CreateImagesInput, ImageRequest
+from agentsvc_nb.tools.ads.shapes import frame
+from agentsvc_nb.tools.create_images import CreateImages
+from agentsvc_nb.tools.port import Outcome
 from tests.service import briefs
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 from tests.service.tooling import made
@@ -129,8 +130,8 @@ def test_fitted_text_never_leaves_its_box(text: str, width: int, height: int) ->
     shown = " ".join("".join(char for char in fonts.tidy(text) if fonts.draws(OWN, char)).split())
     if not shown:
         return
-    type_ = fitting.Type(OWN, bold=True)
-    fitted = fitting.fit(shown, type_, width, height, (20, 90))
+    type_ = fonts.Type(OWN, bold=True)
+    fitted = fonts.fit(shown, type_, width, height, (20, 90))
     assert fitted.height <= height
     assert all(type_.width(line, fitted.size) <= width for line in fitted.lines)
 
@@ -167,7 +168,7 @@ def test_a_picture_carries_its_design_and_any_reader_reads_it(tmp_path: Path) ->
     outcome, task = make(BRIEFS["plain"], 1, tmp_path)
     with Image.open(tmp_path / images(outcome)[0]["path"]) as picture:
         picture.load()
-        found = png.design(picture)
+        found = picture_files.design(picture)
     assert found is not None
     assert found["words"]["headline"] == "Pack light"
     assert task.files.outputs
@@ -177,7 +178,9 @@ def test_a_picture_carries_its_design_and_any_reader_reads_it(tmp_path: Path) ->
 @settings(max_examples=40, deadline=None)
 def test_a_written_file_is_the_picture(width: int, height: int, data: bytes) -> None:
     image = Image.frombytes("RGB", (width, height), (data * (width * height))[: width * height * 3])
-    assert Image.open(io.BytesIO(png.encode(image, {"words": "ü"}))).convert("RGB").tobytes() == image.tobytes()
+    assert (
+        Image.open(io.BytesIO(picture_files.encode(image, {"words": "ü"}))).convert("RGB").tobytes() == image.tobytes()
+    )
 
 
 def test_the_shipped_family_draws_latin_greek_and_cyrillic_with_its_license_beside_it() -> None:

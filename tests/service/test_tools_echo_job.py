@@ -1,4 +1,4 @@
-"""`echo_job` and the catalog (contract §5)."""
+"""`echo_job` and the catalog (docs/api/tools-and-jobs.md "Catalog")."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.tools.catalog import describe, tools
-from agentsvc_nb.service.work.tools.echo_job import EchoJob, EchoJobInput
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import describe, tools
+from agentsvc_nb.tools.echo_job import EchoJob, EchoJobInput
+from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from PIL import Image
 
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.service.rules.snapshots import media_addresses
+from agentsvc_nb.tools.get_meta_ad import media_addresses
+from agentsvc_nb.tools.port import Outcome
 from tests.service.site import Answer, Site, as_json, html, serving
 from tests.service.tooling import call, made, task
 

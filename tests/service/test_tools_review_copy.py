@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.service.rules import copy_facts, copy_limits
-from agentsvc_nb.service.rules.languages import language
+from agentsvc_nb.tools import copy_facts
+from agentsvc_nb.tools.copy_facts import language
 from tests.service.tooling import call, made, task
 
 
@@ -47,7 +47,7 @@ def test_parts_are_held_against_the_platforms_limits(tmp_path: Path) -> None:
     ],
 )
 def test_characters_are_counted_as_the_platform_does(text: str, platform: Any, count: int) -> None:
-    assert copy_limits.characters(text, platform) == count
+    assert copy_facts.characters(text, platform) == count
 
 
 def test_a_text_message_with_other_letters_is_shorter(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_a_text_made_to_be_slow_is_read() -> None:
     assert copy_facts.claims("1,1." * 5_000 + "the best " * 2_000)[0].kind == "superlative"
 
 
-@given(st.text(max_size=300), st.sampled_from([None, *copy_limits.ROOMS]))
+@given(st.text(max_size=300), st.sampled_from([None, *copy_facts.ROOMS]))
 @settings(max_examples=60, deadline=None)
 def test_any_text_has_facts(text: str, platform: Any) -> None:
     facts = copy_facts.reading(text, language(text))
     assert facts.words == 0 or facts.syllables_per_word >= 1
-    assert copy_limits.part("headline", text, platform).characters >= len(text) or platform == "x"
+    assert copy_facts.part("headline", text, platform).characters >= len(text) or platform == "x"
     assert all(claim.text for claim in copy_facts.claims(text))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.wire.toolset.mail import SendEmailInput
+from agentsvc_nb.tools.port import Outcome
+from agentsvc_nb.tools.send_email import SendEmailInput
 from tests.service.agents_harness import MemoryTask
 from tests.service.mailbox import Box, mail_server
 from tests.service.tooling import call, made, task

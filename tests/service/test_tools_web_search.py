@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.service.ports.tools import Outcome
+from agentsvc_nb.tools.port import Outcome
 from tests.service.site import Answer, Site, as_json, serving
 from tests.service.tooling import call, made, task
 

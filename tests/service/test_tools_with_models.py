@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.tools import Meter, Tool
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.shelf import Kept
-from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.service.runner.tool_context import Kept
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import tools
+from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
 from tests.service.agents_harness import MemoryTask
 from tests.service.tooling import call, task
 
@@ -35,7 +34,7 @@ SAID = {
 class Model:
     """Answers what it is told to, and keeps what it was asked. Each schema is one that providers take."""
 
-    def __init__(self, answer: Mapping[str, Any] | AgentFailure) -> None:
+    def __init__(self, answer: Mapping[str, Any] | WorkFailure) -> None:
         self.answer, self.prompts = answer, list[str]()
 
     async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
@@ -43,7 +42,7 @@ class Model:
         assert schema["type"] == "object"
         self.prompts.append(prompt)
         meter.use(10, 5, 1)
-        if isinstance(self.answer, AgentFailure):
+        if isinstance(self.answer, WorkFailure):
             raise self.answer
         return dict(self.answer)
 
@@ -92,7 +91,7 @@ def test_an_answer_that_does_not_fit_is_a_failure(answer: dict[str, Any], tmp_pa
 
 
 def test_what_the_model_fails_with_is_the_tools_failure(tmp_path: Path) -> None:
-    model = Model(AgentFailure("model_unavailable", "It is away."))
+    model = Model(WorkFailure("model_unavailable", "It is away."))
     outcome = call(with_model(tmp_path, "review_copy", model), task(tmp_path), text="x")
     assert outcome.error == ("model_unavailable", "It is away.")
 

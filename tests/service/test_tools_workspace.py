@@ -14,10 +14,9 @@ import xlsxwriter
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.tools import Outcome
-from agentsvc_nb.service.work.tools import workspace
-from agentsvc_nb.service.work.tools.workspace import files, table_process
+from agentsvc_nb.tools import workspace
+from agentsvc_nb.tools.port import Outcome, WorkFailure
+from agentsvc_nb.tools.workspace import files, tables
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
@@ -51,7 +50,7 @@ def test_files_are_listed_and_found_with_their_passages(task: MemoryTask) -> Non
 
 def test_a_search_ends_that_takes_too_long(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SEARCH_SECONDS", 0)
-    with pytest.raises(AgentFailure, match="takes too long") as failed:
+    with pytest.raises(WorkFailure, match="takes too long") as failed:
         call(task, "search_files", query="summer")
     assert failed.value.code == "too_much_work"
 
@@ -74,7 +73,7 @@ def test_a_file_is_read_in_parts(task: MemoryTask) -> None:
     ],
 )
 def test_what_is_wrong_is_told(task: MemoryTask, name: str, given: dict[str, Any], code: str) -> None:
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(WorkFailure) as failed:
         call(task, name, **given)
     assert failed.value.code == code
 
@@ -176,7 +175,7 @@ def test_a_plot_is_a_picture(task: MemoryTask) -> None:
 def test_a_query_reaches_nothing_but_its_tables(task: MemoryTask, tmp_path: Path, sql: str) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\nb\n")
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(WorkFailure) as failed:
         call(task, "query_tables", sql=sql.format(secret=secret))
     assert failed.value.code == "query_failed"
     assert secret.read_text() == "a\nb\n"
@@ -184,10 +183,10 @@ def test_a_query_reaches_nothing_but_its_tables(task: MemoryTask, tmp_path: Path
 
 
 def test_a_query_that_takes_too_much_is_ended(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_process, "PATIENCE_SECONDS", 3.0)
-    with pytest.raises(AgentFailure) as failed:
+    monkeypatch.setattr(tables, "PATIENCE_SECONDS", 3.0)
+    with pytest.raises(WorkFailure) as failed:
         call(task, "query_tables", sql="SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
     assert failed.value.code == "too_much_work"
-    with pytest.raises(AgentFailure) as failed:
+    with pytest.raises(WorkFailure) as failed:
         call(task, "query_tables", sql="SELECT list(range) FROM range(1000000000)")
     assert failed.value.code in ("query_failed", "too_much_work")

@@ -6,10 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.service.ports.agents import AgentFailure
-from agentsvc_nb.service.ports.tools import Outcome, Tool
-from agentsvc_nb.service.settings import Settings
-from agentsvc_nb.service.work.tools.catalog import tools
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.catalog import tools
+from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 
@@ -26,7 +25,7 @@ def call(tool: Tool, task: MemoryTask, **given: Any) -> Outcome:
     """Its outcome, also of a failure; `data` is as the catalog describes it."""
     try:
         outcome = asyncio.run(tool.run(tool.Input.model_validate(given), task))
-    except AgentFailure as failure:
+    except WorkFailure as failure:
         return Outcome(error=(failure.code, failure.message))
     if outcome.data is not None and tool.Output is not None:
         tool.Output.model_validate(outcome.data)

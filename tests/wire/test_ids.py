@@ -1,4 +1,4 @@
-"""Shapes of ids (contract §1)."""
+"""Shapes of ids (docs/api/conventions.md "Ids")."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agentsvc_nb.safe import literal
-from agentsvc_nb.safe.markdown import to_html
+from agentsvc_nb.formats import literal
+from agentsvc_nb.formats.markdown import to_html
 
 READER: Final = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE: Final = (

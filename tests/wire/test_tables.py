@@ -45,8 +45,8 @@ def test_every_route_is_built() -> None:
 
 def test_every_error_that_the_code_names_is_a_row() -> None:
     source = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
-    assert set(re.findall(r'\bFail\(\s*"(\w+)"', source)) <= set(CODES)
+    assert set(re.findall(r'\bApiError\(\s*"(\w+)"', source)) <= set(CODES)
     assert set(re.findall(r'\brefused\(\s*"(\w+)"', source)) <= set(CODES)
-    failures = set(re.findall(r'AgentFailure\(\s*"(\w+)"', source)) | set(re.findall(r'last_error="(\w+)"', source))
+    failures = set(re.findall(r'WorkFailure\(\s*"(\w+)"', source)) | set(re.findall(r'last_error="(\w+)"', source))
     assert failures
     assert failures <= set(FAILURES) | set(CODES)

@@ -1,4 +1,4 @@
-"""Files of a chat, by content: checked, continued where they broke off, not fetched twice (contract.md §4)."""
+"""Files of a chat, by content: checked, continued where they broke off, not fetched twice (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
-from agentsvc_nb.client import places
-from agentsvc_nb.client.downloads.arriving import Arriving, ArrivingFile, matches
+from agentsvc_nb.client import safe_paths
+from agentsvc_nb.client.downloads.partial import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from agentsvc_nb.client.hooks import OnProgress, tell
-from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.transport.io import Answer
+from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.transport.io import OnBytes, Response, tell
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 
-Open = Callable[[str | None], Arriving]
+Open = Callable[[str | None], PartialDownload]
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _BLOCK_BYTES: Final = MIB // 2
@@ -35,7 +33,7 @@ async def download(
     *,
     chat: str,
     to: str | os.PathLike[str] | None = None,
-    on_progress: OnProgress | None = None,
+    on_progress: OnBytes | None = None,
     **options: Unpack[Options],
 ) -> bytes | Path:
     """A file's bytes; with `to` its place on disk, where it replaces what was there.
@@ -61,10 +59,10 @@ async def download(
     named, listed = (path, None) if isinstance(path, str) else (path.path, path)
     sha256 = listed.id if listed and _SHA256.fullmatch(listed.id) else None
     if to is None:
-        return (await _fetch(core, chat, named, sha256, Arriving, on_progress)).content()
-    target = await core.io.call(lambda: places.target(to, named))
+        return (await _fetch(core, chat, named, sha256, PartialDownload, on_progress)).content()
+    target = await core.io.call(lambda: safe_paths.target(to, named))
     if not await core.io.call(lambda: matches(target, sha256, listed.size_bytes if listed else None)):
-        await _fetch(core, chat, named, sha256, functools.partial(ArrivingFile, target), on_progress)
+        await _fetch(core, chat, named, sha256, functools.partial(PartialFile, target), on_progress)
     return target
 
 
@@ -87,7 +85,7 @@ async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, *
     core = core.scoped(options)
     named = path if isinstance(path, str) else path.path
     query, headers = {"chat_id": chat, "path": named}, {"range": f"bytes=0-{size - 1}"}
-    call = Call("files.download", query=query, headers=headers, stream=True)
+    call = ApiRequest("files.download", query=query, headers=headers, stream=True)
     try:
         return await core.repeat(call, functools.partial(_begun, core, size))
     except StefanBrainError as error:
@@ -96,7 +94,7 @@ async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, *
         raise
 
 
-async def _begun(core: Core, size: int, call: Call) -> bytes:
+async def _begun(core: Core, size: int, call: ApiRequest) -> bytes:
     """One attempt. A service that knows no ranges would send everything: what is not wanted is not waited for."""
     answer = await core.once(call)
     come = bytearray()
@@ -109,9 +107,9 @@ async def _begun(core: Core, size: int, call: Call) -> bytes:
 
 
 async def _fetch(
-    core: Core, chat: str, path: str, sha256: str | None, make: Open, on_progress: OnProgress | None
-) -> Arriving:
-    call = Call("files.download", query={"chat_id": chat, "path": path}, stream=True)
+    core: Core, chat: str, path: str, sha256: str | None, make: Open, on_progress: OnBytes | None
+) -> PartialDownload:
+    call = ApiRequest("files.download", query={"chat_id": chat, "path": path}, stream=True)
     download = _Download(core, path, make, on_progress)
     try:
         if sha256:
@@ -125,13 +123,13 @@ async def _fetch(
 class _Download:
     """One content on its way, over as many requests as it takes."""
 
-    def __init__(self, core: Core, path: str, make: Open, on_progress: OnProgress | None) -> None:
+    def __init__(self, core: Core, path: str, make: Open, on_progress: OnBytes | None) -> None:
         self._core, self._path, self._make, self._on_progress = core, path, make, on_progress
-        self._arriving: Arriving | None = None
+        self._arriving: PartialDownload | None = None
         self._continued = False
 
     @property
-    def arriving(self) -> Arriving:
+    def arriving(self) -> PartialDownload:
         assert self._arriving is not None
         return self._arriving
 
@@ -143,7 +141,7 @@ class _Download:
         if self._arriving is not None:
             self._arriving.leave()
 
-    async def once(self, call: Call) -> None:
+    async def once(self, call: ApiRequest) -> None:
         """All that is missing. Raises `APIConnectionError` when a connection brought too little."""
         while not (self._arriving and self._arriving.whole):
             before = self._arriving.done if self._arriving else 0
@@ -156,7 +154,7 @@ class _Download:
                     raise
         await self._core.io.call(self.arriving.keep)
 
-    async def _request(self, call: Call) -> bool:
+    async def _request(self, call: ApiRequest) -> bool:
         """Ask for what is missing, and take what comes; False when it must be asked once more."""
         answer = await self._answer(call)
         if answer is None:
@@ -174,7 +172,7 @@ class _Download:
             await self._core.io.close(answer)
         return self._checked()
 
-    async def _answer(self, call: Call) -> Answer | None:
+    async def _answer(self, call: ApiRequest) -> Response | None:
         """None when the service has nothing after what is on disk, which then is no beginning of it."""
         headers = self._arriving.range if self._arriving else {}
         try:
@@ -189,7 +187,7 @@ class _Download:
         if sha256 and self.arriving.sha256 and sha256 != self.arriving.sha256:
             raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
 
-    async def _read(self, answer: Answer) -> None:
+    async def _read(self, answer: Response) -> None:
         """Takes blocks, not chunks: with asyncio each is a trip to a thread."""
         arriving, come = self.arriving, bytearray()
         try:
@@ -221,6 +219,6 @@ class _Download:
         return False
 
 
-def _content_of(answer: Answer) -> str | None:
+def _content_of(answer: Response) -> str | None:
     tag = _SHA256.fullmatch(answer.headers.get("etag", ""))
     return tag[1] if tag else None

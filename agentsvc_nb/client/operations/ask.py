@@ -1,4 +1,4 @@
-"""`ask`: one question, one answer (spec.md "Behaviour of the official TypeScript client"; contract.md §5)."""
+"""`ask`: one question, one answer (docs/api/tools-and-jobs.md "Ask")."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError, chat_busy, refused
+from agentsvc_nb.client.models import Answer, read
 from agentsvc_nb.client.operations import jobs, tools
 from agentsvc_nb.client.operations.runs import SYNC_SECONDS
-from agentsvc_nb.client.request.core import Core
 from agentsvc_nb.client.request.options import WaitOptions
-from agentsvc_nb.client.results.models import Answer
-from agentsvc_nb.client.results.reading import read
-from agentsvc_nb.client.streams.run_ends import OnBusy, when_free
-from agentsvc_nb.client.streams.waiting import in_time
+from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.streams.waiting import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolResult
 

@@ -1,14 +1,13 @@
-"""Feedback to the team that runs the service (contract.md §6)."""
+"""Feedback to the team that runs the service (docs/api/feedback.md)."""
 
 from __future__ import annotations
 
 from typing import Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.models import Listing
 from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.wire.feedback import Category, FeedbackList, FeedbackReceipt, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 
@@ -46,7 +45,7 @@ async def send(
         "error_code": error_code,
         "request_id": request_id,
     }
-    return await core.scoped(options).ask(FeedbackReceipt, Call("feedback.send", body=body))
+    return await core.scoped(options).ask(FeedbackReceipt, ApiRequest("feedback.send", body=body))
 
 
 async def from_last_error(
@@ -87,7 +86,7 @@ async def list_(
 
     >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
     """
-    call = Call("feedback.list", query={"status": status, "limit": limit})
+    call = ApiRequest("feedback.list", query={"status": status, "limit": limit})
     return Listing((await core.scoped(options).ask(FeedbackList, call)).data, FeedbackReport)
 
 
@@ -96,4 +95,4 @@ async def get(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport
 
     >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
     """
-    return await core.scoped(options).ask(FeedbackReport, Call("feedback.get", {"id": id}))
+    return await core.scoped(options).ask(FeedbackReport, ApiRequest("feedback.get", {"id": id}))

@@ -1,17 +1,21 @@
-"""Tool jobs (spec.md "Job and tool submission rules"; contract.md §5)."""
+"""Tool jobs, and the files that they made."""
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable
-from typing import Any, Final, Unpack
+from pathlib import Path
+from typing import Any, Final, Unpack, cast
 
+from agentsvc_nb.client import safe_paths
+from agentsvc_nb.client.downloads.fetching import download
 from agentsvc_nb.client.errors import JobFailedError
-from agentsvc_nb.client.hooks import tell
-from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import Core, told_by
+from agentsvc_nb.client.models import Job
 from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
-from agentsvc_nb.client.results.models import Job
+from agentsvc_nb.client.request.request import ApiRequest, Core, told_by
 from agentsvc_nb.client.streams.waiting import LAST_LOOK_SECONDS, Wait, in_time
+from agentsvc_nb.client.transport.io import OnBytes, tell
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted
@@ -43,7 +47,7 @@ async def submit(
     body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
     return await core.scoped(options).ask(
-        JobAccepted, Call("jobs.submit", body=body, key=idempotency_key, resend=resend)
+        JobAccepted, ApiRequest("jobs.submit", body=body, key=idempotency_key, resend=resend)
     )
 
 
@@ -173,5 +177,52 @@ async def ended(
     return await in_time(accepted.chat, result(timed, accepted.job_id, chat=accepted.chat), accepted.job_id)
 
 
-def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> Call:
-    return Call(name, {"job_id": job_id}, {"chat": chat, "project": project, "session": session})
+def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> ApiRequest:
+    return ApiRequest(name, {"job_id": job_id}, {"chat": chat, "project": project, "session": session})
+
+
+async def download_artifacts(
+    core: Core,
+    job: str | Job,
+    *,
+    to: str | os.PathLike[str],
+    chat: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    on_progress: OnBytes | None = None,
+    **options: Unpack[Options],
+) -> list[Path]:
+    """Put all files of a job's result into the folder `to`, which is made, and give their places; see `files.download`.
+
+    Args:
+        job: its id, with its `chat` or `project` and `session`; or its result.
+        to: the folder. Files of one name get `-2`, `-3`, ... before their suffix; what is there already stays.
+        on_progress: called with the bytes so far and the bytes in all.
+
+    Raises `StefanBrainError` (`job_not_finished`; as `files.download`), `OSError`.
+
+    >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
+    [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
+    """
+    core = core.scoped(options)
+    if isinstance(job, str):
+        job = await result(core, job, chat=chat, project=project, session=session)
+    elif job.files is None and job.kind is None:
+        job = await result(core, job.job_id, chat=job.chat)
+    folder = await core.io.call(lambda: safe_paths.folder(to))
+    return await _files(core, job, folder, on_progress)
+
+
+async def _files(core: Core, job: Job, folder: Path, on_progress: OnBytes | None) -> list[Path]:
+    files, put = job.files or [], []
+    total, before = sum(file.size_bytes for file in files), 0
+    for file, name in zip(files, safe_paths.distinct(file.path for file in files), strict=True):
+        told = functools.partial(_told, on_progress, before, total)
+        place = await download(core, file, chat=job.chat, to=folder / name, on_progress=told)
+        put.append(cast(Path, place))
+        before += file.size_bytes
+    return put
+
+
+async def _told(hook: OnBytes | None, before: int, total: int, done: int, _: int | None) -> None:
+    await tell(hook, before + done, total)

@@ -1,4 +1,4 @@
-"""Agent Runs (spec.md "POST /api/developers/v1/runs"; contract.md §2, §3)."""
+"""Agent Runs (docs/api/runs.md "Start", docs/api/events.md)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.errors import refused
-from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import Core
+from agentsvc_nb.client.models import EventPage, Run, Shape, schema
+from agentsvc_nb.client.request.inputs import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions
-from agentsvc_nb.client.request.parts import FileInput, parts
-from agentsvc_nb.client.results.models import EventPage, Run
-from agentsvc_nb.client.results.structured import Shape, schema
-from agentsvc_nb.client.streams.following import Following
+from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.streams.event_stream import ResumableEventStream
 from agentsvc_nb.client.streams.pages import Paged
-from agentsvc_nb.client.streams.run_ends import OnBusy, ended, when_free
-from agentsvc_nb.client.streams.waiting import in_time
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.client.streams.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Event
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """A held start is answered within 90 s, or cut by the gateway at 120 s."""
@@ -79,7 +75,7 @@ async def start(
     attached = parts(files, "too_many_attachments", len(file_ids)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
-    call = Call("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+    call = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
     starting = functools.partial(core.ask, Run, call)
     waits = on_busy == "wait" and call.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
@@ -92,7 +88,7 @@ async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
     'completed'
     """
-    return await core.scoped(options).ask(Run, Call("runs.get", {"run_id": run_id}))
+    return await core.scoped(options).ask(Run, ApiRequest("runs.get", {"run_id": run_id}))
 
 
 async def wait(
@@ -123,7 +119,7 @@ async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
     'cancelled'
     """
-    return await core.scoped(options).ask(Run, Call("runs.cancel", {"run_id": run_id}))
+    return await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id}))
 
 
 async def approve(core: Core, run_id: str, call_id: str, **options: Unpack[Options]) -> CallApproval:
@@ -151,7 +147,7 @@ async def refuse(
 
 async def _decide(core: Core, run_id: str, call_id: str, body: dict[str, Any], options: Options) -> CallApproval:
     parts = {"run_id": run_id, "call_id": call_id}
-    return await core.scoped(options).ask(CallApproval, Call("runs.approve", parts, body=body))
+    return await core.scoped(options).ask(CallApproval, ApiRequest("runs.approve", parts, body=body))
 
 
 async def events(
@@ -164,7 +160,7 @@ async def events(
     >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
     ['run.status', 'text.delta']
     """
-    call = Call("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
+    call = ApiRequest("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
     return await core.scoped(options).ask(EventPage, call)
 
 
@@ -187,7 +183,7 @@ def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack
     return Paged(fetch, after, Event)
 
 
-async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Following:
+async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
     """Follow a run that was started before, from after event `after` (0: from its beginning).
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
@@ -197,7 +193,7 @@ async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[O
     ...     print(stream.final_status().output)
     """
     core = core.scoped(options)
-    return Following(core, await get(core, run_id), after)
+    return ResumableEventStream(core, await get(core, run_id), after)
 
 
 async def start_and_stream(
@@ -214,7 +210,7 @@ async def start_and_stream(
     idempotency_key: str | None = None,
     timeout: float | None = None,
     **options: Unpack[WaitOptions],
-) -> Following:
+) -> ResumableEventStream:
     """Start a run and follow its events; a dropped connection is picked up where it was left.
 
     Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
@@ -239,4 +235,4 @@ async def start_and_stream(
         file_ids=file_ids,
         idempotency_key=idempotency_key,
     )
-    return Following(core, await in_time(chat, starting))
+    return ResumableEventStream(core, await in_time(chat, starting))

@@ -1,15 +1,14 @@
-"""The live tool catalog (contract.md §5)."""
+"""The live tool catalog (docs/api/tools-and-jobs.md "Catalog")."""
 
 from __future__ import annotations
 
 from typing import Any, Unpack
 
 from agentsvc_nb.client.errors import ToolResultError
+from agentsvc_nb.client.models import Listing
 from agentsvc_nb.client.operations.jobs import NOT_IDEMPOTENT
-from agentsvc_nb.client.request.call import Call
-from agentsvc_nb.client.request.core import ACCEPTED, Core, told_by
 from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, told_by
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolResult
 
@@ -22,7 +21,7 @@ async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescripti
     >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
     ['ask_stefanbrain', 'create_images']
     """
-    return Listing((await core.scoped(options).ask(ToolList, Call("tools.list"))).data, ToolDescription)
+    return Listing((await core.scoped(options).ask(ToolList, ApiRequest("tools.list"))).data, ToolDescription)
 
 
 async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:
@@ -30,7 +29,7 @@ async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDes
 
     >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
     """
-    return await core.scoped(options).ask(ToolDescription, Call("tools.describe", {"name": name}))
+    return await core.scoped(options).ask(ToolDescription, ApiRequest("tools.describe", {"name": name}))
 
 
 async def invoke(
@@ -62,7 +61,7 @@ async def invoke(
     """
     body = {"input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
-    call = Call("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
+    call = ApiRequest("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
     answer = await core.scoped(options).send(call)
     if answer.status == ACCEPTED:
         return core.read(JobAccepted, call, answer)

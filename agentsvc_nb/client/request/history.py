@@ -13,10 +13,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, overload
 from urllib.parse import urlencode
 
+from agentsvc_nb.client import models
 from agentsvc_nb.client.cards import untypeset
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from agentsvc_nb.client.results import frames
-from agentsvc_nb.client.transport.io import Answer, Request
+from agentsvc_nb.client.transport.io import Request, Response
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,7 @@ class History(Sequence[Attempt]):
 
     def to_frame(self) -> pd.DataFrame:
         """A row a request, with times in UTC; `waited` in seconds. Raises `ImportError` without pandas."""
-        return frames.frame(({name: getattr(attempt, name) for name in _FRAME} for attempt in self), _FRAME)
+        return models.frame(({name: getattr(attempt, name) for name in _FRAME} for attempt in self), _FRAME)
 
     def __len__(self) -> int:
         return len(self._attempts)
@@ -130,7 +130,7 @@ class History(Sequence[Attempt]):
         return untypeset(f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>")
 
 
-def attempted(request: Request, path: str, outcome: Answer | BaseException, ms: float, **counts: Any) -> Attempt:
+def attempted(request: Request, path: str, outcome: Response | BaseException, ms: float, **counts: Any) -> Attempt:
     """The entry for one request and what came of it."""
     return Attempt(
         request.method,
@@ -145,8 +145,8 @@ def attempted(request: Request, path: str, outcome: Answer | BaseException, ms: 
     )
 
 
-def _answered(outcome: Answer | BaseException) -> dict[str, Any]:
-    if isinstance(outcome, Answer):
+def _answered(outcome: Response | BaseException) -> dict[str, Any]:
+    if isinstance(outcome, Response):
         return {"status": outcome.status, "request_id": outcome.headers.get("x-request-id")}
     if isinstance(outcome, APIConnectionError):
         return {"code": "timed out" if outcome.timed_out else "no answer"}

@@ -1,8 +1,4 @@
-"""What a call may be given besides its arguments: patience, repeats, headers; and the hooks that are told of delays.
-
-Every operation takes `Options` as keywords (those that wait for work: `WaitOptions`, for their own `timeout` is the
-whole wait) and works with `core.scoped(options)`. A client's defaults are its `Settings`.
-"""
+"""Options of a client and of a call: timeouts, retries, headers, hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be sent again, and when (spec.md "Client retry rules"). Pure: the dice are an argument."""
+"""What may be sent again, and when (docs/api/errors.md). Pure: the dice are an argument."""
 
 from __future__ import annotations
 

@@ -1,18 +1,201 @@
-"""The faces of `following.Following`: a run's events for `for` and for `async for`."""
+"""A run's events as they happen, across dropped connections: none lost, none twice."""
 
 from __future__ import annotations
 
+import json
+from collections import deque
+from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from agentsvc_nb.client.results.models import Run
-from agentsvc_nb.client.streams.following import Following
-from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.models import Run, read
+from agentsvc_nb.client.request import retry
+from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.streams.sse import Decoder, Frame
+from agentsvc_nb.client.transport.io import Response, step
+from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
+from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
+
+BACKOFF_SECONDS: Final = 5.0
+READ_SECONDS: Final = 75.0
+"""Five pings missed: the connection is dead. Below the gateway's 120 s."""
+
+
+class ResumableEventStream:
+    """A resumable read of one run's events, from after event `after`, until the core's deadline."""
+
+    def __init__(self, core: Core, run: Run, after: int = 0) -> None:
+        self.run, self.cursor, self.reconnects = run, after, 0
+        self._core, self._io = core, core.io
+        self._answer: Response | None = None
+        self._waiting: deque[Event] = deque()
+        self._decoder = Decoder()
+        self._opened = False
+        self._opened_at = 0.0
+        self._events_here = 0
+        self._failures = 0
+        self._done = False
+
+    async def next(self) -> Event | None:
+        """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed."""
+        while not self._waiting and not self._done:
+            await self._in_time()
+            await self._advance()
+        await self._complete_the_end()
+        return self._hand_over(self._waiting.popleft()) if self._waiting else None
+
+    async def final_status(self) -> Run:
+        """Read to the end; the finished run. A stream that was closed asks every 3 s instead."""
+        while await self.next():
+            pass
+        while not self.run.ended:
+            await self._in_time()
+            run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
+            self.run = run.of_shape(self.run.shape)
+            await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
+        return self.run
+
+    async def close(self) -> None:
+        self._done = True
+        self._waiting.clear()
+        await self._hang_up()
+
+    def _drop(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer:
+            self._io.drop(answer)
+
+    def __del__(self) -> None:
+        self._drop()
+
+    def _hand_over(self, event: Event) -> Event:
+        self.cursor = event.id
+        record = event.payload.get("run") if event.type == "run.ended" else None
+        if isinstance(record, dict):
+            self.run = read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
+        elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
+            self.run = self.run.model_copy(update={"status": status})
+        return event
+
+    async def _complete_the_end(self) -> None:
+        """Give the last event the whole record, when that was too large for it."""
+        end = self._waiting[0] if self._waiting else None
+        if end is None or end.type != "run.ended" or not end.payload.get("truncated"):
+            return
+        run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
+        if self._waiting:  # else it was closed meanwhile
+            self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
+
+    async def _advance(self) -> None:
+        """One step towards the next event: connect, or read a chunk."""
+        try:
+            if self._answer is None:
+                await self._connect()
+            else:
+                await self._receive(self._answer)
+        except StefanBrainError as error:
+            if not self._done:  # closed meanwhile by another thread: the broken read is no failure
+                await self._dropped(error)
+        except BaseException:
+            # Interrupted anywhere between reading and queueing: forget the connection, so that all is asked again.
+            self._drop()
+            raise
+        if self._done:
+            await self._hang_up()
+
+    async def _connect(self) -> None:
+        headers = {"accept": "text/event-stream"}
+        if self.cursor:
+            headers["last-event-id"] = str(self.cursor)
+        self.reconnects += self._opened
+        self._opened = True
+        call = ApiRequest(
+            "runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=READ_SECONDS, stream=True
+        )
+        answer = await self._core.once(call)
+        self._answer, self._decoder, self._events_here = answer, Decoder(), 0
+        self._opened_at = self._io.now()
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            raise StefanBrainError("The address answered something other than an event stream; check the base URL.")
+
+    async def _receive(self, answer: Response) -> None:
+        chunk = await self._io.read(answer)
+        if self._done:
+            return
+        if chunk is None:
+            await self._at_end()
+        else:
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        if self._io.now() - self._opened_at > STREAM_PING_SECONDS:
+            self._failures = 0  # it lives, though the run says nothing
+        for frame in self._decoder.feed(chunk):
+            event = _event(frame)
+            if event.id <= (self._waiting[-1].id if self._waiting else self.cursor):
+                continue
+            self._waiting.append(event)
+            self._failures, self._events_here = 0, self._events_here + 1
+            if event.type == "run.ended":
+                self._done = True
+                return
+
+    async def _at_end(self) -> None:
+        """The connection ended without `run.ended`. After one without events, ask whether anything is left: a
+        stream that begins past the end has nothing to send."""
+        if not self._events_here:
+            query = {"after": self.cursor, "limit": 1}
+            page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self.run.run_id}, query))
+            self._done = not page.data and page.status in TERMINAL
+        if not self._done:
+            raise APIConnectionError("The event stream ended before the run.")
+
+    async def _dropped(self, error: StefanBrainError) -> None:
+        """Wait for another attempt, of which there are `max_retries` in a row: an event begins the count anew."""
+        await self._hang_up()
+        if error.late:
+            raise self._out_of_time()
+        self._failures += 1
+        first = self._decoder.retry_seconds
+        first = retry.FIRST_SECONDS if first is None else first
+        most = self._core.settings.max_retries
+        wait = retry.pause(error, self._failures, most, self._core.dice, first, BACKOFF_SECONDS)
+        if wait is None:
+            self._done = True
+            error.attempts, error.last_event_id = self._failures, self.cursor
+            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
+            error.hint = f"{error.hint} {go_on}" if error.hint and retry.transient(error) else error.hint or go_on
+            raise error
+        await self._core.rest(wait)
+
+    async def _hang_up(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer:
+            await self._io.close(answer)
+
+    async def _in_time(self) -> None:
+        if self._core.left <= 0:
+            await self.close()
+            raise self._out_of_time()
+
+    def _out_of_time(self) -> JobTimeoutError:
+        self._done = True
+        late = JobTimeoutError(self.run.run_id, self.run.chat)
+        late.last_event_id = self.cursor
+        return late
+
+
+def _event(frame: Frame) -> Event:
+    try:
+        return Event.from_json(json.loads(frame.data))
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong!r}."
+        raise StefanBrainError(what) from None
 
 
 class _Face:
-    def __init__(self, following: Following) -> None:
+    def __init__(self, following: ResumableEventStream) -> None:
         self._following = following
 
     @property

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentsvc_nb.client.results.models import Listing
+from agentsvc_nb.client.models import Listing
 from agentsvc_nb.client.transport.io import step
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Who answers at the other end of a connection: asked before anything else goes over it (contract §8).
+"""Who answers at the other end of a connection: asked before anything else goes over it (docs/api/embedded.md).
 
 Written without the HTTP library, for two reasons: what is asked needs one answer of one shape, on a connection that is
 then used on; and `embedded` asks before any client is there.

@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import deadline_passed
-from agentsvc_nb.client.transport import connections, deadline
-from agentsvc_nb.client.transport.crews import TaskCrew, ThreadCrew
+from agentsvc_nb.client.transport import deadline, messages
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, Answer, Request
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, Request, Response
 from agentsvc_nb.client.transport.library import httpx
 from agentsvc_nb.client.transport.messages import FAILURES, answer, build, failure
+from agentsvc_nb.client.transport.worker_pool import TaskPool, ThreadPool
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
@@ -63,12 +63,12 @@ class SyncIO(_Clocks):
             return self._own
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
-            client = self._clients.setdefault(pid, connections.blocking(self._transport, self._tls, self._secret))
+            client = self._clients.setdefault(pid, messages.blocking(self._transport, self._tls, self._secret))
             # In a notebook hardly anybody closes a client. At exit what still streams ends by itself.
             weakref.finalize(self, client.close).atexit = False
         return client
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request) -> Response:
         client = self._client()
         built = build(request, self._own)
         if request.ends < math.inf:
@@ -94,7 +94,7 @@ class SyncIO(_Clocks):
         if self.now() >= ends:
             raise deadline_passed()
 
-    async def read(self, answer: Answer) -> bytes | None:
+    async def read(self, answer: Response) -> bytes | None:
         chunks: Iterator[bytes] = answer.chunks
         self.in_time(answer.ends)
         with self._until(answer.ends):
@@ -118,19 +118,19 @@ class SyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return function()
 
-    def crew(self) -> ThreadCrew[Any]:
-        return ThreadCrew(self, None if self._own or self._transport else self._lane)
+    def crew(self) -> ThreadPool[Any]:
+        return ThreadPool(self, None if self._own or self._transport else self._lane)
 
     def _lane(self) -> SyncIO:
         return SyncIO(tls=self._tls, secret=self._secret)
 
-    async def close(self, answer: Answer | None = None) -> None:
+    async def close(self, answer: Response | None = None) -> None:
         if answer:
             self.drop(answer)
         elif client := self._clients.pop(os.getpid(), None):
             client.close()
 
-    def drop(self, answer: Answer) -> None:
+    def drop(self, answer: Response) -> None:
         if answer.response and not answer.response.is_closed:
             _wake_reader(answer.response)
             answer.response.close()
@@ -176,7 +176,7 @@ class AsyncIO(_Clocks):
         if loop not in clients:
             for ended in [known for known in clients if known.is_closed()]:
                 del clients[ended]
-            clients[loop] = connections.awaited(self._transport, self._tls, self._secret)
+            clients[loop] = messages.awaited(self._transport, self._tls, self._secret)
         return clients[loop]
 
     def _own_clients(self) -> _ByLoop:
@@ -185,7 +185,7 @@ class AsyncIO(_Clocks):
             self._clients, self._pid = weakref.WeakKeyDictionary(), pid
         return self._clients
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request) -> Response:
         client = self._client()
         async with _Until(request.ends - self.now()):
             built = build(request, self._own)
@@ -195,7 +195,7 @@ class AsyncIO(_Clocks):
             async with aclosing(response):
                 return answer(response, request, await response.aread())
 
-    async def read(self, answer: Answer) -> bytes | None:
+    async def read(self, answer: Response) -> bytes | None:
         chunks: AsyncIterator[bytes] = answer.chunks
         async with _Until(answer.ends - self.now()):
             return await anext(chunks, None)
@@ -206,16 +206,16 @@ class AsyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
-    def crew(self) -> TaskCrew[Any]:
-        return TaskCrew(self)
+    def crew(self) -> TaskPool[Any]:
+        return TaskPool(self)
 
-    async def close(self, answer: Answer | None = None) -> None:
+    async def close(self, answer: Response | None = None) -> None:
         if answer:
             await answer.response.aclose()
         elif client := self._own_clients().pop(asyncio.get_running_loop(), None):
             await client.aclose()
 
-    def drop(self, answer: Answer) -> None:
+    def drop(self, answer: Response) -> None:
         with suppress(RuntimeError):  # no loop is running: its end closes the connection
             closing = asyncio.get_running_loop().create_task(self.close(answer))
             self._closing.add(closing)

@@ -6,17 +6,26 @@ thread; under `AsyncIO` they are awaited as usual.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, BinaryIO, Final, Protocol, TypeVar
 
-from agentsvc_nb.client.hooks import OnProgress
-
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
 """Seconds by which a socket's timeout may fire before the deadline that it was made of."""
+
+
+OnBytes = Callable[[int, int | None], Any]
+"""Called with the bytes that came or went, and with how many there are, where that is known."""
+
+
+async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
+    """Call `hook`, which may be a coroutine function with the async client. What it raises ends the call."""
+    if hook is not None and inspect.isawaitable(heard := hook(*news)):
+        await heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +41,12 @@ class Request:
     body: dict[str, Any] | None = None
     files: list[tuple[str, bytes | BinaryIO]] | None = None
     stream: bool = False
-    on_sent: OnProgress | None = None
+    on_sent: OnBytes | None = None
     ends: float = math.inf
 
 
 @dataclass(slots=True)
-class Answer:
+class Response:
     """An answer; `headers` in lower case. A successful streamed one is read with `io.read` and has no `body`."""
 
     status: int
@@ -48,7 +57,7 @@ class Answer:
     ends: float = math.inf
 
 
-class Crew(Protocol[T]):
+class WorkerPool(Protocol[T]):
     """Several things at once: threads, or tasks of the event loop (docs/decisions/0018)."""
 
     io: IO
@@ -71,11 +80,11 @@ class Crew(Protocol[T]):
 class IO(Protocol):
     """What the core may await, and its clocks."""
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request) -> Response:
         """Raises `APIConnectionError` when no answer comes."""
         ...
 
-    async def read(self, answer: Answer) -> bytes | None:
+    async def read(self, answer: Response) -> bytes | None:
         """The next chunk as it came, None at the end. Raises `APIConnectionError`."""
         ...
 
@@ -84,11 +93,11 @@ class IO(Protocol):
         """Run a function that may block."""
         ...
 
-    async def close(self, answer: Answer | None = None) -> None:
+    async def close(self, answer: Response | None = None) -> None:
         """Close one streamed answer, or everything."""
         ...
 
-    def drop(self, answer: Answer) -> None:
+    def drop(self, answer: Response) -> None:
         """Close an answer that nobody can await any more (garbage collection)."""
         ...
 
@@ -100,7 +109,7 @@ class IO(Protocol):
         """The UTC day: idempotency keys end with it."""
         ...
 
-    def crew(self) -> Crew[Any]:
+    def crew(self) -> WorkerPool[Any]:
         """For work that goes on beside the caller's."""
         ...
 

@@ -12,7 +12,7 @@ from agentsvc_nb.commands.doctor import folder, machine, model, service
 from agentsvc_nb.commands.doctor.finding import Finding, fail, note, ok, warn
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.plan import plan_of
-from agentsvc_nb.service.settings import SettingsError, data_folder, warnings_for
+from agentsvc_nb.settings import SettingsError, data_folder, warnings_for
 
 Check = Callable[[DataFolder], Iterator[Finding]]
 

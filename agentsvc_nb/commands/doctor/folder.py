@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from agentsvc_nb.commands.doctor.finding import Finding, fail, note, ok
-from agentsvc_nb.service.engines import migrations, snapshot
-from agentsvc_nb.service.engines.blobs import blob_path
-from agentsvc_nb.service.engines.sqlite import SqliteDatabase
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports.storage import Tx
-from agentsvc_nb.service.records import leftovers
-from agentsvc_nb.service.records.newest import newest
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import garbage
+from agentsvc_nb.service.records.queries import newest
+from agentsvc_nb.service.store import migrations, sqlite
+from agentsvc_nb.service.store.blobs import blob_path
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.wire.times import rfc3339
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ def database(folder: DataFolder) -> Iterator[Finding]:
     """Is every page of it in order?"""
     if folder.database.exists():
         try:
-            damage = snapshot.damage(folder.database)
+            damage = sqlite.damage(folder.database)
         except sqlite3.DatabaseError as error:
             damage = str(error)
         yield ok("in order") if damage is None else fail(f"damaged ({damage})", _RESTORE)
@@ -91,7 +91,7 @@ def database(folder: DataFolder) -> Iterator[Finding]:
 
 def contents(folder: DataFolder) -> Iterator[Finding]:
     """Is there a content for each file?"""
-    named = _read(folder, leftovers.contents)
+    named = _read(folder, garbage.contents)
     if named is not None:
         missing = sum(not blob_path(folder.blobs, sha256).is_file() for sha256 in named)
         if missing:
@@ -112,7 +112,7 @@ def clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _version(folder: DataFolder) -> int:
-    with snapshot.beside(folder.database) as connection:
+    with sqlite.beside(folder.database) as connection:
         return migrations.version(connection)
 
 

@@ -12,8 +12,7 @@ from agentsvc_nb import embedded
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.commands.doctor.finding import Finding, fail, ok
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.kept_settings import KeptSettings
-from agentsvc_nb.service.plan import Plan
+from agentsvc_nb.service.plan import KeptSettings, Plan
 
 QUESTION: Final = "hello"
 TURN_SECONDS: Final = 120.0

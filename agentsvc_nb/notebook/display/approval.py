@@ -9,7 +9,7 @@ from typing import Final
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import LINE_CHARS, Bundle, line_html, status_bundle
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.safe.text import exact, label
+from agentsvc_nb.wire.text import exact, label
 
 INPUT_CHARS: Final = 4_000
 """More is in `%approve -o calls`."""

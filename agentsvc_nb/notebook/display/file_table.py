@@ -1,16 +1,54 @@
-"""The table of files, from escaped HTML of our own: a tenth of a Styler's bytes, and a Styler does not escape."""
+"""The table of files, with thumbnails as data URIs: small, checked by content, never fetched by the browser."""
 
 from __future__ import annotations
 
+import base64
+import io
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.notebook.display import pictures
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import escape, label
+
+EDGE_PIXELS: Final = 256
+PER_OUTPUT: Final = 12
+OUTPUT_BYTES: Final = 300_000
+SOURCE_BYTES: Final = 20_000_000
+_PIXELS_MAX: Final = 40_000_000
+_MAGIC: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
+
+
+def thumbnail(data: bytes) -> str | None:
+    """A WEBP data URI of at most 256 pixels an edge; None for what is no picture, too large or broken."""
+    if not data.startswith(_MAGIC) or len(data) > SOURCE_BYTES:
+        return None
+    try:
+        made = _webp(data)
+    except Exception:  # Pillow raises many kinds on hostile bytes, and a missing picture is no failure
+        return None
+    return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
+
+
+def _webp(data: bytes) -> bytes:
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        # Pillow's own guard (Image.MAX_IMAGE_PIXELS) only warns up to twice its limit.
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            if image.width * image.height > _PIXELS_MAX:
+                raise ValueError("too many pixels")
+            image.draft("RGB", (EDGE_PIXELS * 2, EDGE_PIXELS * 2))
+            small = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
+    small.thumbnail((EDGE_PIXELS, EDGE_PIXELS))
+    out = io.BytesIO()
+    small.save(out, "WEBP", quality=80)
+    return out.getvalue()
+
 
 Fetch = Callable[[WorkspaceFile], bytes | None]
 """The bytes of a file, or None when they can't be had."""
@@ -65,17 +103,17 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
     made: dict[str, str] = {}
     spent = 0
     for file in files:
-        if len(made) == pictures.PER_OUTPUT or spent >= pictures.OUTPUT_BYTES:
+        if len(made) == PER_OUTPUT or spent >= OUTPUT_BYTES:
             break
         uri = _thumbnail(file, fetch)
-        if uri is not None and spent + len(uri) <= pictures.OUTPUT_BYTES:
+        if uri is not None and spent + len(uri) <= OUTPUT_BYTES:
             made[file.path] = uri
             spent += len(uri)
     return made
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
-    if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= pictures.SOURCE_BYTES:
+    if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None
     data = fetch(file)
-    return pictures.thumbnail(data) if data else None
+    return thumbnail(data) if data else None

@@ -1,11 +1,9 @@
-"""Markdown of an agent to HTML for a cell's output.
-
-Never `IPython.display.Markdown`: JupyterLab executes script in it.
-"""
+"""Markdown of an agent to HTML for a cell's output, and where it may be cut into settled blocks."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
@@ -13,8 +11,44 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from agentsvc_nb.safe import markdown
-from agentsvc_nb.safe.markdown import SafeRenderer, linkable, parser_with
+from agentsvc_nb.formats import markdown
+from agentsvc_nb.formats.markdown import SafeRenderer, linkable, parser_with
+from agentsvc_nb.formats.mathematics import mathematics, unclosed
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def settled(text: str) -> int:
+    r"""How many characters at the beginning of `text` are finished blocks.
+
+    >>> settled("one\n\ntwo\n\nthr")
+    5
+    """
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    if ends and text.endswith("\r"):
+        ends.pop()  # its \n may still come
+    if not ends:
+        return 0
+    start = _last_block(text[: ends[-1]])
+    return ends[start - 1] if start else 0
+
+
+def _last_block(complete: str) -> int:
+    """The line on which the last top-level block begins."""
+    tokens = _block_parser().parse(complete)
+    starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
+    lines = _LINE_END.split(complete)[:-1]
+    # Where a formula may have begun, all from there on may be part of it.
+    return max((start for start in starts if start <= unclosed(lines)), default=0)
+
+
+@functools.cache
+def _block_parser() -> MarkdownIt:
+    """The block structure alone: a quarter of the time of a whole parse."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(mathematics)
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
 
 _CELL: Final = "text-align:left;padding:2px 10px"
 _LINK: Final = '<a style="text-decoration:underline" href="'

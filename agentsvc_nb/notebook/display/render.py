@@ -1,9 +1,4 @@
-"""A run or job, as it stands, to a static mime bundle: safe HTML and plain text, no script, no widget, nothing remote.
-
-Colours are JupyterLab's own variables with fallbacks that are readable on white and on black; every state is said in
-words, not in colour alone. JupyterLab's sanitiser for untrusted notebooks drops <style>, id and role: the layout
-stands without them.
-"""
+"""A run or job, as it stands, as a static mime bundle: safe HTML and plain text, no script, nothing remote."""
 
 from __future__ import annotations
 
@@ -14,14 +9,94 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from agentsvc_nb.notebook.display.amounts import cost, percent
 from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.timeline import timeline_html
-from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.safe.text import escape, label, plain, worded
+from agentsvc_nb.notebook.display.transcript import Call, Transcript
 from agentsvc_nb.wire.failures import FAILURES
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import CENT, Run
+from agentsvc_nb.wire.text import escape, label, plain, worded
 from agentsvc_nb.wire.tools import Job
+
+
+def cost(microcents: int) -> str:
+    """Money as a reader wants it: `0.42 cents`, `$1.30`."""
+    cents = microcents / CENT
+    if cents >= 100:
+        return f"${cents / 100:,.2f}"
+    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+def percent(done: object, total: object) -> str:
+    if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
+        return ""
+    return f"{min(100, max(0, round(100 * done / total)))} %"
+
+
+def moment(time: str | None) -> str:
+    """A time of the service on this machine's clock: `21 Nov 13:05`."""
+    try:
+        return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
+    except ValueError:
+        return ""
+
+
+_UNITS: Final = ("B", "kB", "MB", "GB")
+
+
+def size(count: int) -> str:
+    """Bytes for people: `482 kB`."""
+    if count < 1000:
+        return f"{count} B"
+    power = min(3, (len(str(count)) - 1) // 3)
+    amount = count / 1000**power
+    return f"{amount:.0f} {_UNITS[power]}" if amount >= 10 else f"{amount:.1f} {_UNITS[power]}"
+
+
+ROWS: Final = 100
+_GIVEN_CHARS: Final = 160
+
+
+def timeline_html(view: Transcript, muted: str, warning: str) -> str:
+    """A folded list in HTML; empty for a run of one step that called nothing. The styles are CSS declarations."""
+    if len(view.marks) <= 1 and not view.calls:
+        return ""
+    began = view.marks[0].at if view.marks else view.calls[0].at
+    lines = [(mark.event, mark.at, escape(mark.text)) for mark in view.marks]
+    lines += [(call.event, call.at, _call(call, warning)) for call in view.calls]
+    lines.sort(key=lambda line: line[0])
+    rows = "".join(f'<li><span style="{muted}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
+    more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
+    return f"<details><summary>{_summary(view)}</summary><ul>{rows}{more}</ul></details>"
+
+
+def _summary(view: Transcript) -> str:
+    failed = sum(call.failed is True for call in view.calls)
+    counts = [_count(view.step, "step")] if view.step else []
+    counts += [_count(len(view.calls), "tool call") + (f" ({failed} failed)" if failed else "")] if view.calls else []
+    return ", ".join(counts) or "what it did"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _call(call: Call, warning: str) -> str:
+    took = _seconds(call.at, call.until)
+    facts = {True: f' <span style="{warning}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
+    given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
+    return f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
+
+
+def _offset(began: str, at: str) -> str:
+    seconds = _seconds(began, at)
+    return "" if seconds is None else f"+{seconds:.1f} s"
+
+
+def _seconds(start: str, end: str) -> float | None:
+    try:
+        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
 
 Bundle = dict[str, str]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.cards import Showing
-from agentsvc_nb.client.results.frames import frame
-from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.safe.text import plain
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ class Kept(Shown):
     @property
     def df(self) -> pd.DataFrame:
         """The files that it wrote, a row each; no network is needed."""
-        return frame((file.model_dump(exclude={"object"}) for file in self.files), frames.FILES, **self.attrs)
+        return frame((file.model_dump(exclude={"object"}) for file in self.files), tables.FILES, **self.attrs)
 
     @property
     def attrs(self) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TextIO
 
 from agentsvc_nb.notebook.display.approval import asked_bundle
-from agentsvc_nb.notebook.display.blocks import settled
+from agentsvc_nb.notebook.display.markdown import settled
 from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.safe.text import plain
+from agentsvc_nb.wire.text import plain
 
 TICK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 1.0

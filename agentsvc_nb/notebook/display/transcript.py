@@ -1,4 +1,4 @@
-"""What a run has said and done so far: events in, the state of its view out (contract.md §3). Pure."""
+"""What a run has said and done so far: events in, the state of its view out (docs/api/events.md). Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agentsvc_nb.client.approvals import WaitingCall, note
-from agentsvc_nb.wire.events import Event
-from agentsvc_nb.wire.runs import TERMINAL, Run
+from agentsvc_nb.wire.runs import TERMINAL, Event, Run
 
 MARKS: Final = 200
 """Of a run of 1,500 steps the first are enough to see what it did."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import label
 
 Order = Literal["name", "newest", "largest"]
 

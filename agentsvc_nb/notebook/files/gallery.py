@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from agentsvc_nb.notebook.display import pictures
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display import file_table
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Preview
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.files.inscriptions import Inscription, inscription
-from agentsvc_nb.notebook.files.listing import content, listed
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.storing import content, listed
 from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
-from agentsvc_nb.safe.text import escape, label, worded
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import escape, label, worded
+
+_WORDS: Final = ("headline", "subline", "action", "brand")
+_WORDS_CHARS: Final = 300
+_PATH_CHARS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Inscription:
+    """`words` stand on the picture; `before` is the path, `before_id` the SHA-256 of the picture before."""
+
+    words: str = ""
+    before: str = ""
+    before_id: str = ""
+
+
+def inscription(texts: Mapping[str, Any]) -> Inscription:
+    """What the texts in a picture say, by their names."""
+    design, before = _parsed(texts.get(DESIGN)), _parsed(texts.get(EDITED_FROM))
+    words = design.get("words")
+    said = [words.get(name) for name in _WORDS] if isinstance(words, dict) else []
+    return Inscription(
+        label(" · ".join(text for text in said if isinstance(text, str) and text), _WORDS_CHARS),
+        _text(before.get("path")),
+        _text(before.get("sha256")),
+    )
+
+
+def _parsed(text: object) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and len(value) <= _PATH_CHARS else ""
+
 
 _SEEN_MAX: Final = 240
 _FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
@@ -113,7 +151,7 @@ class Pictures:
         return Thumbnails() if self._looking is None else nullcontext(self._looking)
 
     def _bytes(self, file: WorkspaceFile) -> bytes:
-        if not 0 < file.size_bytes <= pictures.SOURCE_BYTES:
+        if not 0 < file.size_bytes <= file_table.SOURCE_BYTES:
             return b""
         try:
             return self._read(file)
@@ -139,9 +177,9 @@ def static_gallery(session: Session, pattern: str = "*") -> Preview:
 
 def gallery_bundle(found: Pictures) -> Bundle:
     """Pictures beside each other with their paths, within the budget of an output; the rest by name."""
-    figures, left = list[str](), pictures.OUTPUT_BYTES
+    figures, left = list[str](), file_table.OUTPUT_BYTES
     with found.looking():
-        for file in found.files[: pictures.PER_OUTPUT]:
+        for file in found.files[: file_table.PER_OUTPUT]:
             figure = _figure(found, file)
             if figure and len(figure) <= left:
                 left -= len(figure)

@@ -1,25 +1,26 @@
-"""Search the files of the notebook's chat: each passage with its words marked."""
+"""Look into the files of the notebook's chat: search them, each passage marked; preview the beginning of one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from agentsvc_nb.client.results.frames import columns, frame
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
-from agentsvc_nb.notebook.display.results import Table
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.files.listing import chat_of
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.safe.text import escape, label
-from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.client.models import columns, frame
+from agentsvc_nb.notebook.display.render import size
+from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.storing import chat_of, listed, missing
+from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.text import escape, label
 
 PART_CHARS = 400
 
 
 def search(session: Session, words: str, *, chat: str | None = None) -> Table:
-    """Search by name and contents (spec.md "GET /api/developers/v1/files/search"), best first. Raises `AskError`.
+    """Search by name and contents (docs/api/files.md "Search"), best first. Raises `AskError`.
 
     The DataFrame has the columns of a listing's file, then `match`, `snippets` and `passage`: their text in one.
     """
@@ -76,3 +77,27 @@ def _spaced(text: str) -> str:
 def _facts(result: SearchResult) -> dict[str, Any]:
     facts = result.model_dump(exclude={"object"})
     return facts | {"passage": " … ".join("".join(part.text for part in parts) for parts in result.snippets)}
+
+
+def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
+    """The beginning of a file, by what its bytes say that it is (`previews`).
+
+    Args:
+        path: a path of the notebook's chat, or an entry of its listing, which is not listed again.
+
+    Raises:
+        AskError: there is no such file, or it can't be had.
+    """
+    file = path if isinstance(path, WorkspaceFile) else _found(session, path)
+    client, chat = session.client(), chat_of(session)
+    with telling(session):
+        head = client.files.head(file, HEAD_BYTES, chat=chat)
+        return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
+
+
+def _found(session: Session, path: str) -> WorkspaceFile:
+    files = listed(session)
+    file = next((file for file in files if file.path == path), None)
+    if file is None:
+        raise missing(path, files)
+    return file

@@ -5,23 +5,71 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle, job_bundle, stacked
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, begun, judge, lost, made, submit
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory import joblog
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.runs.pending import Pending
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, job_bundle, stacked
+from agentsvc_nb.notebook.display.screens import Output
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, begun, judge, lost, made, submit
+from agentsvc_nb.notebook.runs.background import Pending
+from agentsvc_nb.notebook.state.session import Session, seen_job
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, ToolError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+BARS: Final = 20
+"""So many at once; those after them are followed, too, and counted below."""
+
+
+class Bars(Protocol):
+    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        """Begin, in the running cell. `cancel` is called with a job's id, and must be quick."""
+        ...
+
+    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
+        """Show the same jobs as they stand, `elapsed` seconds after they began to be watched."""
+        ...
+
+    def leave(self, job_id: str, bundle: Bundle) -> None:
+        """This one has ended; others go on."""
+        ...
+
+    def finish(self, bundle: Bundle) -> None:
+        """Leave this one output."""
+        ...
+
+
+class StaticBars:
+    """One line for each job, at the beginning: where no output is updated later, `%jobs watch` waits for their end."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        for job in jobs[:BARS]:
+            self._output.show(_submitted(job))
+
+    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
+        pass
+
+    def leave(self, job_id: str, bundle: Bundle) -> None:
+        pass
+
+    def finish(self, bundle: Bundle) -> None:
+        pass
+
+
+def _submitted(job: Job) -> Bundle:
+    """A job that was submitted and is not followed here. No bar: it would stand still."""
+    bundle = job_bundle(job, 0.0, Extras(("`%jobs watch` follows it, `%jobs cancel` stops it.",)))
+    bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
+    return bundle
+
 
 K = TypeVar("K")
 
@@ -186,7 +234,7 @@ def look(session: Session, row: Mapping[str, Any]) -> Job:
             raise
         known = {name: row[name] for name in ("job_id", "tool", "chat")}
         job = Job(**known, status="failed", is_error=True, error=GONE)
-    joblog.seen(session, job)
+    seen_job(session, job)
     return job
 
 

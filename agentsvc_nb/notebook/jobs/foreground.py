@@ -10,22 +10,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.render import Extras, job_bundle
+from agentsvc_nb.notebook.display.render import Bundle, Extras, job_bundle
+from agentsvc_nb.notebook.display.results import Kept
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
-from agentsvc_nb.notebook.files.listing import fetcher
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory import joblog
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.runs import ending
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.files.storing import fetcher
+from agentsvc_nb.notebook.runs import turn
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.state.session import Session, remember_job, seen_job, telling
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
+from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService
+    from agentsvc_nb.client.api import AgentService
+
+
+class JobResult(Kept):
+    """The result of a job: `result.files` and `result.df`, or `result.data`."""
+
+    def __init__(self, job: Job, bundle: Bundle) -> None:
+        super().__init__(bundle, job.files or [], job.chat)
+        self.job, self.data = job, job.data
+
+    @property
+    def status(self) -> str:
+        return str(self.job.status)
+
+    def __repr__(self) -> str:
+        return f"<JobResult {self.status}, {len(self.files)} files, job {self.job.job_id}>"
+
 
 LOOK_SECONDS: Final = 1.0
 """The bar moves at least this often, also where the service recommends less: reading a job costs nothing."""
@@ -64,7 +78,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
     except StefanBrainError as error:
         raise refusal(session, error, jobs=True) from None
     session.learn(address, accepted.chat)
-    joblog.add(session, accepted)
+    remember_job(session, accepted)
     return accepted
 
 
@@ -86,7 +100,7 @@ def follow(
     watch = _Watch(session.client(), accepted, bar, sleep, session.closing)
     try:
         job, stopped = watch.follow(timeout)
-        joblog.seen(session, job)
+        seen_job(session, job)
         result = leave(session, job, bar)
     except (AskError, StefanBrainError) as error:
         raise _broken(session, error, watch) from None
@@ -96,8 +110,8 @@ def follow(
 
 def lost(session: Session, error: AskError | StefanBrainError, what: str, again: str) -> AskError:
     """What the client raised while jobs were watched, as a cell tells it; `again` watches `what` later."""
-    if ending.gone(error):
-        return ending.lost(error, what, again, session.base_url)
+    if turn.gone(error):
+        return turn.lost(error, what, again, session.base_url)
     return error if isinstance(error, AskError) else told(error, session.base_url)
 
 
@@ -105,7 +119,7 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _Watch)
     """How far the job was stays, when the service has gone away."""
     job_id = watch.job.job_id
     failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
-    if ending.gone(error):
+    if turn.gone(error):
         notes = (*session.take_notes(), str(failure), failure.hint)
         result = JobResult(watch.job, job_bundle(watch.job, watch.elapsed, Extras(notes)))
         watch.bar.finish(result.shown)

@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.results.frames import frame
-from agentsvc_nb.notebook.display import frames
-from agentsvc_nb.notebook.display.amounts import moment
-from agentsvc_nb.notebook.display.grid import Row, code, grid
-from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, stacked
+from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, moment, stacked
 from agentsvc_nb.notebook.display.results import Said, Table
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.jobs.background import Tending, look
-from agentsvc_nb.notebook.jobs.bars import BARS, Bars
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, follow, lost
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory import joblog
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.display.tables import Row, code, grid
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.jobs.background import BARS, Bars, Tending, look
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, lost
+from agentsvc_nb.notebook.state.session import Session, remembered_jobs, seen_job, telling
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
 _ID_CHARS: Final = 8
@@ -30,11 +25,11 @@ _ID_CHARS: Final = 8
 
 def jobs(session: Session) -> Table:
     """This notebook's jobs, oldest first; the state of active ones is read anew. Raises `AskError`."""
-    for row in joblog.jobs(session):
+    for row in remembered_jobs(session):
         if _active(session, row):
             with telling(session):
                 look(session, row)
-    return _table(session, joblog.jobs(session))
+    return _table(session, remembered_jobs(session))
 
 
 def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
@@ -92,11 +87,11 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
     if rows := [_the_job(session, given) for given in wanted]:
         return rows
     apart, session.apart = session.apart, set()
-    return [row for row in joblog.jobs(session) if _active(session, row) or row["job_id"] in apart]
+    return [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
 
 
 def _ended(session: Session, chosen: Container[str], timeout: float | None) -> Table:
-    rows = [row for row in joblog.jobs(session) if row["job_id"] in chosen]
+    rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
         failure = RunFailed(f"{late} of {len(rows)} jobs have not ended within {timeout:g} s; they go on.")
@@ -144,7 +139,7 @@ def jobs_cancel(session: Session, *wanted: str) -> Said:
     for row in [_the_job(session, given) for given in wanted]:
         with telling(session):
             job = session.client().jobs.cancel(row["job_id"], chat=row["chat"])
-        joblog.seen(session, job)
+        seen_job(session, job)
         lines.append(f"Job {job.job_id} is {job.status}.")
     return Said("\n".join(lines))
 
@@ -162,7 +157,7 @@ def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") ->
 
 
 def _the_job(session: Session, given: str) -> dict[str, Any]:
-    known = joblog.jobs(session)
+    known = remembered_jobs(session)
     if given == "last" and known:
         return known[-1]
     found = [row for row in known if len(given) >= _ID_CHARS and row["job_id"].startswith(given)]
@@ -178,8 +173,8 @@ def _active(session: Session, row: Mapping[str, Any]) -> bool:
 def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> Table:
     note = f"{len(rows):,} job{'s' * (len(rows) != 1)}"
     bundle = grid("Jobs", ("job", "tool", "state", "submitted", "ended"), [*map(_row, rows)], [note])
-    wanted = [{name: row[name] for name in frames.JOBS} for row in rows]
-    return Table(bundle, lambda: frame(wanted, frames.JOBS, notebook=session.notebook))
+    wanted = [{name: row[name] for name in tables.JOBS} for row in rows]
+    return Table(bundle, lambda: frame(wanted, tables.JOBS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:

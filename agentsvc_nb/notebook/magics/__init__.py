@@ -8,16 +8,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agentsvc_nb.notebook import here
-from agentsvc_nb.notebook.magics.approve import Approve
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
-from agentsvc_nb.notebook.magics.connection import Connection
-from agentsvc_nb.notebook.magics.desk import Desk, Group
-from agentsvc_nb.notebook.magics.feedback import Feedback
+from agentsvc_nb.notebook.magics.connection import Connection, Feedback
+from agentsvc_nb.notebook.magics.context import Group, MagicsContext
 from agentsvc_nb.notebook.magics.files import Files
-from agentsvc_nb.notebook.magics.jobs import Jobs
-from agentsvc_nb.notebook.magics.runs import Runs
-from agentsvc_nb.notebook.magics.tools import Tools
+from agentsvc_nb.notebook.magics.runs import Approve, Runs
+from agentsvc_nb.notebook.magics.tools import Jobs, Tools
 
 GROUPS: Final[tuple[type[Group], ...]] = (Ask, Approve, Connection, Runs, Files, Tools, Jobs, Feedback)
 
@@ -26,7 +23,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics; a second call changes nothing."""
     if _loaded(shell):
         return
-    here.desks[shell] = desk = Desk(shell)
+    here.desks[shell] = desk = MagicsContext(shell)
     for group in GROUPS:
         shell.register_magics(group(desk))
     shell.Completer.custom_matchers.append(matcher(desk))

@@ -1,21 +1,22 @@
-"""Arguments of magics: IPython's own parser and `?` help, with the line split as a shell would.
-
-IPython's splitting keeps the quotes in `--file "my plan.pdf"`, and it expands `{x}` and `$x` in the line by evaluating
-them: both are turned off here.
-"""
+"""How a magic runs: IPython's parser and `?` help, its value kept with `-o`, its failure told in a few lines."""
 
 from __future__ import annotations
 
 import argparse
+import functools
 import shlex
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.magic import cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from agentsvc_nb.notebook.failures import AskError
+from agentsvc_nb.notebook.errors import AskError, RunFailed, shortly
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.magics.context import Group
+
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 Declare = Callable[[Any], Any]
@@ -80,3 +81,56 @@ def _parsed(magic: Any, split: Callable[[], list[str]]) -> argparse.Namespace:
     if name is not None and not name.isidentifier():
         raise AskError(f"-o {name}: that is no name for a variable; nothing was sent.", "Use letters and digits.")
     return args
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+OUT: Final = arg("-o", "--out", metavar="NAME", help="variable for what comes of it; of a table, the DataFrame")
+NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="a failure is told and does not fail the cell")
+
+
+def command(
+    kind: Callable[..., Any],
+    *declared: Declare,
+    read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
+) -> Callable[[M], Any]:
+    """Make a method of a group a magic that takes these arguments, `-o` and `--no-raise-error`.
+
+    The method gets the parsed arguments (and a cell's body); `read(magic, line, variables)` parses them.
+    """
+
+    def dress(method: M) -> Any:
+        @functools.wraps(method)
+        def magic(group: Group, line: str, *body: str) -> Any:
+            args = read(dressed, line, group.shell.user_ns)
+            return carried_out(group, args, lambda: method(group, args, *body))
+
+        dressed = takes(kind, *declared, OUT, NO_RAISE)(shortly(magic))
+        return dressed
+
+    return dress
+
+
+def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
+    """What `act` gives, kept where the arguments say; a failure goes on to the cell, or is told."""
+    try:
+        with group.left_in(args.out):
+            return _kept(group, act(), args.out)
+    except (AskError, RunFailed) as failed:
+        if not args.no_raise_error:
+            raise
+        print("\n".join(failed._render_traceback_()))
+        return _kept(group, failed.answer, None)
+
+
+def _kept(group: Group, value: Any, name: str | None) -> Any:
+    from agentsvc_nb.notebook.display.results import Said, Shown, Table
+
+    if isinstance(value, Shown):
+        return group.keep(value, name)
+    if name:
+        group.shell.user_ns[name] = value.df if isinstance(value, Table) else value
+    if isinstance(value, Said):
+        print(value)
+        return None
+    return value

@@ -1,4 +1,4 @@
-"""`%%ask`, and the options that all magics heed."""
+"""`%%ask`: its options, and what is done with the answer."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from IPython.core.magic import cell_magic, magics_class
 from traitlets import Bool
 
-from agentsvc_nb.notebook.failures import shortly
+from agentsvc_nb.notebook.ask.last_error import LastError
+from agentsvc_nb.notebook.errors import shortly
 from agentsvc_nb.notebook.magics.arguments import arg, parse, takes
-from agentsvc_nb.notebook.magics.desk import Desk, Group
-from agentsvc_nb.notebook.magics.notifying import Bell
-from agentsvc_nb.notebook.questions.last_error import LastError
+from agentsvc_nb.notebook.magics.context import Bell, Group, MagicsContext
 
 if TYPE_CHECKING:
     import argparse
 
+    from agentsvc_nb.notebook.ask.question import Question
     from agentsvc_nb.notebook.display.results import Shown
-    from agentsvc_nb.notebook.questions.question import Question
     from agentsvc_nb.notebook.runs.background import Background
 
 
@@ -31,7 +30,7 @@ class Ask(Group):
     reuse = Bool(True, help="Show a known run again the first time that its cell runs in a kernel.").tag(config=True)
     background = Bool(False, help="Ask in the background, as with --bg.").tag(config=True)
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: MagicsContext) -> None:
         super().__init__(desk)
         desk.options = self
         self._last_error, self._bell = LastError(), Bell()
@@ -73,14 +72,14 @@ class Ask(Group):
             Summarise the plan for {{client}} in five points.
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.magics import posing
+        from agentsvc_nb.notebook.magics.ask_arguments import check, question_of
 
         args = parse(self.ask, line, self.shell.user_ns)
         background = args.bg or (self.background and not args.n and not args.each)
-        posing.check(args, background)
+        check(args, background)
         if args.each:
             return self._each(args, cell)
-        question = posing.question(args, cell, self.shell, self._last_error)
+        question = question_of(args, cell, self.shell, self._last_error)
         with self.left_in(args.out):
             if background:
                 return self.keep(self._in_background(args, question), args.out)
@@ -97,10 +96,10 @@ class Ask(Group):
 
     def _each(self, args: argparse.Namespace, cell: str) -> Shown:
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.magics import each, posing
+        from agentsvc_nb.notebook.magics.ask_arguments import posed, shape_of
 
-        shape = posing.shape(args.schema, self.shell.user_ns)
-        asked = each.posed(args, cell, self.shell.user_ns, shape)
+        shape = shape_of(args.schema, self.shell.user_ns)
+        asked = posed(args, cell, self.shell.user_ns, shape)
         with self.left_in(args.out):
             rows = commands.ask_each(self.session, asked, self.desk.rows_bar())
         if args.out:

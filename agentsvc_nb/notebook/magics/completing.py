@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.magics.desk import Desk
+    from agentsvc_nb.notebook.magics.context import MagicsContext
 
 IDENTIFIER: Final = "agentsvc_nb"
 Found = dict[str, Any]
@@ -21,7 +21,7 @@ _LINE = re.compile(r"\s*(%%?)([a-z]+)\s+(.*)")
 _REFERENCE = re.compile(r"\{\{\s*(\w*)$")
 
 
-def matcher(desk: Desk) -> Callable[..., Any]:
+def matcher(desk: MagicsContext) -> Callable[..., Any]:
     """What IPython asks on Tab, for its list of matchers."""
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
@@ -37,12 +37,12 @@ def matcher(desk: Desk) -> Callable[..., Any]:
 class Names:
     """What can stand where a magic takes a name, by what its help calls it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: MagicsContext) -> None:
         self._desk = desk
 
     def magic(self, kind: str, name: str) -> Any | None:
         """Our magic of this name, `line` or `cell`."""
-        from agentsvc_nb.notebook.magics.desk import Group
+        from agentsvc_nb.notebook.magics.context import Group
 
         found = self._desk.shell.magics_manager.magics[kind].get(name)
         return found if isinstance(getattr(found, "__self__", None), Group) else None
@@ -56,9 +56,9 @@ class Names:
         return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
 
     def jobs(self) -> list[str]:
-        from agentsvc_nb.notebook.memory import joblog
+        from agentsvc_nb.notebook.state import session
 
-        return ["last", *(row["job_id"] for row in reversed(joblog.jobs(self._desk.session)))]
+        return ["last", *(row["job_id"] for row in reversed(session.remembered_jobs(self._desk.session)))]
 
     def chats(self) -> list[str]:
         rows = self._desk.session.journal.runs(None)

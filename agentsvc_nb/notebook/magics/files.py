@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_magic, magics_class
 
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.magics.arguments import arg, leading
-from agentsvc_nb.notebook.magics.declaring import command
-from agentsvc_nb.notebook.magics.desk import Group
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.magics.arguments import arg, command, leading
+from agentsvc_nb.notebook.magics.context import Group
 
 if TYPE_CHECKING:
     import argparse

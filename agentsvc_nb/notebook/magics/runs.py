@@ -1,4 +1,4 @@
-"""`%runs`: the notebook's runs, and what can be done with them."""
+"""`%runs` and `%approve`: the notebook's runs, what can be done with them, and what waits for a yes or no."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import line_magic, magics_class
 
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.magics.arguments import arg
-from agentsvc_nb.notebook.magics.declaring import command
-from agentsvc_nb.notebook.magics.desk import Group
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.magics.arguments import arg, command
+from agentsvc_nb.notebook.magics.context import Group
 
 if TYPE_CHECKING:
     import argparse
+
 
 _NUMBERS: Final = {"show": (1, 1), "attach": (1, 1), "cancel": (1, 99), "diff": (2, 2), "export": (1, 99)}
 """How many words each action takes, at least and at most."""
@@ -71,3 +71,28 @@ def _check(action: str | None, words: list[str]) -> None:
         problem = f"The {what} is missing." if len(words) < least else f"{len(words)} runs are too many."
         hint = f"For example: %runs {action} {_EXAMPLES.get(action or '', 'RUN')}; `%runs` lists them."
         raise AskError(problem, hint)
+
+
+@magics_class
+class Approve(Group):
+    """Calls of tools that wait for approval."""
+
+    @command(
+        line_magic,
+        arg("call", nargs="?", metavar="CALL", help="the call, or its run where just one of its calls waits"),
+        arg("--refuse", action="store_true", help="no: the tool is not called, and the agent is told"),
+        arg("--reason", metavar="TEXT", default="", help="--refuse: what the agent is told"),
+        arg("--all", action="store_true", help="list those of all notebooks of this machine"),
+    )
+    def approve(self, args: argparse.Namespace) -> Any:
+        """What waits for your approval, with exactly what would be done; or yes or no to one call.
+
+        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
+        """
+        from agentsvc_nb.notebook import commands
+
+        if args.call:
+            return commands.approve(self.session, args.call, refuse=args.refuse, reason=args.reason)
+        if args.refuse or args.reason:
+            raise AskError("The call is missing; nothing was sent.", "For example: %approve --refuse call_0b9c1d2e")
+        return commands.approvals(self.session, everywhere=args.all)

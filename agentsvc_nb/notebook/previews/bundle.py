@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.previews.kinds import kind_of, lie
-from agentsvc_nb.notebook.previews.subject import CannotShow, Fetch, Subject
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
+from agentsvc_nb.notebook.previews.kinds import CannotShow, Fetch, Subject, kind_of, lie
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import escape, label
 
 
 def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None) -> Bundle:

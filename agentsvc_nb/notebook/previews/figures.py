@@ -6,8 +6,8 @@ import re
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import MUTED
-from agentsvc_nb.notebook.previews.subject import CannotShow
-from agentsvc_nb.safe.text import escape
+from agentsvc_nb.notebook.previews.kinds import CannotShow
+from agentsvc_nb.wire.text import escape
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 PICTURE_CHARS: Final = 100_000

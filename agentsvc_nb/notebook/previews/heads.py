@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agentsvc_nb.notebook.display.grid import Cell, grid
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.notebook.display.tables import Cell, grid
+from agentsvc_nb.wire.text import escape, label
 
 ROWS: Final = 20
 COLUMNS: Final = 20

@@ -9,9 +9,8 @@ from typing import Final
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews import wording
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import escape, plain
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.wire.text import escape, plain
 
 POLICY: Final = (
     "<!doctype html><meta charset=utf-8><meta name=color-scheme content=light>"

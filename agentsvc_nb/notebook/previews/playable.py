@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import CannotShow, Subject
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
+from agentsvc_nb.notebook.previews.kinds import CannotShow, Kind, Subject
+from agentsvc_nb.wire.text import escape, label
 
 EMBEDDED_BYTES: Final = 200_000
 

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.notebook.previews.subject import CannotShow
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.previews.kinds import CannotShow
+from agentsvc_nb.wire.text import label
 
 CHILD: Final = "agentsvc_nb.notebook.previews.child"
 PATIENCE_SECONDS: Final = 20.0

@@ -7,9 +7,8 @@ from typing import Final
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.previews import wording
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import escape
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.wire.text import escape
 
 CELLS: Final = 2_500
 """Of a table that is nothing but bars, each line is filled up to as many cells as its first has."""

@@ -6,9 +6,8 @@ import html
 from typing import Final
 
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.wire.text import escape, label
 
 BYTES: Final = 256
 _LINE: Final = 16

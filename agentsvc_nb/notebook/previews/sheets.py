@@ -6,9 +6,8 @@ from typing import Any
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews import heads, process
-from agentsvc_nb.notebook.previews.kinds import PARQUET, Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.previews.kinds import PARQUET, Kind, Subject
+from agentsvc_nb.wire.text import label
 
 
 def show(subject: Subject, kind: Kind) -> Bundle:

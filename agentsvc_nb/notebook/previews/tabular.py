@@ -8,11 +8,9 @@ import itertools
 import warnings
 from typing import Final
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.render import Bundle, size
 from agentsvc_nb.notebook.previews import heads, wording
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
 
 _SEPARATORS: Final = (",", ";", "\t", "|")
 _LOOKED_AT: Final = 100  # rows, for the types

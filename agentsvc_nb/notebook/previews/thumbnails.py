@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from agentsvc_nb.notebook.previews.figures import PICTURE_CHARS, data_uri
+from agentsvc_nb.notebook.previews.kinds import CannotShow
 from agentsvc_nb.notebook.previews.process import Decoder
-from agentsvc_nb.notebook.previews.subject import CannotShow
 
 LARGE_CHARS: Final = 400_000
 """Of 300 kB in base64."""

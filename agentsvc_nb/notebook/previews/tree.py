@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.previews import wording
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import escape, excerpt, label
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.wire.text import escape, excerpt, label
 
 NODES: Final = 200
 DEPTH: Final = 12

@@ -5,12 +5,10 @@ from __future__ import annotations
 import html
 from typing import Final
 
-from agentsvc_nb.notebook.display.amounts import size
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.previews.decoding import Text
-from agentsvc_nb.notebook.previews.kinds import Kind
-from agentsvc_nb.notebook.previews.subject import Subject
-from agentsvc_nb.safe.text import escape, plain
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.wire.text import escape, plain
 
 CHARS: Final = 4_000
 PRE: Final = '<pre style="white-space:pre-wrap">'

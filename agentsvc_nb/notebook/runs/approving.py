@@ -6,16 +6,15 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.results.frames import frame
-from agentsvc_nb.notebook.display import frames
+from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.approval import calls_bundle
 from agentsvc_nb.notebook.display.results import Said, Table
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.runs.history import LAST, active, the_run
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.state.session import Session, telling
 from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.text import label
 
 _CALL: Final = "call_"
 _ID_CHARS: Final = 10
@@ -34,8 +33,8 @@ def approvals(session: Session, *, everywhere: bool = False) -> Table:
     if not found:
         said = "Nothing waits for approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
-    rows = [{name: getattr(call, name) for name in frames.APPROVALS} for call in found]
-    return Table(bundle, lambda: frame(rows, frames.APPROVALS, notebook=session.notebook))
+    rows = [{name: getattr(call, name) for name in tables.APPROVALS} for call in found]
+    return Table(bundle, lambda: frame(rows, tables.APPROVALS, notebook=session.notebook))
 
 
 def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> Said:

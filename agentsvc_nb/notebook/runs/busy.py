@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.runs.feed import Door, Stream
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.runs.follow import StartControl, Stream
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService
-    from agentsvc_nb.notebook.memory.session import Ahead
+    from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.state.session import Ahead
 
 LOOK_SECONDS: Final = 0.5
-"""Between two looks at the run that holds the chat; reading a run costs nothing (spec.md "Events")."""
+"""Between two looks at the run that holds the chat; reading a run costs nothing (docs/api/events.md)."""
 
 
-def in_turn(start: Callable[[], Stream], client: AgentService, door: Door) -> Stream:
+def in_turn(start: Callable[[], Stream], client: AgentService, door: StartControl) -> Stream:
     """What `start` gives, tried again whenever the run that holds the chat has ended.
 
     Raises `AskError` once it is given up, and what `start` is refused with for other reasons.
@@ -35,7 +35,7 @@ def in_turn(start: Callable[[], Stream], client: AgentService, door: Door) -> St
     raise given_up()
 
 
-def after(ahead: Ahead, door: Door) -> None:
+def after(ahead: Ahead, door: StartControl) -> None:
     """Wait for a question of this kernel: asked in the order of the cells, whoever the service would take first.
 
     Raises `AskError` once it is given up.

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.approvals import Watched
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.results.frames import frame
-from agentsvc_nb.notebook.display import frames
-from agentsvc_nb.notebook.display.amounts import cost, moment
+from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.approval import tell_once, why_late
-from agentsvc_nb.notebook.display.grid import Row, code, grid
-from agentsvc_nb.notebook.display.render import mark
+from agentsvc_nb.notebook.display.render import cost, mark, moment
 from agentsvc_nb.notebook.display.results import Said, Table
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.display.tables import Row, code, grid
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.state.session import Session, telling
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService
+    from agentsvc_nb.client.api import AgentService
 
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
@@ -71,8 +69,8 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> Table:
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
     bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
-    wanted = [{name: row[name] for name in frames.RUNS} for row in rows]
-    return Table(bundle, lambda: frame(wanted, frames.RUNS, notebook=session.notebook))
+    wanted = [{name: row[name] for name in tables.RUNS} for row in rows]
+    return Table(bundle, lambda: frame(wanted, tables.RUNS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:

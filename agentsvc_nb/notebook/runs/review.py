@@ -10,23 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.cards import Showing
-from agentsvc_nb.notebook.display.amounts import cost
 from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.grid import grid
-from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, seconds_of
+from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
 from agentsvc_nb.notebook.display.results import Said
+from agentsvc_nb.notebook.display.tables import grid
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.history import runs, the_run
-from agentsvc_nb.safe.text import plain
+from agentsvc_nb.notebook.state.session import Session, telling
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.results.models import Run
-    from agentsvc_nb.wire.events import Event
+    from agentsvc_nb.client.models import Run
+    from agentsvc_nb.wire.runs import Event
 
 DIFF_LINES: Final = 400
 _PRE: Final = '<pre style="white-space:pre-wrap">'

@@ -1,4 +1,4 @@
-"""A run from its opening to its one output: follow it, leave what came of it, fail the cell when the run failed."""
+"""A run from its opening to its one output: follow it, say how it ended, leave what came of it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,81 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.display.approval import why_late
 from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
-from agentsvc_nb.notebook.display.render import Extras, answer_bundle
+from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.notebook.failures import AskError, RunFailed, RunStopped, told
-from agentsvc_nb.notebook.files.listing import fetcher
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.runs import ending
-from agentsvc_nb.notebook.runs.answer import Answer
-from agentsvc_nb.notebook.runs.feed import Feed
-from agentsvc_nb.notebook.runs.follow import follow
-from agentsvc_nb.notebook.runs.shape import Shape
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.files.storing import fetcher
+from agentsvc_nb.notebook.runs.answer import Answer, Shape
+from agentsvc_nb.notebook.runs.follow import End, Feed, follow
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.surface import AgentService
+    from agentsvc_nb.client.api import AgentService
+
+
+def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
+    """What the output says of an end that is not the run's own; empty for that. `why` is what a late run waits for."""
+    if end == "left":
+        return f"Left: the run may still be running; `%runs attach {run_id}` follows it."
+    if end == "late":
+        return f"Not ended within {timeout:g} s; the run goes on.{why}"
+    return ""
+
+
+def gone(error: AskError | StefanBrainError) -> bool:
+    """Whether the service is not there any more: it does not answer, and the embedded one does not start again."""
+    cause = error.error if isinstance(error, AskError) else error
+    return cause is None or isinstance(cause, APIConnectionError)
+
+
+def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
+    """Why the cell fails when `what`, a run or job, can't be watched to its end; `again` follows it later.
+
+    What came of it so far is the reader's: who raises this leaves that in the output, with the two lines of this.
+    """
+    failure = error if isinstance(error, AskError) else told(error, service)
+    how = "The service went away" if gone(error) else "The service sent no more"
+    there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
+    shown = AskError(f"{how} before {what} ended: {failure}", f"`{again}` follows it once the service is back. {there}")
+    shown.error = failure.error
+    return shown
+
+
+def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFailed | RunStopped:
+    """Why the cell fails when no run began while it was watched."""
+    if end == "left":
+        return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
+    if waiting:
+        busy = AskError(f"The chat was busy with run {waiting} for {timeout:g} s; nothing was started.")
+        busy.refused = True
+        return busy
+    return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
+
+
+def failure(end: End, run: Run, timeout: float | None, why: str = "", hint: str = "") -> RunFailed | RunStopped | None:
+    """Why the cell fails; None when the run completed while it was watched. `hint` is what to do of one that failed."""
+    follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
+    if end == "left":
+        return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
+    if end == "stopped":
+        return RunStopped(f"The cell was stopped; run {run.run_id} {_outcome(run)}.")
+    if end == "late":
+        return RunFailed(f"Run {run.run_id} has not ended within {timeout:g} s; it goes on.{why}", follows)
+    if run.status == "completed":
+        return None
+    return RunFailed(f"Run {run.run_id} {_outcome(run)}.", hint)
+
+
+def _outcome(run: Run) -> str:
+    if run.status == "failed":
+        return f"failed: {why_failed(run).rstrip('.')}"
+    return {"cancelled": "was cancelled", "completed": "had completed"}.get(str(run.status), f"is {run.status}")
 
 
 @dataclass
@@ -76,10 +132,10 @@ class Turn:
             raise self._broken(error) from None
         if not view.run_id:
             self.screen.clear()
-            raise ending.unstarted(end, view.waiting, self.timeout)
+            raise unstarted(end, view.waiting, self.timeout)
         why = why_late(view.asked.values())
-        answer = self._leave(ending.note(end, view.run_id, self.timeout, why))
-        if failed := ending.failure(end, answer.run, self.timeout, why, self.hint):
+        answer = self._leave(note(end, view.run_id, self.timeout, why))
+        if failed := failure(end, answer.run, self.timeout, why, self.hint):
             self._fail(failed, answer)
         return answer
 
@@ -94,7 +150,7 @@ class Turn:
         if not run_id:
             self.screen.clear()
             return error if isinstance(error, AskError) else told(error, service)
-        failure = ending.lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
+        failure = lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
         failure.answer = self._leave(str(failure), failure.hint, pictured=False)
         return failure
 

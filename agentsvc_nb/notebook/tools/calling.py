@@ -1,4 +1,4 @@
-"""A call of a tool, and what it answered."""
+"""A call of a tool: the body of its cell read as its input, and what it answered."""
 
 from __future__ import annotations
 
@@ -9,20 +9,73 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.notebook.display import pictures
+from agentsvc_nb.notebook import template
+from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
 from agentsvc_nb.notebook.display.results import Kept
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.failures import RunFailed, told
-from agentsvc_nb.notebook.files.listing import fetcher
-from agentsvc_nb.notebook.jobs.foreground import follow, refusal
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory import joblog
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.safe.text import escape, excerpt, label, plain, worded
+from agentsvc_nb.notebook.errors import AskError, RunFailed, told
+from agentsvc_nb.notebook.files.storing import fetcher
+from agentsvc_nb.notebook.jobs.foreground import JobResult, follow, refusal
+from agentsvc_nb.notebook.state.session import Session, remember_job
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
+
+
+def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell's body to a tool's input: a JSON object, or a line each of `key: value`.
+
+    In lines, dots nest (`outputs.count: 2`), a value that is JSON is taken as JSON, `#` begins a comment line. Then
+    `{{names}}` are filled in.
+
+    Raises:
+        AskError: neither of the two; nothing has been sent.
+        template.TemplateError: an unknown name.
+
+    >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
+    {'brief': 'Autumn sale', 'outputs': {'count': 2}}
+    """
+    given = _json(body) if body.lstrip().startswith("{") else _lines(body)
+    filled = template.insert(given, variables)
+    assert isinstance(filled, dict)
+    return filled
+
+
+def _json(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
+
+
+def _lines(body: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for line in (line.strip() for line in body.splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or not key.strip():
+            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", "Write such lines, or a JSON object.")
+        _nest(given, key.strip().split("."), _value(value.strip()))
+    return given
+
+
+def _nest(given: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        given = given.setdefault(name, {})
+        if not isinstance(given, dict):
+            raise AskError(f"`{name}` has a value and parts; nothing was sent.", "Give the one or the other.")
+    given[path[-1]] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
 
 DATA_CHARS: Final = 8_000
 _PRE: Final = '<pre style="white-space:pre-wrap">'
@@ -71,7 +124,7 @@ def call(
         raise refusal(session, error, jobs=False) from None
     session.learn(address, came.chat or None)
     if isinstance(came, JobAccepted):
-        joblog.add(session, came)
+        remember_job(session, came)
         return follow(session, came, bar, timeout=timeout, raise_error=raise_error)
     return _shown(session, came, bar)
 
@@ -93,11 +146,11 @@ def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise
 def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
     pictured = {}
     if fetch := fetcher(session.client(), result.chat):
-        for block in result.content[: pictures.PER_OUTPUT]:
+        for block in result.content[: file_table.PER_OUTPUT]:
             if block.get("type") == "image":
                 path = str(block.get("path", ""))
                 data = fetch(WorkspaceFile(id="", path=path))
-                pictured[path] = pictures.thumbnail(data) if data else None
+                pictured[path] = file_table.thumbnail(data) if data else None
     bundle = result_bundle(result, session.take_notes(), pictured)
     bar.finish(bundle)
     return ToolAnswer(result, bundle)
@@ -107,7 +160,7 @@ def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Map
     """What a tool said, its pictures (data URIs by path), and its data."""
     parts = [_block(block, pictured) for block in result.content]
     if not parts and result.data is not None:
-        parts = [_json(result.data)]
+        parts = [_json_bundle(result.data)]
     head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]
     if result.error is not None:
         head.append(f"{label(result.error.code, 80)}: {label(result.error.message, 300)}")
@@ -128,10 +181,10 @@ def _block(block: Mapping[str, Any], pictured: Mapping[str, str | None]) -> Bund
             path, uri = str(block.get("path", "")), pictured.get(str(block.get("path", "")))
             image = f'<img src="{uri}" alt="{escape(path)}">' if uri else f"<code>{escape(path)}</code>"
             return {"text/plain": f"[image: {label(path)}]", "text/html": f"<p>{image}</p>"}
-    return _json(block.get("json", block))
+    return _json_bundle(block.get("json", block))
 
 
-def _json(value: Any) -> Bundle:
+def _json_bundle(value: Any) -> Bundle:
     text = str(value)
     with contextlib.suppress(ValueError, TypeError, RecursionError):
         text = json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,25 +1,81 @@
-"""The catalog of tools: which there are, and what one takes."""
+"""The catalog of tools: which there are, and what one takes, in words."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.results.frames import of
-from agentsvc_nb.notebook.display.grid import Cell, Row, code, grid
+from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
 from agentsvc_nb.notebook.jobs.foreground import refusal
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.notebook.memory.telling import telling
-from agentsvc_nb.notebook.tools import describing, writing
-from agentsvc_nb.notebook.tools.fields import field
-from agentsvc_nb.safe.text import escape, excerpt, label, plain
+from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.tools import writing
+from agentsvc_nb.notebook.tools.fields import MISSING, Field, field, shown
+from agentsvc_nb.wire.text import escape, excerpt, label, plain
 from agentsvc_nb.wire.tools import ToolDescription
+
+DEPTH: Final = 4
+KINDS_MAX: Final = 6
+_WORDS: Final = {
+    "file": "path of a file",
+    "number": "number",
+    "integer": "integer",
+    "flag": "boolean",
+    "nothing": "null",
+    "text": "string",
+    "object": "object",
+    "json": "anything",
+}
+
+Line = tuple[str, str, bool, str]
+"""Path, type, whether it is required, what it is."""
+
+
+def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
+    """The fields that hold values, those of objects within by their paths."""
+    for one in of.properties():
+        at, inner = f"{path}{one.name}", [*one.properties()] if one.kind == "object" else []
+        if inner and depth + 1 < DEPTH:
+            yield from lines(one, f"{at}.", depth + 1)
+        else:
+            said = one.schema.get("description")
+            yield at, label(kind(one), 120), one.required, label(said, 300) if isinstance(said, str) else ""
+
+
+def kind(of: Field, depth: int = 0) -> str:
+    """A field's type as a few words."""
+    if depth >= DEPTH:
+        return "anything"
+    match of.kind:
+        case "choice":
+            return " | ".join(name for name, _ in of.options[:20])
+        case "const":
+            return shown(of.schema["const"])
+        case "array" | "choices":
+            return f"list of {kind(of.item(), depth + 1)}"
+        case "variants":
+            return " or ".join(kind(one, depth + 1) for one in of.variants()[:KINDS_MAX])
+    return _WORDS[of.kind]
+
+
+def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
+    """The input with the defaults filled in, and `…` where something must be given."""
+    found: dict[str, Any] = {}
+    for one in of.properties():
+        if one.default is not MISSING:
+            found[one.name] = one.default
+        elif one.required and one.kind == "object" and depth < DEPTH:
+            found[one.name] = beginning(one, depth + 1)
+        elif one.required:
+            found[one.name] = one.example if one.example is not MISSING else "…"
+    return found
+
 
 ABOUT_CHARS: Final = 300
 _FIELDS: Final = 100
@@ -68,11 +124,11 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     Without `magics` it is a call of the client.
     """
     whole = field(tool.input_schema, tool.input_schema)
-    fields = [*islice(describing.lines(whole), _FIELDS)]
+    fields = [*islice(lines(whole), _FIELDS)]
     rows = [(code(path), kind, "yes" if needed else "", about) for path, kind, needed, about in fields]
     table = grid("Input", ("field", "type", "required", "what it is"), rows)
     write = writing.cell if magics else writing.call
-    cell = excerpt(write(tool.name, tool.asynchronous, {**describing.beginning(whole), **given}), _CELL_CHARS)
+    cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
     facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]
     head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")

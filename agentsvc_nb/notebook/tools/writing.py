@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.client.rows.prompts import REFERENCE
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.tools import inputs
-from agentsvc_nb.safe.text import label, plain
+from agentsvc_nb.client.batch.rows import REFERENCE
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.tools import calling
+from agentsvc_nb.wire.text import label, plain
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -40,7 +40,7 @@ def call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
 def _body(given: Any) -> str:
     try:
         lines = "\n".join(_lines(given, ""))
-        if plain(lines) == lines and inputs.read_input(lines, {}) == inputs.read_input(json.dumps(given), {}):
+        if plain(lines) == lines and calling.read_input(lines, {}) == calling.read_input(json.dumps(given), {}):
             return lines
     except AskError:
         pass  # a key that can't stand in a line, say

@@ -1,20 +1,70 @@
-"""The look of the widgets: JupyterLab's own variables with fallbacks, in one style sheet, and the few parts all share.
-
-`ipywidgets.HTML` runs what it is given: text of the agent, the service or the user goes through `text` or `Markup`.
-"""
+"""The look of the widgets in one style sheet, the few parts that all share, and the thread in which they work."""
 
 from __future__ import annotations
 
 import html
+import threading
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Literal
 
 import ipywidgets
 import traitlets
 
 from agentsvc_nb.client.cards import untypeset
-from agentsvc_nb.notebook.widgets.addressed import keep_addressed
-from agentsvc_nb.safe.text import label, plain, worded
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.wire.text import label, plain, worded
+
+
+def keep_addressed(widget: ipywidgets.Widget) -> None:
+    """For this widget and all that is in it, now and later."""
+    if widget.comm is None or getattr(widget.comm, "_reply_subshell_for", None) is _as_addressed:
+        return
+    widget.comm._reply_subshell_for = _as_addressed
+    if widget.has_trait("children"):
+        widget.observe(lambda change: _keep_all(change["new"]), "children")
+        _keep_all(widget.children)
+
+
+def _keep_all(widgets: tuple[ipywidgets.Widget, ...]) -> None:
+    for each in widgets:
+        keep_addressed(each)
+
+
+def _as_addressed(data: Any, subshell: str | None) -> str | None:
+    return subshell
+
+
+class Worker:
+    """One thread, that does one thing at a time.
+
+    Args:
+        failed: told one sentence about what could not be done.
+    """
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        self._failed = failed
+        self._pool = ThreadPoolExecutor(1, "agentsvc-widget")
+        self._lock = threading.Lock()
+        self._newest: dict[str, object] = {}
+
+    def do(self, kind: str, work: Callable[[], object]) -> None:
+        """Do it when its turn comes, unless something newer of its kind was asked for until then."""
+        mark = object()
+        with self._lock:
+            self._newest[kind] = mark
+        self._pool.submit(self._turn, kind, mark, work)
+
+    def _turn(self, kind: str, mark: object, work: Callable[[], object]) -> None:
+        if self._newest[kind] is not mark:
+            return
+        try:
+            work()
+        except AskError as error:
+            self._failed(f"{error} {error.hint}".strip())
+        except Exception as error:  # in a thread nobody sees it: the widget says it and goes on
+            self._failed(f"That went wrong: {type(error).__name__}: {error}")
+
 
 SAID_CHARS: Final = 1_000
 STYLE: Final = """<style>

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentsvc_nb.notebook.display.amounts import size
+from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.display.results import Preview, Table
 from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
-from agentsvc_nb.notebook.files.listing import listed
-from agentsvc_nb.notebook.files.storing import files_table
-from agentsvc_nb.notebook.memory.session import Session
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.notebook.files.storing import files_table, listed
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.opened import Opened
+    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback
 
 
-def Files(chat: str | None = None) -> Opened | Table:
+def Files(chat: str | None = None) -> WidgetWithFallback | Table:
     """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
 
     Args:
@@ -34,7 +33,7 @@ def Files(chat: str | None = None) -> Opened | Table:
     return files_browse(session, chat, widgets=widgets)
 
 
-def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> Opened | Table:
+def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | Table:
     """The file browser of this notebook's chat or another; `widgets`: whether they are shown. Raises `AskError`."""
     where = session.beside(chat) if chat else session
     found = listed(where) if where.known_chat(where.address()) else []
@@ -42,23 +41,23 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
     if not widgets:
         return table
     from agentsvc_nb.notebook.widgets.browser import Browser
-    from agentsvc_nb.notebook.widgets.opened import Opened, summary
+    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback, summary
 
     whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
     count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
     again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
     shown = summary(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
-    return Opened(shown, Browser(where, found, own=not chat).parts.box)
+    return WidgetWithFallback(shown, Browser(where, found, own=not chat).parts.box)
 
 
-def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> Opened | Preview:
+def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> WidgetWithFallback | Preview:
     """The gallery of this notebook's chat; `widgets`: whether they are shown. Raises `AskError`."""
     if not widgets:
         return static_gallery(session, pattern)
     from agentsvc_nb.notebook.widgets.gallery import Gallery
-    from agentsvc_nb.notebook.widgets.opened import Opened, summary
+    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback, summary
 
     found = found_pictures(session, pattern)
     count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
     shown = summary(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
-    return Opened(shown, Gallery(found).parts.box)
+    return WidgetWithFallback(shown, Gallery(found).parts.box)

@@ -12,9 +12,8 @@ from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen
 from agentsvc_nb.notebook.host import Mode
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.jobs.bars import Bars
-    from agentsvc_nb.notebook.widgets.approve import Decide
-    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.jobs.background import Bars
+    from agentsvc_nb.notebook.widgets.cards import CardScreen, Decide, QuietScreen
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
@@ -90,7 +89,7 @@ def screen(shell: Any, how: Mode) -> Screen:
 
 def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
     """Where a run in the background is watched, and `decide`s about its calls that wait for approval."""
-    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
 
@@ -98,10 +97,10 @@ def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
 def bars(shell: Any, how: Mode) -> Bars:
     """Where jobs in the background are watched."""
     if how not in ("live", "page"):
-        from agentsvc_nb.notebook.jobs.bars import StaticBars
+        from agentsvc_nb.notebook.jobs.background import StaticBars
 
         return StaticBars(output(shell, how))
-    from agentsvc_nb.notebook.widgets.bars import BarsScreen
+    from agentsvc_nb.notebook.widgets.cards import BarsScreen
 
     return BarsScreen(output(shell, how))
 

@@ -1,14 +1,18 @@
-"""Answers: models as JSON, failures as the error envelope."""
+"""Answers: models as JSON, failures as the error envelope; for what is no HTTP at all, too."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import secrets
 from typing import Any
 
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.wire.envelope import Model
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.wire.failures import Model
 
 JSON = "application/json"
 
@@ -21,8 +25,34 @@ def answer_json(document: dict[str, Any], status: int = 200) -> Response:
     return Response(to_json(document, inf_nan_mode="null"), status, media_type=JSON)
 
 
-def refusal(fail: Fail) -> Response:
-    """Every non-2xx answer has this shape (spec.md "Error envelope")."""
+def refusal(fail: ApiError) -> Response:
+    """Every non-2xx answer has this shape (docs/api/errors.md "Envelope")."""
     response = answer_json(fail.envelope(), fail.row.status)
     response.headers.update(fail.headers)
     return response
+
+
+log = logging.getLogger(__name__)
+
+
+def enveloping(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """uvicorn's `protocol`, on whichever parser, with another answer to what that can't parse."""
+    return type(f"Enveloping{protocol.__name__}", (protocol,), {"send_400_response": _refuse})
+
+
+def _refuse(connection: Any, reason: str) -> None:
+    """Straight to the socket: there is no request that the application could answer."""
+    cycle = connection.cycle
+    if cycle is None or cycle.response_complete or not cycle.response_started:  # never into the middle of an answer
+        request_id = f"req_{secrets.token_hex(12)}"
+        connection.transport.write(_answer(reason, request_id))
+        log.info("request", extra=fields(status=400, reason=reason, request=request_id))
+    connection.transport.close()
+
+
+def _answer(reason: str, request_id: str) -> bytes:
+    # `invalid_query`: of the codes for a wrong request the only one that is not about its body or one field of it.
+    answer = refusal(ApiError("invalid_query", f"{reason} Send a well-formed HTTP/1.1 request."))
+    headers = [*answer.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
+    lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in headers), b"", bytes(answer.body)]
+    return b"\r\n".join(lines)

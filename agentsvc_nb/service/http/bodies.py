@@ -1,31 +1,146 @@
-"""Request bodies: JSON objects and the fields of a start, each wrong one answered by its own code."""
+"""What a request gives: query parameters, headers and JSON bodies; each wrong one is answered by its own code."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.service.actions.chats import Where
-from agentsvc_nb.service.actions.chats import check as check_where
-from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.rules import documents, inputs
-from agentsvc_nb.service.work import answer_check
-from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, INPUT_MAX_BYTES, SESSION_CHARS
+from agentsvc_nb.formats import json_documents, structured_output
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import check as check_where
+from agentsvc_nb.tools import port
+from agentsvc_nb.wire import ids, proof
+from agentsvc_nb.wire.limits import (
+    ATTACHMENTS_MAX,
+    EVENT_ID_MAX,
+    INPUT_MAX_BYTES,
+    NONCE_MAX_CHARS,
+    NONCE_MIN_CHARS,
+    SESSION_CHARS,
+)
+
+_RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
+
+
+def text(call: RequestContext, name: str) -> str:
+    value = call.request.query_params.get(name)
+    if not value:
+        raise ApiError("invalid_query", f"The query parameter {name!r} is required.", param=name)
+    return value
+
+
+def integer(call: RequestContext, name: str, default: int, low: int, high: int) -> int:
+    value = call.request.query_params.get(name)
+    if value is None:
+        return default
+    if not _is_integer(value) or not low <= int(value) <= high:
+        raise ApiError("invalid_query", f"{name!r} must be an integer from {low} to {high}.", param=name)
+    return int(value)
+
+
+def chat_of_query(call: RequestContext) -> Where:
+    """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs")."""
+    query = call.request.query_params
+    if not any(query.get(name) for name in ("chat", "project", "session")):
+        raise ApiError(
+            "invalid_query", "Give the job's `chat`, or the `project` and `session` of its submit.", param="chat"
+        )
+    return Where(query.get("chat") or None, query.get("project") or None, query.get("session") or None)
+
+
+def idempotency_key(call: RequestContext) -> str | None:
+    values = call.request.headers.getlist("idempotency-key")
+    if len(values) > 1:
+        raise ApiError("invalid_idempotency_key", "Send one Idempotency-Key.")
+    if values and not ids.is_idempotency_key(values[0]):
+        raise ApiError("invalid_idempotency_key")
+    return values[0] if values else None
+
+
+def nonce(call: RequestContext) -> str | None:
+    value = call.request.query_params.get("nonce")
+    if value is not None and not proof.is_nonce(value):
+        rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
+        raise ApiError("invalid_query", f"'nonce' must be {rule}.", param="nonce")
+    return value
+
+
+def last_event_id(call: RequestContext) -> int | None:
+    """The cursor of a resumed stream; an empty one means the start (docs/api/events.md "The stream")."""
+    value = call.request.headers.get("last-event-id")
+    if value is None:
+        return None
+    if value == "":
+        return 0
+    if not _is_integer(value) or int(value) > EVENT_ID_MAX:
+        raise ApiError("invalid_last_event_id")
+    return int(value)
+
+
+def accepts(call: RequestContext, media_type: str) -> bool:
+    offered = call.request.headers.get("accept", "").lower().split(",")
+    return any(one.partition(";")[0].strip() == media_type for one in offered)
+
+
+def check_range(call: RequestContext, size: int) -> None:
+    """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`. Of several ranges those that
+    the file has are answered; a header that can't be read is dropped (RFC 9110 §14.2, §15.5.17)."""
+    value = call.request.headers.get("range")
+    if value is None:
+        return
+    ranges = [_RANGE.fullmatch(part) for part in value.partition("=")[2].split(",")]
+    readable = all(found and _is_forward(found) for found in ranges)
+    if not value.lower().startswith("bytes=") or not readable:
+        _replace_range(call, None)
+        return
+    met = [found[0].strip() for found in ranges if found and _is_met(found, size)]
+    if not met:
+        raise ApiError("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
+    _replace_range(call, f"bytes={','.join(met)}")
+
+
+def _replace_range(call: RequestContext, value: str | None) -> None:
+    """What Starlette is to answer: it refuses several ranges when one of them is beyond the end."""
+    headers = call.request.scope["headers"]
+    headers[:] = [header for header in headers if header[0] != b"range"]
+    if value is not None:
+        headers.append((b"range", value.encode()))
+
+
+def _is_forward(found: re.Match[str]) -> bool:
+    first, last = found["first"], found["last"]
+    return not (first and last) or int(first) <= int(last)
+
+
+def _is_met(found: re.Match[str], size: int) -> bool:
+    first, last = found["first"], found["last"]
+    if not first:
+        return int(last) > 0 and size > 0
+    return int(first) < size
+
+
+def _is_integer(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) <= 19
+
 
 Document = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
 
 
 async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document:
-    """The JSON object of the body; keys with null are absent (contract §1).
+    """The JSON object of the body; keys with null are absent (docs/api/conventions.md "Values").
 
     One of more than `most` bytes is refused before it is read, or while it comes: what is parsed holds up everybody.
     """
-    too_large = Fail("attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart.")
+    too_large = ApiError(
+        "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
+    )
     received, declared = bytearray(), request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise too_large
@@ -38,11 +153,11 @@ async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document
 
 def parse_object(data: bytes) -> Document:
     try:
-        document = documents.read(data)
+        document = json_documents.read(data)
     except ValueError as error:
-        raise Fail("invalid_json", f"The body is not JSON that can be used: {error}.") from None
+        raise ApiError("invalid_json", f"The body is not JSON that can be used: {error}.") from None
     if not isinstance(document, dict):
-        raise Fail("invalid_json", "The body is JSON, but not an object.")
+        raise ApiError("invalid_json", "The body is JSON, but not an object.")
     return {name: value for name, value in document.items() if value is not None}
 
 
@@ -52,12 +167,12 @@ def checked(model: type[B], document: Document, code: str) -> B:
     try:
         return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
     except ValidationError as error:
-        field, fault = inputs.fault(error)
-        raise Fail(code, fault, field=field) from None
+        field, fault = port.fault(error)
+        raise ApiError(code, fault, field=field) from None
 
 
 def without_nulls(value: Any) -> Any:
-    """null counts as absent (contract §1), at any depth; in a list it stands for itself.
+    """null counts as absent (docs/api/conventions.md "Values"), at any depth; in a list it stands for itself.
 
     >>> without_nulls({"a": {"b": None}, "c": [None]})
     {'a': {}, 'c': [None]}
@@ -79,38 +194,38 @@ def _whole(value: Any) -> Any:
 def message(document: Document) -> str:
     value = document.get("message")
     if not isinstance(value, str) or not value.strip():
-        raise Fail("message_required")
+        raise ApiError("message_required")
     return value
 
 
-def where(document: Document, *, new_allowed: bool = False) -> Where:
+def chat_of_body(document: Document, *, new_allowed: bool = False) -> Where:
     """`chat`, `project` and `session`, well formed."""
     given = Where(*(document.get(name) for name in ("chat", "project", "session")))
     check_where(given, new_allowed=new_allowed)
     session = given.session
     if session is not None and not (isinstance(session, str) and 0 < len(session) <= SESSION_CHARS):
-        raise Fail("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters.")
+        raise ApiError("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters.")
     return given
 
 
 def sync(document: Document) -> bool:
     value = document.get("sync", False)
     if not isinstance(value, bool):
-        raise Fail("invalid_sync")
+        raise ApiError("invalid_sync")
     return value
 
 
 def check_on_busy(document: Document) -> None:
     if document.get("on_busy", "reject") != "reject":
-        raise Fail("invalid_on_busy")
+        raise ApiError("invalid_on_busy")
 
 
 async def output_config(document: Document) -> Document | None:
     config = document.get("output_config")
     if config is None:
         return None
-    if fault := await answer_check.fault(config):
-        raise Fail("invalid_output_config", fault)
+    if fault := await structured_output.find_fault(config):
+        raise ApiError("invalid_output_config", fault)
     checked: Document = config
     return checked
 
@@ -119,7 +234,7 @@ def file_ids(document: Document, files: int) -> list[str]:
     """The staged files to attach, beside `files` sent along."""
     value = document.get("file_ids", [])
     if not isinstance(value, list) or not all(ids.is_upload(item) for item in value):
-        raise Fail("invalid_json", "`file_ids` must be a list of `upload_...` ids.")
+        raise ApiError("invalid_json", "`file_ids` must be a list of `upload_...` ids.")
     if len(value) + files > ATTACHMENTS_MAX:
-        raise Fail("too_many_attachments")
+        raise ApiError("too_many_attachments")
     return value

@@ -10,9 +10,9 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from agentsvc_nb.service.engines.blobs import LocalBlobs, NewBlob
-from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.rules import media_types
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LARGE_BYTES: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is refused, and by which code: staging and runs differ (spec.md "Status codes")."""
+    """What is refused, and by which code: staging and runs differ (docs/api/errors.md "Status codes")."""
 
     too_large: str
     too_many: str
@@ -62,7 +62,7 @@ def check_length(request: Request, rules: Rules) -> None:
     """Refuse a body that is too large before it is read."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
-        raise Fail(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+        raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
 
 
 async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> Form:
@@ -82,7 +82,7 @@ def _boundary(request: Request) -> bytes:
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
     if not boundary or len(boundary) > BOUNDARY_BYTES:
-        raise Fail("invalid_multipart", "The Content-Type has no boundary, or one that is too long.")
+        raise ApiError("invalid_multipart", "The Content-Type has no boundary, or one that is too long.")
     return boundary
 
 
@@ -93,11 +93,11 @@ async def _feed(request: Request, reader: _Reader, rules: Rules) -> None:
         async for chunk in request.stream():
             received += len(chunk)
             if received > rules.max_request_bytes:
-                raise Fail(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+                raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
             await _parse(parser, chunk)
         parser.finalize()
     except FormParserError as error:
-        raise Fail("invalid_multipart", f"The multipart body cannot be read: {error}") from None
+        raise ApiError("invalid_multipart", f"The multipart body cannot be read: {error}") from None
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
@@ -144,7 +144,7 @@ class _Reader:
 
     def check_finished(self) -> None:
         if not self._finished:
-            raise Fail("invalid_multipart", "The multipart body ends before its last boundary.")
+            raise ApiError("invalid_multipart", "The multipart body ends before its last boundary.")
 
     def discard(self) -> None:
         if self._blob is not None:
@@ -171,7 +171,7 @@ class _Reader:
         if b"filename" not in options or self._name == PAYLOAD:  # a browser names a Blob's file `blob`
             return
         if len(self.form.files) >= ATTACHMENTS_MAX:
-            raise Fail(self._rules.too_many)
+            raise ApiError(self._rules.too_many)
         self._file_name = media_types.safe_name(options[b"filename"].decode("utf-8", "replace"))
         self._blob = self._blobs.create()
 
@@ -181,14 +181,14 @@ class _Reader:
             return
         if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
             limit = self._rules.max_file_bytes
-            raise Fail(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
+            raise ApiError(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
         self._blob.write(memoryview(data)[start:end])
 
     def _keep_payload(self, data: bytes) -> None:
         if self._name == PAYLOAD:
             self._payload += data
             if len(self._payload) > JSON_MAX_BYTES:
-                raise Fail(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
+                raise ApiError(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
 
     def _part_end(self) -> None:
         if self._blob is None:
@@ -196,7 +196,7 @@ class _Reader:
                 self.form.payload = bytes(self._payload)
             return
         if media_types.is_audio_or_video(self._blob.head):
-            raise Fail("unsupported_attachment", f"{self._file_name!r} is audio or video.")
+            raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")
         self.form.files.append((self._file_name, self._blob))
         self._blob = None
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
-from agentsvc_nb.service.http import (
-    chats,
-    feedback,
-    files,
-    invoke,
-    keys,
-    landing_pages,
-    media,
-    runs,
-    service,
-    tools,
-)
-from agentsvc_nb.service.http.backend import Handler
+from agentsvc_nb.service.http.context import Handler
+from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
 from agentsvc_nb.service.http.guard import GuardedPath
 from agentsvc_nb.wire.routes import ROUTES, Route
 
@@ -34,28 +23,28 @@ HANDLERS: dict[str, Handler] = {
     "files.rename": files.rename,
     "tools.list": tools.list_,
     "tools.describe": tools.describe,
-    "tools.invoke": invoke.invoke,
+    "tools.invoke": ask.invoke,
     "jobs.submit": tools.submit,
     "jobs.status": tools.status,
     "jobs.result": tools.result,
     "jobs.cancel": tools.cancel,
-    "feedback.send": feedback.send,
-    "feedback.list": feedback.list_,
-    "feedback.get": feedback.get,
+    "feedback.send": developer.send_feedback,
+    "feedback.list": developer.list_feedback,
+    "feedback.get": developer.get_feedback,
     "media.get": media.get,
     "media.transcribe": media.transcribe,
-    "labels.list": landing_pages.labels,  # before the pages: `labels` is no page's id
-    "labels.get": landing_pages.get,
-    "labels.write": landing_pages.write,
-    "projects.create": chats.create_project,
-    "projects.list": chats.list_projects,
-    "chats.retire": chats.retire,
-    "terms.get": keys.current_terms,
-    "keys.create": keys.create,
-    "keys.list": keys.list_,
-    "keys.delete": keys.delete,
-    "service.health": service.health,
-    "service.openapi": service.openapi,
+    "labels.list": media.labels,  # before the pages: `labels` is no page's id
+    "labels.get": media.get_page,
+    "labels.write": media.write_labels,
+    "projects.create": files.create_project,
+    "projects.list": files.list_projects,
+    "chats.retire": files.retire,
+    "terms.get": developer.current_terms,
+    "keys.create": developer.create_key,
+    "keys.list": developer.list_keys,
+    "keys.delete": developer.delete_key,
+    "service.health": developer.health,
+    "service.openapi": developer.openapi,
 }
 
 

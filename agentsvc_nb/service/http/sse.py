@@ -1,4 +1,4 @@
-"""A run's events as a server-sent stream (contract §3)."""
+"""A run's events as a server-sent stream (docs/api/events.md "The stream")."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import asdict, dataclass
 
 from starlette.responses import StreamingResponse
 
-from agentsvc_nb.service.actions import runs as actions
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
-from agentsvc_nb.service.work.storage import Storage
-from agentsvc_nb.wire.events import Event
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.usecases import runs as actions
 from agentsvc_nb.wire.limits import PAGE_MAX, STREAM_PING_SECONDS, STREAM_RETRY_MS
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import TERMINAL, Event
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 

@@ -1,11 +1,11 @@
-"""Accounts as rows, and how often each subject asked in its present window."""
+"""Accounts, their counters of requests, and the sessions of signed-in browsers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.queries import load
 
 _sql = load("accounts")
@@ -58,3 +58,32 @@ def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
 
 def _ensure(tx: Tx, account: str) -> None:
     tx.run(_sql["ensure"], id=account)
+
+
+_sessions = load("sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    digest: str
+    account: str
+    created_at: int
+    expires_at: int
+
+
+def insert(tx: Tx, digest: str, account: str, now: int, expires_at: int) -> None:
+    tx.run(_sessions["insert"], digest=digest, account=account, now=now, expires_at=expires_at)
+
+
+def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
+    """The session, unless it is over."""
+    row = tx.one(_sessions["get"], digest=digest, now=now)
+    return None if row is None else SessionRecord(**row)
+
+
+def remove(tx: Tx, digest: str) -> None:
+    tx.run(_sessions["remove"], digest=digest)
+
+
+def remove_expired(tx: Tx, now: int) -> None:
+    tx.run(_sessions["remove_expired"], now=now)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.chats import Project
+from agentsvc_nb.wire.files import Project
 
 _sql = load("chats")
 _MESSAGE_CHARS: Final = 300

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from agentsvc_nb.service.ports.storage import Reading, Row, Tx
+from agentsvc_nb.service.ports import Reading, Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.runs import Usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.keys import ApiKey
 from agentsvc_nb.wire.times import rfc3339
@@ -15,7 +15,7 @@ _sql = load("keys")
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key; no scopes means all of them (spec.md "Scopes")."""
+    """A key; no scopes means all of them (docs/api/accounts.md "Scopes")."""
 
     id: str
     account: str

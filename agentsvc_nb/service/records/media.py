@@ -1,4 +1,4 @@
-"""Ad media as rows; the bytes are blobs."""
+"""Ad media with their transcripts, and landing pages with their labels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentsvc_nb.service.ports.storage import Row, Tx
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.media import AdMedia, MediaKind, Transcript
+from agentsvc_nb.wire.media import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media")
 
@@ -95,3 +95,46 @@ def get(tx: Tx, media: str, account: str) -> MediaRecord | None:
 
 def _read(row: Row) -> MediaRecord:
     return MediaRecord(**{**row, "transcript": row["transcript"] and json.loads(row["transcript"])})
+
+
+_pages = load("landing_pages")
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """A landing page; `version` counts the writes of its labels, from 1."""
+
+    id: str
+    account: str
+    url: str
+    labels: dict[str, str]
+    version: int
+    created_at: int
+
+    def public(self) -> LandingPage:
+        return LandingPage(id=self.id, url=self.url, labels=self.labels, version=self.version)
+
+
+def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
+    """The account's page at `url`, made when it is new."""
+    row = tx.one(_pages["add"], id=ids.new("page"), account=account, url=url, now=now)
+    assert row is not None
+    return _read_page(row)
+
+
+def get_page(tx: Tx, page: str, account: str) -> PageRecord | None:
+    return _record(tx.one(_pages["get"], id=page, account=account))
+
+
+def write(tx: Tx, page: str, account: str, labels: dict[str, str], expected: int) -> PageRecord | None:
+    """Replace the labels of version `expected`; None when the page has another version."""
+    text = json.dumps(labels, ensure_ascii=False)
+    return _record(tx.one(_pages["write"], id=page, account=account, labels=text, expected=expected))
+
+
+def _record(row: Row | None) -> PageRecord | None:
+    return None if row is None else _read_page(row)
+
+
+def _read_page(row: Row) -> PageRecord:
+    return PageRecord(**{**row, "labels": json.loads(row["labels"])})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from importlib import resources
 
+from agentsvc_nb.service.ports import Tx
+
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
@@ -13,3 +15,12 @@ def load(file: str) -> dict[str, str]:
     text = resources.files("agentsvc_nb.service.records").joinpath(f"{file}.sql").read_text()
     _, *parts = _NAME.split(text)
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+_sql = load("newest")
+
+
+def newest(tx: Tx) -> int | None:
+    """The time of the newest record in ms; None when there is none."""
+    row = tx.one(_sql["newest"])
+    return None if row is None else row["at"]

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentsvc_nb.service.ports.storage import Row, Tx
-from agentsvc_nb.service.ports.tools import Outcome
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.tools.port import Outcome
 
 _sql = load("tool_calls")
 

@@ -1,11 +1,11 @@
-"""What was billed and what is held, in micro-cents (contract §7)."""
+"""What was billed and what is held, in micro-cents (docs/api/accounts.md "Money")."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from agentsvc_nb.service.ports.storage import Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.queries import load
 
 _sql = load("usage")
@@ -82,7 +82,7 @@ def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, month: str) -> int:
-    """What counts against a key's budget: no per-use charges (spec.md "Per-key budget")."""
+    """What counts against a key's budget: no per-use charges (docs/api/accounts.md "Budgets")."""
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, month=month)
 
 

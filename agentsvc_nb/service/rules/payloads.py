@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from agentsvc_nb.wire.events import Event
 from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_BYTES, MIB
+from agentsvc_nb.wire.runs import Event
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000

@@ -3,29 +3,99 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from agentsvc_nb.service.actions import chats as actions
-from agentsvc_nb.service.actions import files as file_actions
-from agentsvc_nb.service.fail import Fail
-from agentsvc_nb.service.http import files as http_files
-from agentsvc_nb.service.http import parameters
-from agentsvc_nb.service.http import runs as http_runs
-from agentsvc_nb.service.http.backend import Call
-from agentsvc_nb.service.ports.storage import Tx
-from agentsvc_nb.service.records import chats, files, jobs, runs
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.endpoints import files as http_files
+from agentsvc_nb.service.http.endpoints import runs as http_runs
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import chats, files, jobs, runs, tool_calls
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.web import forms
+from agentsvc_nb.service.records.tool_calls import CallRecord
+from agentsvc_nb.service.usecases import chats as actions
+from agentsvc_nb.service.usecases import files as file_actions
+from agentsvc_nb.service.web import page
 from agentsvc_nb.service.web.rendering import render
-from agentsvc_nb.service.web.turns import PICTURES, Turn, shown_file, turn
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
+from agentsvc_nb.wire.runs import TERMINAL, Event
+
+PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a browser may show in the page: pictures that can hold no script. All else is downloaded."""
+
+_TEXTS: Final = frozenset({"application/json", "application/xml", "application/x-ndjson"})
+_HEAD_BYTES: Final = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A run, its text: the output, or what was said so far."""
+
+    run: RunRecord
+    text: str
+    waiting: Sequence[CallRecord] = ()
+    """The calls that wait for approval."""
+
+    @property
+    def active(self) -> bool:
+        return self.run.status not in TERMINAL
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; None while it does."""
+        return None if self.run.ended_at is None else (self.run.ended_at - self.run.created_at) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file, and a text's first lines."""
+
+    file: FileRecord
+    head: str
+
+    @property
+    def picture(self) -> bool:
+        return self.file.media_type in PICTURES
+
+
+def turn(tx: Tx, run: RunRecord) -> Turn:
+    if run.status in TERMINAL:
+        return Turn(run, run.output or "")
+    return Turn(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+
+
+def text_so_far(events: Iterable[Event]) -> str:
+    """What was said and still counts: after a crash a step may speak again (docs/api/events.md "run.resumed")."""
+    said: list[tuple[int, str]] = []
+    for event in events:
+        if event.type == "run.resumed":
+            said = [(id, text) for id, text in said if id <= event.payload["discard_after"]]
+        elif event.type == "text.delta":
+            said.append((event.id, event.payload["text"]))
+    return "".join(text for _, text in said)
+
+
+def shown_file(file: FileRecord, content: Path) -> ShownFile:
+    """The file with what can be read in its head; one whose content is gone has none."""
+    if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
+        return ShownFile(file, "")
+    try:
+        with content.open("rb") as opened:
+            head = opened.read(_HEAD_BYTES).decode(errors="ignore")
+    except OSError:
+        return ShownFile(file, "")
+    return ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
+
 
 _CHATS: Final = 50
 _TURNS: Final = 30
@@ -54,13 +124,13 @@ class _Shown:
         return any(turn.active for turn in self.turns) or any(job.ended_at is None for job in self.jobs)
 
 
-async def recent(call: Call) -> Response:
+async def recent(call: RequestContext) -> Response:
     before = _before(call)
     found = await asyncio.to_thread(call.read, lambda tx: chats.recent(tx, call.account, before, _CHATS + 1))
     return render("chats.html", chats=found[:_CHATS], more=len(found) > _CHATS)
 
 
-async def show(call: Call) -> Response:
+async def show(call: RequestContext) -> Response:
     """A page of the chat; with `run` (a run's `app_url`), the way to that run on it."""
     chat, before, after = call.path("chat"), _before(call), call.request.query_params.get("files_after", "")
     if run_id := call.request.query_params.get("run"):
@@ -71,24 +141,24 @@ async def show(call: Call) -> Response:
     return render("chat.html", shown=shown, files=heads, latest=before is None)
 
 
-async def file(call: Call) -> Response:
+async def file(call: RequestContext) -> Response:
     """A file's bytes: a picture may be shown, anything else is saved, and neither runs."""
-    chat, path = call.path("chat"), parameters.text(call, "path")
+    chat, path = call.path("chat"), bodies.text(call, "path")
     record = call.read(lambda tx: file_actions.get(tx, call.account, chat, path))
     response = http_files.content(call, record, "inline" if record.media_type in PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 
 
-async def approve(call: Call) -> Response:
+async def approve(call: RequestContext) -> Response:
     """Approve or refuse a call that waits for it, as the pressed button says, and back to its chat."""
-    form = await forms.read(call.request)
+    form = await page.read(call.request)
     verdicts = {"approve": True, "refuse": False}
     await http_runs.decided(call, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")})
     return RedirectResponse(_anchor(http_runs.named(call)), 303)
 
 
-async def stop(call: Call) -> Response:
+async def stop(call: RequestContext) -> Response:
     """Cancel a run, and back to its chat."""
     return RedirectResponse(_anchor(await http_runs.cancelled(call)), 303)
 
@@ -98,7 +168,7 @@ def _place(tx: Tx, account: str, chat: str, run_id: str) -> str:
     actions.of_account(tx, chat, account)
     run = runs.get_of_account(tx, run_id, account)
     if run is None or run.chat != chat:
-        raise Fail("run_not_found")
+        raise ApiError("run_not_found")
     latest = (each.run_id for each in runs.of_chat(tx, chat, None, _TURNS))
     return _anchor(run, "" if run_id in latest else f"?before={run.created_at + 1}")
 
@@ -121,7 +191,7 @@ def _read(tx: Tx, account: str, chat: str, before: int | None, files_after: str)
     )
 
 
-def _before(call: Call) -> int | None:
+def _before(call: RequestContext) -> int | None:
     """Where an earlier page of a list begins, in ms."""
-    given = parameters.integer(call, "before", -1, 0, EVENT_ID_MAX)
+    given = bodies.integer(call, "before", -1, 0, EVENT_ID_MAX)
     return None if given < 0 else given

@@ -11,9 +11,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from agentsvc_nb.safe import markdown
-from agentsvc_nb.safe.text import exact, plain
+from agentsvc_nb.formats import markdown
 from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.text import exact, plain
 
 _INPUT_CHARS: Final = 50_000
 _BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'

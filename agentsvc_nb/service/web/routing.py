@@ -6,12 +6,12 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
-from agentsvc_nb.service.http import runs
-from agentsvc_nb.service.web import chats, feedback, reference, settings, signing, texts
+from agentsvc_nb.service.http.endpoints import runs
+from agentsvc_nb.service.web import chats, public, settings, texts
 from agentsvc_nb.service.web.page import Page
 
 _PAGES: Final = {
-    "/": Page({"GET": signing.home}, open=True),
+    "/": Page({"GET": public.home}, open=True),
     "/app": Page({"GET": chats.recent}),
     "/app/chats/{chat}": Page({"GET": chats.show}),
     "/app/chats/{chat}/files": Page({"GET": chats.file}),
@@ -22,13 +22,13 @@ _PAGES: Final = {
     "/app/settings": Page({"GET": settings.show}),
     "/app/settings/keys": Page({"POST": settings.create}),
     "/app/settings/keys/{id}/delete": Page({"GET": settings.confirm, "POST": settings.delete}),
-    "/app/feedback": Page({"GET": feedback.show, "POST": feedback.send}),
-    "/app/sign-out": Page({"POST": signing.sign_out}),
-    "/app/sign-in": Page({"GET": signing.sign_in}, open=True),
-    "/app/api": Page({"GET": reference.show}, open=True),
-    "/app/terms": Page({"GET": signing.terms}, open=True),
-    "/app/static/{name}": Page({"GET": signing.static}, open=True),
-    "/app/{rest:path}": Page({"GET": signing.missing}, open=True),
+    "/app/feedback": Page({"GET": settings.show_feedback, "POST": settings.send_feedback}),
+    "/app/sign-out": Page({"POST": public.sign_out}),
+    "/app/sign-in": Page({"GET": public.sign_in}, open=True),
+    "/app/api": Page({"GET": public.show}, open=True),
+    "/app/terms": Page({"GET": public.terms}, open=True),
+    "/app/static/{name}": Page({"GET": public.static}, open=True),
+    "/app/{rest:path}": Page({"GET": public.missing}, open=True),
 }
 
 

@@ -10,15 +10,15 @@ from typing import Final
 
 from starlette.responses import Response
 
-from agentsvc_nb.service.actions import files as actions
-from agentsvc_nb.service.http import parameters
-from agentsvc_nb.service.http.backend import Call
+from agentsvc_nb.formats.blocks import blocks
+from agentsvc_nb.formats.tables import Table, is_table, parse
+from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
-from agentsvc_nb.service.rules.blocks import blocks
-from agentsvc_nb.service.rules.tables import Table, is_table, parse
+from agentsvc_nb.service.runner.storage import ChatWorkspace
+from agentsvc_nb.service.usecases import files as actions
+from agentsvc_nb.service.web.chats import PICTURES
 from agentsvc_nb.service.web.rendering import render
-from agentsvc_nb.service.web.turns import PICTURES
-from agentsvc_nb.service.work.workspace import ChatWorkspace
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
 _LINES: Final = 20_000
@@ -44,8 +44,8 @@ class _Page:
     passages: Sequence[Sequence[_Line]]
 
 
-async def show(call: Call) -> Response:
-    chat, path = call.path("chat"), parameters.text(call, "path")
+async def show(call: RequestContext) -> Response:
+    chat, path = call.path("chat"), bodies.text(call, "path")
     record = call.read(lambda tx: actions.get(tx, call.account, chat, path))
     text = await ChatWorkspace(call.backend.storage, chat).text(path)
     return await asyncio.to_thread(_page, record, text)

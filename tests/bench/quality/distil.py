@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from agentsvc_nb.service.work.agents import offline
+from agentsvc_nb.agents import offline
 from tests.bench.quality.minilm import Array, word_vectors
 from tests.bench.quality.wordnet import WordNet, words
 

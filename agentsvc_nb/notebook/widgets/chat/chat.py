@@ -11,10 +11,10 @@ from IPython.core.getipython import get_ipython
 
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.here import here
-from agentsvc_nb.notebook.questions.question import Question
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 
@@ -90,13 +90,13 @@ class Chat(Showing):
 
     def _open(self) -> None:
         from agentsvc_nb.notebook.runs.approving import decide
-        from agentsvc_nb.notebook.widgets.chat.talk import Talk
+        from agentsvc_nb.notebook.widgets.chat.controller import ChatController
         from agentsvc_nb.notebook.widgets.chat.view import ChatView
 
         self._session.client()  # that there is no service, or no key, fails the cell
         view = ChatView(partial(decide, self._session))
         self._box = view.box
-        self._talk = Talk(self._session, self._conversation, self._first, view, self._tell)
+        self._talk = ChatController(self._session, self._conversation, self._first, view, self._tell)
         view.close.on_click(lambda _: self.close())
         self._talk.begin()
 

@@ -6,9 +6,9 @@ import html
 from dataclasses import dataclass, field
 from typing import Final
 
-from agentsvc_nb.client.rows.prompts import REFERENCE
+from agentsvc_nb.client.batch.rows import REFERENCE
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.safe.text import escape, excerpt, label, worded
+from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
 """More turns than this are not held, neither in the kernel nor in the page: the service has them."""

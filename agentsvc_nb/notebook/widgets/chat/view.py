@@ -8,11 +8,10 @@ from itertools import zip_longest
 import ipywidgets
 
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.approve import Decide
+from agentsvc_nb.notebook.widgets.cards import Decide
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.live import LiveTurn
-from agentsvc_nb.notebook.widgets.chat.settled import Choice, SettledTurn
 from agentsvc_nb.notebook.widgets.chat.state import Exchange
+from agentsvc_nb.notebook.widgets.chat.turns import Choice, LiveTurn, SettledTurn
 
 
 class ChatView:

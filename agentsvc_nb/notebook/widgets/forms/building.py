@@ -10,9 +10,9 @@ from typing import Any, Final
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, Kind, same
 from agentsvc_nb.notebook.widgets.forms.checking import Checker
 from agentsvc_nb.notebook.widgets.forms.groups import Choices, Optional, Variants
-from agentsvc_nb.notebook.widgets.forms.leaves import Choice, Fixed, Flag, Json, Node, Number, Text
+from agentsvc_nb.notebook.widgets.forms.inputs import Choice, Fixed, Flag, Json, Node, Number, Text
 from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, Array, Object
-from agentsvc_nb.safe.text import plain
+from agentsvc_nb.wire.text import plain
 
 DEEPEST: Final = 8
 FIELDS_MAX: Final = 300

@@ -1,4 +1,4 @@
-"""What is wrong with a value, field by field, by its JSON Schema; nothing is fetched that a schema refers to."""
+"""What is wrong with a value, field by field, judged in bounded time; nothing is fetched that a schema refers to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.notebook.tools.schemas import Schema
-from agentsvc_nb.safe.schemas import Judge, said
-from agentsvc_nb.safe.text import label
+from agentsvc_nb.formats.json_schema import Judge, said
+from agentsvc_nb.notebook.tools.fields import Schema
+from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     import jsonschema_rs
+
 
 Path = tuple[str | int, ...]
 MESSAGES_MAX: Final = 50

@@ -10,7 +10,7 @@ import ipywidgets
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
-from agentsvc_nb.notebook.widgets.forms.leaves import Below, Messages, Node, Read, one_message
+from agentsvc_nb.notebook.widgets.forms.inputs import Below, Messages, Node, Read, one_message
 
 BOXES_MAX: Final = 12
 """So many choices are boxes to tick; more are a list."""

@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.tools.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Path
 from agentsvc_nb.notebook.widgets.forms.groups import Group, Maker, Titled, fold
-from agentsvc_nb.notebook.widgets.forms.leaves import Node, Read
+from agentsvc_nb.notebook.widgets.forms.inputs import Node, Read
 
 ITEMS_MAX: Final = 100
 _BLANKS: Final = 3

@@ -1,8 +1,4 @@
-"""A form for the input of a tool, and the call that its button makes.
-
-A button's function may be called in any thread, so that the call is made in a thread of its own; that only updates
-what the cell has shown.
-"""
+"""A form for the input of a tool, the call that its button makes, and the job that comes of it."""
 
 from __future__ import annotations
 
@@ -16,18 +12,18 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import Bar, Output, SavedOutput
-from agentsvc_nb.notebook.failures import AskError
-from agentsvc_nb.notebook.files.listing import listed
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.storing import listed
 from agentsvc_nb.notebook.here import here
 from agentsvc_nb.notebook.jobs import foreground
 from agentsvc_nb.notebook.jobs.background import BackgroundJob
-from agentsvc_nb.notebook.jobs.result import JobResult
-from agentsvc_nb.notebook.memory.session import Session
+from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.tools import calling, writing
 from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
 from agentsvc_nb.notebook.widgets import outputs
-from agentsvc_nb.safe.text import escape, label
+from agentsvc_nb.wire.text import escape, label
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 
 if TYPE_CHECKING:
@@ -75,7 +71,7 @@ class ToolForm(Showing):
     @property
     def problems(self) -> dict[str, str]:
         """What is wrong with it, by field; nothing when it can be sent."""
-        from agentsvc_nb.notebook.widgets.forms.leaves import json_path
+        from agentsvc_nb.notebook.widgets.forms.inputs import json_path
 
         return {json_path(path): said for path, said in self.view.read()[1].items()}
 
@@ -150,7 +146,8 @@ class ToolForm(Showing):
             view.sending(False)
 
     def _follow(self, session: Session, accepted: JobAccepted, below: Bar, **_: Any) -> JobResult:
-        from agentsvc_nb.notebook.widgets.forms.progress import FormBars
+
+        from agentsvc_nb.notebook.widgets.forms.view import FormBars
 
         bars = FormBars(self.view.moving, below.finish)
         later = BackgroundJob(session, foreground.begun(accepted), bars, raise_error=False, notes=session.take_notes())

@@ -8,12 +8,15 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.notebook.display.render import Bundle, note_bundle
 from agentsvc_nb.notebook.tools.fields import MISSING, field
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.cards import JobBar, standing
 from agentsvc_nb.notebook.widgets.forms.building import Builder
 from agentsvc_nb.notebook.widgets.forms.checking import Checker, Path
-from agentsvc_nb.notebook.widgets.forms.leaves import Read, json_path
-from agentsvc_nb.safe.text import escape
+from agentsvc_nb.notebook.widgets.forms.inputs import Read, json_path
+from agentsvc_nb.wire.text import escape
+from agentsvc_nb.wire.tools import Job
 
 SAID_MAX: Final = 5
 STYLE: Final = """<style>
@@ -160,3 +163,27 @@ class FormView:
         self.cell.rows = min(20, self.cell.value.count("\n") + 2)
         self.cell.layout.display = None
         self.cell.focus()
+
+
+class FormBars:
+    """`jobs.bars.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
+
+    def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
+        self._place, self._below = place, below
+
+    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        self._bar = JobBar(jobs[0], cancel)
+        self._below(note_bundle(standing(jobs)))
+        self._place.children = (self._bar.row,)
+
+    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
+        self._bar.draw(jobs[0], elapsed)
+
+    def leave(self, job_id: str, bundle: Bundle) -> None:
+        pass
+
+    def finish(self, bundle: Bundle) -> None:
+        self._place.children = ()
+        for part in self._bar.parts:
+            design.discard(part)
+        self._below(bundle)

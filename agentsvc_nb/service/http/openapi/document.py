@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, from the tables of `wire/` (spec.md "Versioning": version 1.0.0).
+"""The OpenAPI 3.1 document, from the tables of `wire/` (docs/api/conventions.md "Versions": version 1.0.0).
 
 Nothing is written down here that a table or a model says already.
 """

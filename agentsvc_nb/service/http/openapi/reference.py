@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentsvc_nb.service.http.openapi import examples
-from agentsvc_nb.service.http.openapi.words import kind
+from agentsvc_nb.service.http.openapi.schemas import kind
 from agentsvc_nb.wire.codes import CODES, Code
 
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document: the models of `wire/` as they go over the wire, and the error envelope."""
+"""The schemas of the OpenAPI document, and a JSON Schema in a few words for people."""
 
 from __future__ import annotations
 
@@ -7,13 +7,56 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from agentsvc_nb.service.rules.labels import LABELS
+from agentsvc_nb.service.usecases.labels import LABELS
 from agentsvc_nb.wire.codes import ErrorType
-from agentsvc_nb.wire.envelope import Model
-from agentsvc_nb.wire.landing_pages import NewLabels
+from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+from agentsvc_nb.wire.media import NewLabels
 from agentsvc_nb.wire.operations import OPERATIONS
 from agentsvc_nb.wire.routes import ROUTES
+
+JsonSchema = dict[str, Any]
+
+
+def kind(schema: JsonSchema) -> str:
+    """A JSON Schema in a few words.
+
+    >>> kind({"type": "string", "minLength": 1, "maxLength": 200})
+    'text, 1 to 200 characters'
+    >>> kind({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 9}, {"type": "null"}]})
+    'integer from 0 to 9, or null'
+    """
+    if "anyOf" in schema:
+        return ", or ".join(dict.fromkeys(kind(branch) for branch in schema["anyOf"]))
+    if "const" in schema:
+        return f"`{schema['const']}`" if schema["const"] else "empty"
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if schema.get("type") == "array":
+        return f"list of {kind(schema['items'])}" + _range(schema, "Items", "", ", at most")
+    return _simple(schema)
+
+
+def _simple(schema: JsonSchema) -> str:
+    if schema.get("format") in ("date-time", "binary"):
+        return {"date-time": "time (RFC 3339)", "binary": "file"}[schema["format"]]
+    words = {"string": "text", "null": "null", "boolean": "true or false"}.get(schema.get("type", ""), "")
+    words = words or schema.get("type", "anything")
+    if words == "text":
+        return words + _range(schema, "Length", " characters", ", at most")
+    if "minimum" in schema and "maximum" in schema:
+        return f"{words} from {schema['minimum']} to {schema['maximum']}"
+    return words + (f" from {schema['minimum']}" if "minimum" in schema else "")
+
+
+def _range(schema: JsonSchema, what: str, unit: str, at_most: str) -> str:
+    low, high = schema.get(f"min{what}", 0), schema.get(f"max{what}")
+    if high is None:
+        return ", not empty" if low else ""
+    return f", {low} to {high}{unit}" if low else f"{at_most} {high}{unit}"
+
 
 Json = dict[str, Any]
 
@@ -83,8 +126,8 @@ def refusal(codes: list[str]) -> Json:
 
 
 def _finish(schema: Json) -> None:
-    """What holds for every model: `object` is constant, `..._at` is a time (contract §1). Titles repeat the names,
-    and an answer has no defaults: every field is sent."""
+    """What holds for every model: `object` is constant, `..._at` is a time (docs/api/conventions.md). Titles repeat the
+    names, and an answer has no defaults: every field is sent."""
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)

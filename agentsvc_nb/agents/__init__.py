@@ -1,0 +1,57 @@
+"""The agents: what turns a message into an answer. Heavy ones are imported when they are chosen, or later."""
+
+from __future__ import annotations
+
+from agentsvc_nb.agents.language.model_choice import ModelChoice, missing
+from agentsvc_nb.agents.language.model_choice import Unconfigured as Unconfigured
+from agentsvc_nb.agents.port import Agent
+from agentsvc_nb.settings import MODEL_ADVICE, Settings
+
+
+def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
+    """The agent for a model's name (docs/api/models.md). `settings`: what they say of a language model counts;
+    `kept_url`: where it is asked when only its data folder says so.
+
+    Raises `ValueError` when there is no such agent, or when what it needs is not installed.
+
+    >>> type(choose("offline")).__name__
+    'Offline'
+    """
+    if model == "offline":
+        from agentsvc_nb.agents.offline.agent import Offline
+
+        return Offline()
+    if model == "scripted":
+        from agentsvc_nb.agents.scripted import Scripted
+
+        return Scripted()
+    if ":" not in model:
+        raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")
+    return _language(_choice(model, settings, kept_url))
+
+
+def fault(settings: Settings, kept_url: str | None = None) -> str | None:
+    """What keeps the settings' model from answering here, and what to do; None when nothing is seen to."""
+    return missing(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
+
+
+def _language(choice: ModelChoice) -> Agent:
+    from agentsvc_nb.agents.language.agent import Language
+
+    if lacking := missing(choice):
+        raise ValueError(lacking)
+    return Language(choice)
+
+
+def _choice(model: str, settings: Settings | None, kept_url: str | None) -> ModelChoice:
+    if settings is None:
+        return ModelChoice(model)
+    return ModelChoice(
+        model,
+        settings.model_url,
+        settings.model_key,
+        settings.model_context,
+        settings.model_sees,
+        settings.model_tools,
+        kept_url,
+    )

@@ -1,0 +1,254 @@
+"""One turn with a language model: a step is a call of the model; tools between steps, a checkpoint after each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequestNode, ModelResponse, exceptions
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.messages import (
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.usage import RequestUsage, UsageLimits
+from pydantic_graph import End
+
+from agentsvc_nb.agents.language import conversation, endings, structured
+from agentsvc_nb.agents.language.conversation import tokens
+from agentsvc_nb.agents.language.served import Served
+from agentsvc_nb.agents.language.toolset import TurnTools
+from agentsvc_nb.agents.port import RunContext, StepsExceeded
+from agentsvc_nb.tools.port import Meter, WorkFailure
+from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.runs import CENT
+
+Tell = Callable[[object], Awaitable[None]]
+
+
+async def call(
+    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
+) -> tuple[Any, ModelResponse]:
+    """Make the call, with each of its events told; the node that follows, and what was answered.
+
+    Raises `WorkFailure` for an answer that is not whole (`endings`).
+    """
+    response = await _streamed(run, node, meter, tell)
+    if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
+        meter.use_uncounted()
+    else:
+        _count(meter, response)
+    endings.check(response)
+    return await run.next(node), response
+
+
+async def _streamed(
+    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
+) -> ModelResponse:
+    with endings.readable():
+        async with node.stream(run.ctx) as stream:
+            try:
+                async for event in stream:
+                    await tell(event)
+                if endings.is_lost(stream.response):
+                    raise WorkFailure("model_unavailable", endings.LOST)
+            except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
+                if stream.response.parts or isinstance(cut, asyncio.CancelledError):
+                    asked = sum(tokens(str(message.parts)) for message in run.all_messages())
+                    _count_cut(meter, stream.response, asked)
+                raise
+        return stream.response
+
+
+def _count(meter: Meter, response: ModelResponse) -> None:
+    usage = response.usage
+    meter.use(usage.input_tokens, usage.output_tokens, _microcents(response))
+
+
+def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
+    """A call that was cut off has cost, too, and nobody says what: the lengths are taken."""
+    made = sum(tokens(str(getattr(part, "content", ""))) for part in response.parts)
+    usage = RequestUsage(input_tokens=response.usage.input_tokens or asked, output_tokens=made)
+    _count(meter, replace(response, usage=usage))
+
+
+def _microcents(response: ModelResponse) -> int:
+    """What a call cost by the published prices; 0 for a model that has none, as one's own."""
+    try:
+        return int(response.cost().total_price * 100 * CENT)
+    except (LookupError, ValueError, AssertionError):
+        return 0
+
+
+class Narration:
+    """Tells one call of the model to the turn; `aloud` is whether its text is the answer as it comes."""
+
+    def __init__(self, turn: RunContext, *, aloud: bool) -> None:
+        self._turn = turn
+        self._aloud = aloud
+        self._spoke = False
+
+    async def follow(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> Any:
+        """Make the call; the node that follows."""
+        following, response = await call(run, node, self._turn, self._tell)
+        if response.finish_reason == "length":
+            await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
+        return following
+
+    async def _tell(self, event: object) -> None:
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                await self._say(text)
+            case PartStartEvent(part=ThinkingPart(content=text)):
+                await self._turn.think(text)
+            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))):
+                await self._turn.think(text)
+
+    async def _say(self, text: str) -> None:
+        if not (self._aloud and text):
+            return
+        if not self._spoke and self._turn.said and not self._turn.said.endswith("\n"):
+            text = "\n\n" + text  # what was said in an earlier step stands by itself
+        self._spoke = True
+        await self._turn.say(text)
+
+
+_AWAY: Final = (
+    exceptions.ModelConnectionError,
+    exceptions.ModelUnavailableError,
+    exceptions.ModelServerError,
+    exceptions.ModelRateLimitError,
+    exceptions.ModelRequestTimeout,
+)
+REASON_CHARS: Final = 500
+CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
+_NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
+
+
+@contextlib.asynccontextmanager
+async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
+    """Raises `WorkFailure` and `StepsExceeded` for the library's errors. `structured`: a schema was to be met;
+    `keyless`: the model is asked without a key."""
+    try:
+        yield
+    except exceptions.UsageLimitExceeded:
+        raise StepsExceeded from None
+    except exceptions.OutputTokenLimitExceeded as error:
+        code = "output_schema_mismatch" if structured else "model_failed"
+        raise WorkFailure(code, CUT) from error
+    except exceptions.UnexpectedModelBehavior as error:
+        code = "output_schema_mismatch" if structured else "model_failed"
+        raise WorkFailure(code, f"The model's answer could not be used: {_reason(error)}") from error
+    except _AWAY as error:
+        raise WorkFailure("model_unavailable", f"The model did not answer: {_reason(error)}") from error
+    except exceptions.ModelAPIError as error:
+        lacking = _NO_KEY if keyless and getattr(error, "status_code", 0) in (401, 403) else ""
+        said = f"The model's server refused the call: {_reason(error)}{lacking}"
+        raise WorkFailure("model_refused", said) from error
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error.__cause__ or error).split())[:REASON_CHARS]
+
+
+RETRIES_MAX: Final = 3
+"""So often a model may try to meet the schema again, or to call a tool as it must be called."""
+PROMPT_SHARE: Final = 0.7
+"""Of the context: the rest is for tools, their descriptions and the answer."""
+EARLIER_SHARE: Final = 0.3
+
+Run = AgentRun[None, Any]
+
+
+async def answer(turn: RunContext, served: Served) -> str:
+    """Do the turn; its final text. Raises what `failures.translated` does."""
+    before = conversation.remembered(turn.earlier(conversation.EARLIER_TURNS_MAX), int(served.context * EARLIER_SHARE))
+    async with translated(turn.output_config is not None, served.keyless):
+        prompt, messages = await _beginning(turn, served)
+        async with _agent(turn, served, await conversation.instructions(turn, served)).iter(
+            prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
+        ) as run:
+            await _drive(run, turn, len(before))
+        assert run.result is not None
+        return await _final(turn, run.result.output)
+
+
+async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
+    """One question of a tool: an object that fits the schema; `meter` counts what it took. Raises what
+    `failures.translated` does."""
+    form = structured.form(schema, served, tools=False)
+    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
+    structured.check_each(agent, schema)
+    async with translated(True, served.keyless), agent.iter(prompt) as run:
+        node = run.next_node
+        while not isinstance(node, End):
+            if Agent.is_model_request_node(node):
+                node, _ = await call(run, node, meter, _unheard)
+            else:
+                node = await run.next(node)
+    assert run.result is not None
+    found: dict[str, Any] = run.result.output
+    return found
+
+
+async def _unheard(event: object) -> None:
+    """A tool has use for the whole answer only."""
+
+
+async def _beginning(turn: RunContext, served: Served) -> tuple[Any, Sequence[ModelMessage]]:
+    """What to ask, or the messages with which the turn goes on after a crash."""
+    if turn.state is None or "messages" not in turn.state:
+        return await conversation.question(turn, served), []
+    return None, await conversation.restored(turn, served, turn.state["messages"])
+
+
+def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, Any]:
+    limit = int(served.context * PROMPT_SHARE)
+
+    def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return conversation.fitted(messages, limit)
+
+    config = turn.output_config
+    agent: Agent[None, Any] = Agent(
+        served.model,
+        output_type=str if config is None else structured.form(config, served, tools=served.tools),
+        instructions=instructions,
+        toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
+        retries=RETRIES_MAX,
+        model_settings=served.settings,
+        capabilities=[ProcessHistory(fitted)],
+    )
+    if config is not None:
+        structured.check_each(agent, config)
+    return agent
+
+
+async def _drive(run: Run, turn: RunContext, before: int) -> None:
+    """Node by node: before each call of the model a step is counted, after it the turn is safe."""
+    node = run.next_node
+    while not isinstance(node, End):
+        if Agent.is_model_request_node(node):
+            await turn.step()
+            following = await Narration(turn, aloud=turn.output_config is None).follow(run, node)
+            await turn.checkpoint({"messages": conversation.saved(run.all_messages()[before:])})
+            node = following
+        else:
+            node = await run.next(node)
+        await asyncio.sleep(0)  # a turn with a quick model still lets others work
+
+
+async def _final(turn: RunContext, output: Any) -> str:
+    if turn.output_config is None:
+        return str(output)
+    text = json.dumps(output, ensure_ascii=False)
+    await turn.say(text)
+    return text

@@ -1,0 +1,102 @@
+"""A model that can be asked now, from the name that the operator gave. Only this loads the library of its provider."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+
+from agentsvc_nb.agents.language.endings import attend
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
+from agentsvc_nb.tools.port import WorkFailure
+
+SMALL_BYTES: Final = 1_000_000_000
+"""A model file of less can't choose among tools: it is asked for words alone."""
+ANSWER_PART: Final = 4
+"""An answer may be so much of the context on a server of one's own: a small model may not find an end."""
+SMALL_TEMPERATURE: Final = 0.2
+"""Free to choose, it wanders."""
+
+
+_PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model, and what it can do. `tools`: it can choose among tools."""
+
+    model: Model
+    context: int
+    sees: bool
+    tools: bool
+    settings: ModelSettings | None = None
+    keyless: bool = False
+    """It is asked without a key."""
+
+
+def at_url(choice: ModelChoice, url: str, key: str) -> Served:
+    """The model of a server of one's own that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp do."""
+    name = choice.model.partition(":")[2]
+    profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
+    model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
+    context = choice.context or CONTEXT_TOKENS
+    settings = ModelSettings(max_tokens=context // ANSWER_PART)
+    return Served(attend(model), context, bool(choice.sees), tools=choice.tools is not False, settings=settings)
+
+
+def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
+    """The model of our own engine, which holds `context` tokens."""
+    assert choice.gguf is not None
+    found = at_url(replace(choice, context=context), url, key)
+    small = choice.gguf.stat().st_size < SMALL_BYTES
+    settings = ModelSettings(max_tokens=context // ANSWER_PART)
+    if small:
+        settings["temperature"] = SMALL_TEMPERATURE
+    return replace(found, tools=not small if choice.tools is None else choice.tools, settings=settings)
+
+
+def by_name(choice: ModelChoice) -> Served:
+    """The model of a provider that the agent library knows, with the keys and addresses of its own variables.
+
+    Raises `WorkFailure("not_configured")`, which says what to do, for one that it does not know, or that lacks its key
+    or its package.
+    """
+    provider = choice.model.partition(":")[0]
+    if url := own_server(choice):
+        key = choice.key or (None if choice.kept_url else os.environ.get(f"{_family(provider)}_API_KEY"))
+        return replace(at_url(choice, url, key or "none"), keyless=not key)
+    try:
+        model = attend(infer_model(choice.model))
+    except (UserError, ImportError) as error:
+        raise WorkFailure("not_configured", _lacking(choice.model, str(error))) from None
+    profile = model.profile
+    context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
+    sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
+    return Served(model, context, sees, choice.tools is not False)
+
+
+def _lacking(model: str, said: str) -> str:
+    """The library speaks to programmers: what an operator can do about it."""
+    if said.startswith("Unknown model"):
+        known = "https://ai.pydantic.dev/models/ names those that are"
+        return (
+            f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."
+        )
+    if package := _PACKAGE.search(said):
+        return f"The model {model} needs a package: pip install '{package[1]}'."
+    if found := _VARIABLE.search(said):
+        return f"The model {model} needs its provider's key or address: set {found[1]}."
+    return f"The model {model} can't be used: {said}"
+
+
+def _family(provider: str) -> str:
+    return "OLLAMA" if provider == "ollama" else "OPENAI"

@@ -1,0 +1,193 @@
+"""The offline agent: no language model. It plans with rules, reads the chat's files, computes and quotes
+(docs/api/models.md).
+
+    message -> tools that it names, questions that it asks -> for each: a list of files, a calculation, or passages
+
+Each part is a model step with a checkpoint before it, so that a crash repeats one part at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from agentsvc_nb.agents.offline import search, tool_calls
+from agentsvc_nb.agents.offline.questions import about_files, asks, chats, mentions, split
+from agentsvc_nb.agents.offline.ranking import Wanted
+from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
+from agentsvc_nb.agents.offline.tables.library import Library
+from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
+from agentsvc_nb.agents.offline.tables.planning import plan
+from agentsvc_nb.agents.offline.tables.results import carry_out
+from agentsvc_nb.agents.offline.tool_calls import answer as pictures_answer
+from agentsvc_nb.agents.offline.tool_calls import with_brief
+from agentsvc_nb.agents.offline.writing import Voice, code
+from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.formats.literal import escape
+
+FILES_SHOWN: Final = 50
+TABLES_MAX: Final = 3
+_SURE: Final = 0.6
+"""A calculation that fits less is shown as a part of what was asked only when it explains half of the question."""
+SIGNATURE: Final = (
+    "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
+    "into words.*\n"
+)
+NO_FILES: Final = (
+    'This chat has no files yet: add some with `%files put brief.md` in a notebook, `files=["brief.md"]` in Python, or '
+    "`agentsvc ask --file brief.md` in a terminal.\n\n"
+)
+CAN_DO: Final = (
+    "I can quote what the files of this chat say, compute totals, averages and extremes of their CSV tables, and run "
+    "tools: ask about a word in a file, or for the highest value of a column.\n\n"
+)
+
+Part = Callable[[], Awaitable[None]]
+
+
+class Offline:
+    """Answers from rules and the chat's files alone; any message gets an answer."""
+
+    async def run(self, turn: RunContext) -> str | None:
+        await _Answer(turn).give()
+        return None
+
+
+class _Answer:
+    """One answer in the making."""
+
+    def __init__(self, turn: RunContext) -> None:
+        self.turn = turn
+        self.voice = Voice(turn)
+        state: dict[str, Any] = turn.state or {}
+        self.done = int(state.get("done", 0))
+        self.cited: list[str] = list(state.get("cited", []))
+        self.left = int(state.get("left", search.PASSAGES_MAX))
+
+    async def give(self) -> None:
+        calls = tool_calls.wanted(self.turn.message, self.turn.tools())
+        rest = tool_calls.remainder(self.turn.message, calls)
+        questions = split(rest) if rest.strip() or not calls else []
+        parts = [*map(self._calling, calls), *self._asking(questions)]
+        if self.done == 0:
+            await self._begin(calls, questions)
+        for number in range(self.done, len(parts)):
+            await self.turn.checkpoint({"done": number, "cited": self.cited, "left": self.left})
+            await self.turn.step()
+            await parts[number]()
+        await self.voice.say(SIGNATURE)
+
+    async def _begin(self, calls: Sequence[tool_calls.Call], questions: Sequence[str]) -> None:
+        self.voice.heard(self.turn.message)
+        lines = [*(f"run {call.tool}" for call in calls), *(f"look up: {_short(question)}" for question in questions)]
+        await self.turn.think("Plan: " + "; ".join(f"({number}) {line}" for number, line in enumerate(lines, 1)) + "\n")
+
+    def _calling(self, call: tool_calls.Call) -> Part:
+        return lambda: self._call(call)
+
+    def _asking(self, questions: Sequence[str]) -> list[Part]:
+        return [self._question(question, len(questions) - number) for number, question in enumerate(questions)]
+
+    def _question(self, question: str, open_questions: int) -> Part:
+        return lambda: self._ask(question, open_questions)
+
+    async def _call(self, call: tool_calls.Call) -> None:
+        if call.given is None:
+            why = f"The message does not say what it needs: {escape(call.missing)}."
+            how = "Write its input as JSON after its name."
+            return await self.voice.say(f"**{code(call.tool)} was not run.** {why} {how}\n\n")
+        given = call.given
+        if call.tool == "create_images":
+            given = await with_brief(given, self.turn.workspace)
+        outcome = await self.turn.call(call.tool, given)
+        await self.voice.say(pictures_answer(call.tool, outcome))
+
+    async def _ask(self, question: str, open_questions: int) -> None:
+        library = Library(self.turn.workspace, await self.turn.workspace.list())
+        if chats(question) and not library.named(question):
+            return await self.voice.say(CAN_DO + ("" if library.entries else NO_FILES))
+        if not library.entries:
+            wanted = Wanted.of(question)
+            return await self.voice.say((search.nothing(wanted) if wanted.words else "") + NO_FILES)
+        if about_files(question):
+            return await self.voice.say(_listing(library))
+        computed, enough = await _compute(question, library)
+        if computed:
+            await self.voice.say(computed)
+        if enough:
+            return
+        await self._quote(question, library, open_questions)
+
+    async def _quote(self, question: str, library: Library, open_questions: int) -> None:
+        await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
+        limit = max(1, -(-self.left // open_questions)) if self.left else 0
+        found = await search.passages_for(question, library, limit, self.cited)
+        await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
+        self.left -= len(found.passages)
+        self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
+        self.voice.heard(" ".join(passage.text for passage in found.passages))
+        await self.voice.say(search.answer(found))
+        if not found.passages:
+            await self.voice.say(("" if asks(question) else CAN_DO) + _listing(library))
+
+
+async def _compute(question: str, library: Library) -> tuple[str, bool]:
+    """The results of the tables that suit the question best, or why there are none; and whether that is enough, or
+    passages are to follow. Empty when the question asks for no calculation."""
+    asked = mentions(question, [entry.path for entry in library.entries])
+    if asked.unknown:
+        return "".join(f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown), False
+    loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
+    named, words = set(library.named(question)), asked_words(asked.text)
+
+    def work() -> tuple[str, bool]:
+        plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
+        fits = [
+            (
+                isinstance(made, Plan) and bool(made.rows),
+                made.fit > 0,
+                made.explained,
+                made.table.path in named,
+                made.fit,
+            )
+            for made in plans
+        ]
+        best = max(fits, default=None)
+        chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
+        if any(map(_is_withheld, chosen)):
+            chosen = [made for made in chosen[:1] if made.fit >= _SURE or 2 * made.explained >= words]
+        shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]
+        return "".join(shown), any(made.fit > 0 and _is_enough(made, words) for made in chosen)
+
+    return await asyncio.to_thread(work)
+
+
+def _is_withheld(made: Plan | Unclear) -> bool:
+    """Whether only a part of the question was understood: passages may say more."""
+    return isinstance(made, Unclear) and made.withheld
+
+
+def _is_enough(made: Plan | Unclear, words: int) -> bool:
+    """Whether no passages are to follow: what is computed has used every word."""
+    return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
+
+
+def _listing(library: Library) -> str:
+    shown = library.entries[:FILES_SHOWN]
+    lines = [f"- {code(entry.path)} ({_size(entry.size_bytes)})\n" for entry in shown]
+    more = f"- and {len(library.entries) - FILES_SHOWN} more\n" if len(library.entries) > FILES_SHOWN else ""
+    return f"**{_count(len(library.entries))} in this chat**\n\n{''.join(lines)}{more}\n"
+
+
+def _count(files: int) -> str:
+    return "1 file" if files == 1 else f"{files} files"
+
+
+def _size(size: int) -> str:
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:79] + "…"

@@ -1,0 +1,145 @@
+"""What a message asks for: the questions in it, the files that it names, and the few that need no search."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from agentsvc_nb.agents.offline.words import telling
+from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.tables import Table
+
+_OPEN, _CLOSE = "[\"'`“„«‘]?", "[\"'`”“»’]?"
+_GONE = " ; "  # keeps the words on either side apart
+_LIKE_A_FILE = re.compile(
+    rf"{_OPEN}(?<!\w)([\w./-]+\.(?:csv|tsv|xlsx?|md|txt|pdf|docx?|json|html?))(?!\w){_CLOSE}", re.I
+)
+_IN = (
+    r"\b(?:in|im|from|within|aus|laut|dans|en|selon|según|according to|file|table|datei|tabelle|fichier|archivo)\s+"
+    r"(?:(?:the|der|den|dem|die|das|la|le|les|el|los|file|table|datei|tabelle)\s+)*"
+)
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """`text` is the question without the files it names: `files` of the chat, and `unknown` ones."""
+
+    text: str
+    files: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+def mentions(question: str, paths: Iterable[str]) -> Mentions:
+    """The files named by path, by name, or by a title of several words.
+
+    >>> mentions("Total cost in 'data/Q3 sales.csv'?", ["data/Q3 sales.csv"]).text
+    'Total cost in  ; ?'
+    """
+    text, files = unicodedata.normalize("NFC", question), set[str]()
+    for path in sorted(paths, key=len, reverse=True):
+        whole, name = unicodedata.normalize("NFC", path), PurePosixPath(unicodedata.normalize("NFC", path)).name
+        names = [re.escape(whole), re.escape(name)]
+        if len(words := _words(name)) > 1:
+            names.append(r"[\W_]+".join(map(re.escape, words)))
+        left = re.sub(rf"{_OPEN}(?<!\w)(?:{'|'.join(names)})(?!\w){_CLOSE}", _GONE, text, flags=re.I)
+        if left != text:
+            text, files = left, files | {path}
+    unknown = tuple(dict.fromkeys(_LIKE_A_FILE.findall(text)))
+    return Mentions(_LIKE_A_FILE.sub(_GONE, text), frozenset(files), unknown)
+
+
+def without_title(text: str, table: Table) -> str:
+    """Without `in sales` where the table is `sales.csv`; a value of the table stays, for it may well be meant."""
+    words = _words(unicodedata.normalize("NFC", table.path.rsplit("/", 1)[-1]))
+    if len(words) != 1 or any(tokens(cell) == tokens(words[0]) for row in table.rows[:10_000] for cell in row):
+        return text
+    return re.sub(rf"{_IN}{_OPEN}{re.escape(words[0])}(?!\w){_CLOSE}", _GONE, text, flags=re.I)
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[\W_]+", PurePosixPath(name).stem) if word]
+
+
+QUESTIONS_MAX: Final = 4
+QUESTION_CHARS: Final = 2_000
+
+_ASKING: Final = (
+    r"what|which|who|whom|whose|where|when|why|how|is|are|does|do|did|can|list|show|tell|find|compute|calculate|count|sum|"
+    r"was|welche[rsmn]?|wer|wo|wann|warum|wieso|wie|zeig\w*|nenne|berechne|gibt|"
+    r"que|qu|quel(?:le)?s?|qui|ou|quand|pourquoi|comment|combien|montre\w*|calcule[rz]?|"
+    r"qué|quién|quiénes|dónde|cuándo|cómo|cuál(?:es)?|cuánt[oa]s?|cual(?:es)?|cuant[oa]s?|muestra|calcula"
+)
+_STARTS = re.compile(rf"[\s¿¡*#>-]*(?:and|und|et|y|e)?\s*(?:{_ASKING})\b", re.I)
+_SENTENCE = re.compile(r"(?<=[?!;？！。])\s*|(?<=\.)\s+|\n+")
+_JOINED = re.compile(
+    rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
+    re.I,
+)
+_QUOTES = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»')
+
+_CHAT = re.compile(
+    r"(?:(?:hello|hi|hey|hallo|servus|moin|bonjour|salut|hola|thanks?|thank you|danke|merci|gracias|bye|ok|okay|"
+    r"test|there|all|"
+    r"good (?:morning|afternoon|evening|day)|guten (?:morgen|tag|abend)|"
+    r"buen(?:os|as) (?:dias|tardes|noches)|please|bitte|"
+    r"help(?: me)?|hilfe|aide|ayuda|what can you do(?: for me)?|"
+    r"who are you|how are you|was kannst du(?: tun)?|wer bist du|"
+    r"wie gehts|que peux tu faire|que puedes hacer)(?: |$))+"
+)
+_FILE_WORDS = re.compile(
+    r"\b(?:files?|documents?|attachments?|dateien?|dokumente?|fichiers?|archivos?|ficheros?)\b", re.I
+)
+
+
+def split(message: str) -> list[str]:
+    """The questions of a message, in order; the message itself when it asks none. At most `QUESTIONS_MAX`, the last of
+    which takes what is over; each is cut at `QUESTION_CHARS`.
+
+    >>> split("I sell tents. Which has the highest margin, and what does the brief say about families?")
+    ['Which has the highest margin', 'what does the brief say about families?']
+    """
+    parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
+    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？"))]
+    asking = [part for part in asking if telling(part) or about_files(part)]
+    if len(asking) > QUESTIONS_MAX:
+        asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
+    return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
+
+
+def _sentences(message: str) -> list[str]:
+    """Sentences and lines; what stands in quotation marks is not broken."""
+    quoted = [found.span() for found in _QUOTES.finditer(message)]
+    cuts = [0]
+    for found in _SENTENCE.finditer(message):
+        if not any(start < found.start() < end for start, end in quoted):
+            cuts += [found.start(), found.end()]
+    cuts.append(len(message))
+    return [text for start, end in zip(cuts[::2], cuts[1::2], strict=True) if (text := message[start:end].strip())]
+
+
+def asks(sentence: str) -> bool:
+    """Whether it begins like a question and ends like one."""
+    return _STARTS.match(sentence) is not None and sentence.rstrip().endswith(("?", "？"))
+
+
+def chats(message: str) -> bool:
+    """Whether it is no question about files: a greeting, thanks, a call for help, or no word at all.
+
+    >>> chats("Hello!"), chats("What can you do?"), chats("Summarise this"), chats("Who helps?")
+    (True, True, False, False)
+    """
+    found = " ".join(tokens(message))
+    return not found or _CHAT.fullmatch(found) is not None
+
+
+def about_files(question: str) -> bool:
+    """Whether it asks which files there are, and nothing more.
+
+    >>> about_files("What files are there?"), about_files("Which file mentions hiking?")
+    (True, False)
+    """
+    return _FILE_WORDS.search(question) is not None and not telling(question)

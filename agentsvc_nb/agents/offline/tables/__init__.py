@@ -1,0 +1,1 @@
+"""Calculations on tables: which one a question means, done exactly, and what was not understood."""

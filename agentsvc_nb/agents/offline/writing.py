@@ -1,0 +1,73 @@
+"""How the offline agent writes: Markdown in which what was read stays text, streamed in pieces, its words counted."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import pairwise
+from typing import Final
+
+from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.formats.literal import escape
+
+WRAPPED_CHARS: Final = 60
+
+
+def code(text: str) -> str:
+    """Text as a code span, fenced by more backticks than it holds.
+
+    >>> code("sum(price)")
+    '`sum(price)`'
+    """
+    flat = " ".join(text.split()) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", flat)), default=0))
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def quote(text: str, source: str) -> str:
+    """A blockquote followed by where it comes from; lines of the text stay lines, but for those of wrapped prose."""
+    kept = [line.strip() for line in text.splitlines() if line.strip()]
+    breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(kept)]
+    body = "".join(escape(line) + end for line, end in zip(kept, [*breaks, ""], strict=True))
+    return f"> {body}\n\n— {source}\n\n"
+
+
+def _goes_on(line: str, after: str) -> bool:
+    """Whether a long line was wrapped in the middle of its paragraph."""
+    return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
+
+
+PAUSE_SECONDS: Final = 0.03
+PAUSES_MAX: Final = 40
+"""So the pauses of one answer add up to 1.2 s at most."""
+
+_PIECE = re.compile(r"[^\n]*\n+|[^\n]+")
+
+
+class Voice:
+    """Says Markdown to the reader of a turn.
+
+    Tokens are counted as words, the nearest honest thing without a tokeniser: in, the message and what was quoted
+    from the files; out, what was said.
+    """
+
+    def __init__(self, turn: RunContext) -> None:
+        self.turn = turn
+        self._pauses = 0
+
+    async def say(self, text: str) -> None:
+        for piece in _PIECE.findall(text):
+            await self.turn.say(piece)
+            if self._pauses < PAUSES_MAX:
+                self._pauses += 1
+                await asyncio.sleep(PAUSE_SECONDS)
+        self.turn.use(0, words(text))
+
+    def heard(self, text: str) -> None:
+        """Count what was read."""
+        self.turn.use(words(text), 0)
+
+
+def words(text: str) -> int:
+    return len(text.split())

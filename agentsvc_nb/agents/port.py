@@ -1,0 +1,110 @@
+"""What an agent is, and what it gets for one turn. The docstrings are the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agentsvc_nb.tools.port import Outcome, Tool, Workspace, WorkspaceEntry
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTurn:
+    """A turn of the chat that has ended: what was asked, and what was answered until its end."""
+
+    message: str
+    output: str
+    status: str
+
+
+class RunContext(Protocol):
+    """What an agent gets in hand for one turn: what was asked, the chat's files, and verbs that become events.
+
+    A turn may be a continuation after a crash: `state` is then what the last `checkpoint` gave, else None, and
+    `said` the text up to it.
+    """
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def state(self) -> dict[str, Any] | None: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def said(self) -> str:
+        """The text said so far."""
+        ...
+
+    @property
+    def output_config(self) -> dict[str, Any] | None:
+        """The JSON Schema that the final text must fit, when one was given."""
+        ...
+
+    def attachments(self) -> Sequence[WorkspaceEntry]:
+        """The files that came with the message."""
+        ...
+
+    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        """At most `limit` turns of the chat before this one, the latest first."""
+        ...
+
+    async def step(self) -> None:
+        """Begin a model step. Raises `StepsExceeded` at 1,501, which ends the run with `budget_limited`."""
+        ...
+
+    async def say(self, text: str) -> None:
+        """Stream text to the reader; it becomes the output unless the agent returns another."""
+        ...
+
+    async def think(self, text: str) -> None: ...
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
+
+    async def warn(self, code: str, message: str) -> None: ...
+
+    async def write(self, path: str, data: bytes) -> None:
+        """Write a file into the chat's workspace."""
+        ...
+
+    async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
+        """Call a tool of the catalog: events `tool.call` and `tool.result`, and for an asynchronous tool a job that
+        is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
+
+        After a crash the same call is answered with what it gave before. It is the same when its tool, its input and
+        its place are: the `key` that the agent gives it within the model step, or else its number there."""
+        ...
+
+    def tools(self) -> Sequence[Tool]: ...
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        """Count tokens, and what they cost: by the model's price when `microcents` is None."""
+        ...
+
+    def use_uncounted(self) -> None:
+        """A model call was made that did not say how many tokens it took."""
+        ...
+
+    async def checkpoint(self, state: dict[str, Any]) -> None:
+        """Everything so far is safe: after a crash the turn goes on from here with this `state`."""
+        ...
+
+    async def rewind(self) -> None:
+        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then."""
+        ...
+
+
+class Agent(Protocol):
+    """A language model with its loop, or a stand-in for one. One that has a method `complete` (`Complete`) is asked by
+    tools, too."""
+
+    async def run(self, turn: RunContext) -> str | None:
+        """Do one turn; the final text, or None when it is what was said.
+
+        Raises `WorkFailure` for a failure with a code of its own. Must let `asyncio.CancelledError` pass.
+        """
+        ...
+
+
+class StepsExceeded(Exception):
+    """The turn needs more model steps than a run may have."""

@@ -1,0 +1,98 @@
+"""`map`: one question over the rows of a DataFrame, many at once (docs/api/runs.md "Idempotency keys")."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, TypeVar, Unpack
+
+from agentsvc_nb.client import models
+from agentsvc_nb.client.batch import grids, rows
+from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner, OnRows, ResultCache
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import Shape
+from agentsvc_nb.client.request.options import WaitOptions
+from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.wire.limits import WAIT_SECONDS
+
+Frame = TypeVar("Frame")
+CONCURRENCY: Final = 8
+
+
+class MapStopped(KeyboardInterrupt):
+    """A `map` was interrupted. `partial` is the DataFrame with the rows that were answered; asked for again, the same
+    `map` goes on from there."""
+
+    def __init__(self, answered: int, total: int, partial: object) -> None:
+        super().__init__(f"Stopped: {answered} of {total} rows are answered; the same call goes on from there.")
+        self.partial = partial
+
+
+async def map_(
+    core: Core,
+    frame: Frame,
+    message: str,
+    *,
+    schema: Shape | None = None,
+    key: str | None = None,
+    project: str | None = None,
+    max_concurrency: int = CONCURRENCY,
+    max_cents: float | None = None,
+    tries: int = 1,
+    timeout: float = WAIT_SECONDS,
+    prefix: str = "",
+    salt: str = "",
+    keep: str | os.PathLike[str] | None = None,
+    on_progress: OnRows | None = None,
+    **options: Unpack[WaitOptions],
+) -> Frame:
+    """Ask the same of each row of a DataFrame, and get the DataFrame back with the answers as new columns.
+
+    Each row has a chat of its own. The rows keep their order, and what fails fails in its row: `error` says why. The
+    same call goes on where an earlier one was interrupted; no answer is paid for twice on one UTC day, and with `keep`
+    on no day.
+
+    Args:
+        frame: a DataFrame of pandas; of polars, pyarrow and others with narwhals.
+        message: what to ask; `{{column}}` is the row's value, as text.
+        schema: what each answer must fit: a pydantic model, a dataclass or a JSON Schema; its fields become the
+            columns. Without it there is one column, `answer`.
+        key: the column that tells the rows apart; without it rows that ask the same are told apart by their order.
+        project: a `proj_...` id or UUID, for the chats.
+        max_concurrency: how many rows are asked at once; fewer while the service is busy.
+        max_cents: what all rows may cost together, earlier calls included. No row is begun that could cost more, going
+            by the dearest so far.
+        tries: how many runs a row may have, earlier calls of this day included, when they fail.
+        timeout: seconds for each row, 20 minutes unless given.
+        prefix: what the names of the new columns begin with.
+        salt: another text than before asks everything anew.
+        keep: a file that keeps the answers, for calls on other days.
+        on_progress: is called with a `MapProgress` after each row, and when one takes long, from here.
+
+    Raises:
+        StefanBrainError: refused before the first answer: an unknown column, a wrong schema, no money left.
+        APIConnectionError: the service cannot be reached.
+        MapStopped: a `KeyboardInterrupt`; its `partial` is the DataFrame so far.
+
+    >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
+    """
+    grid = grids.grid(frame)
+    config = models.schema(schema)
+    kinds = rows.fields(config)
+    rows.checked(grid, kinds, prefix)
+    if max_concurrency < 1 or tries < 1 or (max_cents is not None and max_cents <= 0):
+        raise StefanBrainError("max_concurrency and tries are at least 1, max_cents is over 0; nothing was sent.")
+    core = core.scoped(options)
+    asked = rows.rows(grid, message, key, {"schema": config, "project": project, "salt": salt})
+
+    def so_far() -> Frame:
+        made: Frame = grid.extended(rows.answer_columns(asked, kinds, schema, prefix))
+        return made
+
+    kept = await core.io.call(lambda: ResultCache(keep))
+    terms = BatchOptions(schema, project, max_concurrency, max_cents, tries, timeout)
+    asking = BatchRunner(core, asked, terms, kept, on_progress, so_far)
+    try:
+        await asking.all()
+    except KeyboardInterrupt:
+        raise MapStopped(asking.answered, len(asked), so_far()) from None
+    return so_far()

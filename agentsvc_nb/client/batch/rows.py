@@ -1,0 +1,200 @@
+"""The rows of a batch: their prompts, their keys, and the columns that their answers become."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from agentsvc_nb.client.batch.grids import Columns, Grid
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import Run, Shape
+from agentsvc_nb.wire.runs import CENT
+
+# On one line, and the innermost braces: `\textbf{{{name}}}` holds `{{name}}`.
+REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
+
+
+def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
+    """The columns that the prompt names, each once.
+
+    Raises `StefanBrainError` when it names none, or one that is not among `there`.
+
+    >>> columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
+    ['text', 'topic']
+    """
+    named = [found["path"].strip() for found in REFERENCE.finditer(prompt) if not found["escape"]]
+    if not named:
+        raise StefanBrainError(
+            "The prompt names no column, so that each row would ask the same; nothing was sent.",
+            hint=f"Name one, as in: Classify {{{{{there[0] if there else 'text'}}}}}",
+        )
+    for name in named:
+        if name not in there:
+            raise StefanBrainError(
+                f"{{{{{name}}}}}: there is no such column; nothing was sent.",
+                hint=f"The columns are: {', '.join(there)}. \\{{{{{name}}}}} is sent as it stands.",
+            )
+    return list(dict.fromkeys(named))
+
+
+def fill(prompt: str, values: Mapping[str, Any]) -> str:
+    """The prompt with a row's values: text as it is, lists and dicts as JSON, nothing for what is missing.
+
+    >>> fill("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
+    'Sum 3 of {{n}}'
+    """
+
+    def insert(found: re.Match[str]) -> str:
+        return found[0][1:] if found["escape"] else _text(values[found["path"].strip()])
+
+    return REFERENCE.sub(insert, prompt)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else str(value)
+
+
+ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
+"""The columns after the answer's own."""
+_TYPES: Final = {"string": "string", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
+
+
+@dataclass(slots=True)
+class Row:
+    """A row and what came of it so far. Times are the client's clock, in seconds; `due`: not to be asked before."""
+
+    message: str
+    key: str
+    tried: int = 1
+    attempt: int = 1
+    day: date | None = None
+    began: float = 0.0
+    due: float = 0.0
+    ended: bool = False
+    run: Run | None = None
+    error: str | None = None
+    microcents: int = 0
+
+    @property
+    def idempotency_key(self) -> str:
+        """Another one for each run that is asked for, and the same one whenever that is asked for again."""
+        return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
+
+
+def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[Row]:
+    """A row each of the DataFrame; `about` is what else the answer depends on. Raises `StefanBrainError`."""
+    named = referenced_columns(prompt, grid.names)
+    columns = [grid.values(name) for name in named]
+    names = _names(grid, key)
+    seen: Counter[str] = Counter()
+    made = []
+    for place, values in enumerate(zip(*columns, strict=True)):
+        message = fill(prompt, dict(zip(named, values, strict=True)))
+        seen[message] += 1
+        row = Row(message, _digest(names[place] if names else seen[message], message, about))
+        if all(value is None or value == "" for value in values):
+            row.ended, row.error = True, f"not asked: there is nothing in {', '.join(named)}"
+        made.append(row)
+    return made
+
+
+def _names(grid: Grid, key: str | None) -> list[str]:
+    """What tells rows apart: the values of the column `key`, else nothing but how often the same was asked before."""
+    if key is None:
+        return []
+    if key not in grid.names:
+        raise StefanBrainError(f"There is no column {key!r} to be the key; nothing was sent.")
+    values = grid.values(key)
+    if None in values:
+        raise StefanBrainError(f"A row has no {key!r}, which is to be the key; nothing was sent.")
+    twice = [value for value, count in Counter(map(str, values)).items() if count > 1]
+    if twice:
+        raise StefanBrainError(f"{twice[0]!r} stands twice in {key!r}, which is to be the key; nothing was sent.")
+    return [str(value) for value in values]
+
+
+def _digest(name: str | int, message: str, about: Mapping[str, Any]) -> str:
+    whole = json.dumps([name, message, about], sort_keys=True, default=str)
+    return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:40]
+
+
+def fields(schema: Mapping[str, Any] | None) -> dict[str, str]:
+    """The columns of an answer, and their types: one for each field of the schema, or `answer`."""
+    if schema is None:
+        return {"answer": "string"}
+    found = schema.get("properties") or {}
+    return {name: _type(field, schema.get("$defs", {})) for name, field in found.items()} or {"answer": "object"}
+
+
+def _type(field: Any, definitions: Mapping[str, Any]) -> str:
+    if not isinstance(field, Mapping):
+        return "object"
+    if isinstance(there := field.get("$ref"), str):
+        return _type(definitions.get(there.rpartition("/")[2]), {})
+    either = [part for part in field.get("anyOf", ()) if part != {"type": "null"}]
+    if len(either) == 1:
+        return _type(either[0], definitions)
+    kinds = field.get("type")
+    kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
+    return _TYPES.get(kinds[0], "object") if len(kinds) == 1 and isinstance(kinds[0], str) else "object"
+
+
+def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
+    """Raises `StefanBrainError` where a column of the answers would take the name of one that is there."""
+    for name in (*names, *ABOUT):
+        if prefix + name in grid.names:
+            raise StefanBrainError(
+                f"The DataFrame has a column {prefix + name!r} already; nothing was sent.",
+                hint=f"Drop it, or have all new columns begin with something: prefix={'new_'!r}",
+            )
+
+
+def answer_columns(rows: Sequence[Row], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
+    """The answers, by column."""
+    answers = [_answer(row, kinds, shape) for row in rows]
+    about = [_about(row) for row in rows]
+    made = {prefix + name: (kind, [answer.get(name) for answer in answers]) for name, kind in kinds.items()}
+    return made | {prefix + name: (kind, [row[name] for row in about]) for name, kind in ABOUT.items()}
+
+
+def fault(run: Run, shape: Shape | None) -> str | None:
+    """Why a run that has ended is no answer, such as one that does not pass the checks of a model; None when it is."""
+    if run.status != "completed":
+        why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
+        return why or f"the run is {run.status}"
+    try:
+        _ = run.of_shape(shape).data
+    except StefanBrainError as error:
+        return error.message
+    return None
+
+
+def _answer(row: Row, kinds: Mapping[str, str], shape: Shape | None) -> dict[str, Any]:
+    if row.run is None or row.error:
+        return {}
+    if shape is None:
+        return {"answer": row.run.output}
+    data = row.run.of_shape(shape).data
+    if isinstance(shape, type):
+        data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
+    return {"answer": data} if "answer" in kinds and "answer" not in (data or {}) else dict(data or {})
+
+
+def _about(row: Row) -> dict[str, Any]:
+    run = row.run
+    return {
+        "error": row.error,
+        "run_id": run.run_id if run else None,
+        "chat": run.chat if run else None,
+        "cents": row.microcents / CENT if run else None,
+    }

@@ -1,0 +1,317 @@
+"""Runs a batch: asks the rows, many at once, keeps the answers, tells the progress, and stops when it must."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agentsvc_nb.client.batch import limits
+from agentsvc_nb.client.batch.limits import ESTIMATE_ROWS, AdaptiveLimit
+from agentsvc_nb.client.batch.rows import Row, fault
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import Run, Shape, read
+from agentsvc_nb.client.operations import runs
+from agentsvc_nb.client.request.options import RetryNotice
+from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.streams.waiting import ended
+from agentsvc_nb.client.transport.io import IO, WorkerPool, tell
+from agentsvc_nb.wire.runs import CENT
+
+
+class ResultCache:
+    """The completed runs of rows by their keys, in a file (0600) that grows by a line a row; no path: nowhere."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        """Raises `StefanBrainError` for a file that cannot be read and written."""
+        self._runs: dict[str, str] = {}
+        self._path = None if path is None else Path(path)
+        if self._path is None:
+            return
+        try:
+            self._append(self._path, "")
+            self._read(self._path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
+
+    def get(self, key: str) -> Run | None:
+        """The run that answered the row."""
+        found = self._runs.get(key)
+        return read(Run, found, "A kept answer") if found else None
+
+    def add(self, key: str, run: Run) -> None:
+        """Raises `OSError` when it cannot be written."""
+        if self._path is None:
+            return
+        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
+        # It begins with a break: it then stands apart from half a line of an earlier end.
+        self._append(self._path, f"\n{line}")
+
+    def _append(self, path: Path, text: str) -> None:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+            file.write(text)
+
+    def _read(self, path: Path) -> None:
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            try:
+                entry = json.loads(line)
+                self._runs[entry["key"]] = json.dumps(entry["run"])
+            except (ValueError, KeyError, TypeError):  # what was being written when the machine went down
+                continue
+
+
+@dataclass(frozen=True, slots=True)
+class MapProgress:
+    """How far a `map` has come.
+
+    `cents` is what the rows cost so far, `cents_expected` what all will; that and `seconds_left` are known when five
+    rows have been answered. `waiting`: the service is busy, and no row begins for so many seconds. `going` are runs of
+    rows that take long, or longer than they may: the service answered before they had ended. `partial()` gives the
+    DataFrame so far.
+    """
+
+    total: int
+    done: int
+    failed: int
+    running: int
+    cents: float
+    cents_expected: float | None
+    seconds_left: float | None
+    waiting: float
+    going: tuple[str, ...]
+    partial: Callable[[], Any] = field(repr=False)
+
+
+OnRows = Callable[[MapProgress], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How rows are asked; see `mapping.map_`."""
+
+    schema: Shape | None
+    project: str | None
+    max_concurrency: int
+    max_cents: float | None
+    tries: int
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    row: Row
+    run: Run | None = None
+    error: StefanBrainError | None = None
+
+
+class BatchRunner:
+    """One `map` under way."""
+
+    def __init__(
+        self,
+        core: Core,
+        rows: list[Row],
+        terms: BatchOptions,
+        kept: ResultCache,
+        hook: OnRows | None,
+        so_far: Callable[[], Any],
+    ) -> None:
+        self._core, self._rows, self._terms, self._kept, self._hook = core, rows, terms, kept, hook
+        self._so_far, self._pace = so_far, AdaptiveLimit(terms.max_concurrency)
+        self._fresh = deque(row for row in rows if not row.ended)
+        self._later: list[Row] = []
+        self._running = self._spent = self._dearest = self._priced = 0
+        self._failed = self._done = len(rows) - len(self._fresh)
+        self._stopped: StefanBrainError | str | None = None
+        self._last_end = core.io.now()
+        self._going: dict[str, str] = {}  # runs by the row's key; what asks a row puts its own here
+        self._told = 0  # how many of them the hook has seen
+
+    @property
+    def answered(self) -> int:
+        return self._done - self._failed
+
+    async def all(self) -> None:
+        """Ask them all. Raises what stops the first of them and would stop each."""
+        for row in self._fresh:
+            if run := self._kept.get(row.key):
+                self._settle(row, run)
+        self._fresh = deque(row for row in self._fresh if not row.ended)
+        crew: WorkerPool[_Outcome] = self._core.io.crew()
+        beside = _beside(self._core, crew.io)
+        try:
+            while self._running or (self._waiting and not self._stopped):
+                self._start(crew, beside)
+                if outcome := await crew.next(self._patience()):
+                    self._running -= 1
+                    await self._take(outcome)
+                elif len(self._going) > self._told:
+                    await self._tell()
+                self._look_at_the_clock()
+        finally:
+            await crew.leave()
+            self._leave_rest()
+        if isinstance(self._stopped, StefanBrainError) and not self.answered:
+            raise self._stopped
+
+    # -- starting ------------------------------------------------------------------------------------------------
+
+    @property
+    def _waiting(self) -> int:
+        return len(self._fresh) + len(self._later)
+
+    def _start(self, crew: WorkerPool[_Outcome], beside: Core) -> None:
+        """As many rows as may be under way now."""
+        while not self._stopped and self._running < self._pace.limit and self._affordable():
+            now = self._core.io.now()
+            if now < self._pace.held_until or (row := self._due(now)) is None:
+                return
+            row.began, row.day = now, row.day or self._core.io.today()
+            self._running += 1
+            crew.start(self._asked(beside, row))
+
+    def _due(self, now: float) -> Row | None:
+        for row in self._later:
+            if row.due <= now:
+                self._later.remove(row)
+                return row
+        return self._fresh.popleft() if self._fresh else None
+
+    def _affordable(self) -> bool:
+        """Whether one more row fits under the limit. What the first costs is not known, so it goes alone."""
+        most = self._terms.max_cents
+        if most is None:
+            return True
+        if not self._priced:
+            return not self._running
+        fits = self._spent + (self._running + 1) * self._dearest <= most * CENT
+        if not fits and not self._running:
+            self._stopped = f"the next row could cost more than is left of {most:g} cents"
+        return fits
+
+    def _patience(self) -> float:
+        """Until the next row may begin, where that is a matter of time; a second at most."""
+        now = self._core.io.now()
+        waits = [row.due - now for row in self._later] + [self._pace.held_until - now]
+        return min([1.0, *(wait for wait in waits if wait > 0)])
+
+    async def _asked(self, core: Core, row: Row) -> _Outcome:
+        """Ask one row. Runs beside, and changes nothing but what goes on."""
+        terms, run = self._terms, None
+        try:
+            run = await runs.start(
+                core,
+                row.message,
+                project=terms.project,
+                sync=True,
+                output_config=terms.schema,
+                idempotency_key=row.idempotency_key,
+            )
+            if not run.ended:
+                self._going[row.key] = run.run_id
+                run = await ended(core, run.run_id, terms.timeout)
+        except StefanBrainError as error:
+            return _Outcome(row, run, error)
+        return _Outcome(row, run)
+
+    # -- what came back ------------------------------------------------------------------------------------------
+
+    async def _take(self, outcome: _Outcome) -> None:
+        row, run, error = outcome.row, outcome.run, outcome.error
+        if error is not None:
+            await self._refused(row, run, error)
+        elif run is not None:
+            self._going.pop(row.key, None)
+            self._pace.ended(row.began, self._core.io.now())
+            await self._ended(row, run)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        self._told = len(self._going)  # before: a row may be added while the hook runs
+        await tell(self._hook, self._progress())
+
+    async def _ended(self, row: Row, run: Run) -> None:
+        if run.status != "completed" and row.tried < self._terms.tries:
+            self._pay(row, run)
+            row.tried, row.attempt, row.day = row.tried + 1, 1, None
+            self._fresh.appendleft(row)
+            return
+        self._settle(row, run)
+        if run.status == "completed":
+            await self._core.io.call(lambda: self._kept.add(row.key, run))
+
+    def _settle(self, row: Row, run: Run) -> None:
+        self._pay(row, run)
+        self._end(row, run, fault(run, self._terms.schema))
+
+    def _end(self, row: Row, run: Run | None, error: str | None) -> None:
+        row.run, row.error, row.ended = run, error, True
+        self._failed += error is not None
+        self._done, self._last_end = self._done + 1, self._core.io.now()
+
+    def _pay(self, row: Row, run: Run) -> None:
+        cost = run.usage.cost_microcents
+        row.microcents += cost
+        self._spent, self._dearest, self._priced = self._spent + cost, max(self._dearest, cost), self._priced + 1
+
+    async def _refused(self, row: Row, run: Run | None, error: StefanBrainError) -> None:
+        now, core = self._core.io.now(), self._core
+        same_day = row.day == core.io.today()
+        wait = limits.pause(error, row.attempt, core.settings.max_retries, core.dice, same_day)
+        if wait is None:
+            self._end(row, run, limits.told(error))
+            if limits.each_alike(error):
+                self._stopped = error
+            return
+        if error.status == 429:  # nothing was made; the day and the number of attempts do not matter
+            self._pace.refused(row.began, now, wait)
+            row.day = None
+            self._fresh.appendleft(row)
+        else:
+            row.due, row.attempt = now + wait, row.attempt + 1
+            self._later.append(row)
+        await self._core.tell(RetryNotice("runs.start", row.attempt, wait, error))
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def _look_at_the_clock(self) -> None:
+        if self._stopped:
+            return
+        if self._core.left <= 0:
+            self._stopped = "the deadline passed"
+        elif not self._running and self._core.io.now() - self._last_end > self._terms.timeout:
+            self._stopped = f"the service was busy for {self._terms.timeout:g} s"
+
+    def _leave_rest(self) -> None:
+        why = self._stopped.message if isinstance(self._stopped, StefanBrainError) else self._stopped
+        for row in self._rows:
+            if not row.ended:
+                row.error = f"not asked: {why}" if why else "not answered: the call was interrupted"
+
+    def _progress(self) -> MapProgress:
+        total, done, now = len(self._rows), self._done, self._core.io.now()
+        known = self._pace.seen >= min(ESTIMATE_ROWS, total)
+        return MapProgress(
+            total,
+            done,
+            self._failed,
+            self._running,
+            cents=self._spent / CENT,
+            cents_expected=self._spent / done * total / CENT if known and done else None,
+            seconds_left=self._pace.seconds_for(total - done, now) if known else None,
+            waiting=max(0.0, self._pace.held_until - now),
+            going=tuple(self._going.values()),
+            partial=self._so_far,
+        )
+
+
+def _beside(core: Core, io: IO) -> Core:
+    """The core of a row: it repeats nothing, for the one who asks does that, and calls no hook from a thread."""
+    other = copy.copy(core)
+    other.io, other.settings = io, replace(core.settings, max_retries=0, on_retry=None, on_wait=None)
+    return other

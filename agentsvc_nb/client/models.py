@@ -1,0 +1,303 @@
+"""What operations give back: models, DataFrames, answers read into a type of the caller's."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    PrivateAttr,
+    PydanticSchemaGenerationError,
+    PydanticUserError,
+    TypeAdapter,
+    ValidationError,
+)
+
+from agentsvc_nb.client import cards
+from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.wire import files, runs, tools
+from agentsvc_nb.wire.failures import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+M = TypeVar("M", bound=Model)
+_NO_OBJECT: Final = frozenset({"json_invalid", "model_type"})
+
+
+def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
+    """`data` as `model`. Unknown fields and values are kept; a field of a wrong type raises `StefanBrainError`."""
+    try:
+        return model.read(data)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)
+        if any(not detail["loc"] and detail["type"] in _NO_OBJECT for detail in wrong):
+            message = f"{where} answered something other than a JSON object; check the base URL."
+        else:
+            fields = "; ".join(f"`{'.'.join(map(str, detail['loc']))}`: {detail['msg']}" for detail in wrong[:3])
+            message = f"{where} answered a field that cannot be read: {fields}."
+        raise StefanBrainError(message, status=status) from None
+
+
+T = TypeVar("T")
+Shape = dict[str, Any] | type[Any]
+
+
+def schema(shape: Shape | None) -> dict[str, Any] | None:
+    """The JSON Schema that is sent. Raises `StefanBrainError` (`invalid_output_config`) for what is no object."""
+    if shape is None or isinstance(shape, dict):
+        return shape
+    try:
+        made = TypeAdapter(shape).json_schema()
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        why = f"No JSON Schema can be made of {_name(shape)}: {error.message}"
+        raise refused("invalid_output_config", why) from None
+    if made.get("type") != "object":
+        why = "refers to itself" if "$ref" in made else "is no object with named fields"
+        raise refused("invalid_output_config", f"{_name(shape)} {why}; an answer can't have that shape.")
+    return made
+
+
+def parsed(shape: type[T], data: dict[str, Any]) -> T:
+    """`data` as an instance of `shape`. Raises `StefanBrainError` that names the first field that does not fit."""
+    try:
+        return TypeAdapter(shape).validate_json(json.dumps(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "it"
+        raise StefanBrainError(
+            f"The answer does not fit {_name(shape)}: {where}: {first['msg']}.", code=None, body=data
+        ) from None
+
+
+def _name(shape: Any) -> str:
+    return getattr(shape, "__name__", str(shape))
+
+
+_TIME: Final = "datetime64[ns, UTC]"
+_TYPES: Final[Mapping[frozenset[object], str]] = {
+    frozenset({str}): "string",
+    frozenset({Literal, str}): "category",
+    frozenset({Literal}): "category",
+    frozenset({int}): "Int64",
+    frozenset({float}): "Float64",
+    frozenset({bool}): "boolean",
+}
+
+
+def of(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
+    """A row for each record of the model (or dataclass) `kind`, with the columns of `columns`.
+
+    Raises `StefanBrainError` that names the column when the service sent something that its type cannot hold.
+    """
+    return frame(map(_row, records), columns(kind), **attrs)
+
+
+@functools.cache
+def columns(kind: type) -> dict[str, str]:
+    """A column for each field but the constant `object`, and its type by the field's own.
+
+    Times are UTC; whole numbers, truth values and text can be missing (`pd.NA`); what is nested stays an object.
+    """
+    hints = get_type_hints(kind)
+    names = kind.model_fields if issubclass(kind, BaseModel) else hints
+    return {name: _type(name, hints[name]) for name in names if name != "object"}
+
+
+def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
+    """A DataFrame of these columns and types, then whatever else the rows have.
+
+    Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
+    """
+    import pandas as pd
+
+    table = list(rows)
+    extra = dict.fromkeys(name for row in table for name in row if name not in columns)
+    made = pd.DataFrame({name: _column(name, table, kind) for name, kind in _typed(columns, extra)})
+    made.attrs.update(attrs)
+    return made
+
+
+def _typed(columns: Mapping[str, Any], extra: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    yield from columns.items()
+    yield from ((name, "object") for name in extra)
+
+
+def _column(name: str, table: list[Mapping[str, Any]], kind: Any) -> pd.Series[Any]:
+    import pandas as pd
+
+    values = pd.Series([row.get(name) for row in table], dtype="object")
+    try:
+        return _times(values) if kind == _TIME else values.astype(kind)
+    except (ValueError, TypeError, OverflowError):
+        raise StefanBrainError(f"The service sent a `{name}` that is no {kind}; use the records themselves.") from None
+
+
+def _times(column: pd.Series[Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    times = pd.to_datetime(column.astype("string"), utc=True, format="ISO8601", errors="coerce")
+    return times.astype(_TIME)
+
+
+def _row(record: Any) -> dict[str, Any]:
+    if is_dataclass(record):
+        return {field.name: getattr(record, field.name) for field in fields(record)}
+    dumped: dict[str, Any] = record.model_dump(exclude={"object"}, warnings=False)
+    return dumped
+
+
+def _type(name: str, hint: Any) -> str:
+    kinds = frozenset(get_origin(part) or part for part in get_args(hint) or [hint] if part is not type(None))
+    if get_origin(hint) is Literal:
+        return "category"
+    found = _TYPES.get(kinds, "object")
+    return _TIME if found == "string" and name.endswith("_at") else found
+
+
+class Run(Showing, runs.Run):
+    """One agent turn inside a chat; a notebook shows it as a card."""
+
+    _shape: type[Any] | None = PrivateAttr(default=None)
+
+    @property
+    def data(self) -> Any:
+        """The structured output, None as long as there is none.
+
+        It is an instance of the model or dataclass that was the start's `output_config`, else a dict. A run that was
+        read anew (`runs.get`) does not know the model: `parse` it.
+
+        Raises `StefanBrainError` when the answer fits the schema, but not the model's own checks.
+        """
+        if self.structured_output is None or self._shape is None:
+            return self.structured_output
+        return parsed(self._shape, self.structured_output)
+
+    def parse(self, shape: type[T]) -> T:
+        """The structured output as an instance of a pydantic model, a dataclass or a TypedDict.
+
+        Raises `StefanBrainError` when there is none, or it does not fit.
+
+        >>> client.runs.wait(run.run_id).parse(Campaign).headline  # doctest: +SKIP
+        """
+        if self.structured_output is None:
+            why = self.last_error_message or self.last_error or "its answer is no JSON object"
+            raise StefanBrainError(f"Run {self.run_id} ({self.status}) has no structured output: {why}.")
+        return parsed(shape, self.structured_output)
+
+    @property
+    def shape(self) -> Any:
+        """The model or dataclass that `data` is read as, if any."""
+        return self._shape
+
+    def of_shape(self, shape: Any) -> Run:
+        """This run, whose `data` is read as `shape` when that is a class."""
+        self._shape = shape if isinstance(shape, type) else None
+        return self
+
+    def _mimebundle(self) -> cards.Bundle:
+        facts = {
+            "run": self.run_id,
+            "chat": self.chat,
+            "started": self.started_at or self.created_at,
+            "ended": self.ended_at,
+            "steps": self.steps or None,
+            "error": self.last_error,
+        }
+        return cards.card(f"Run {self.status}", facts, self.output or self.last_error_message or "")
+
+
+class Job(Showing, tools.Job):
+    """A tool job; a notebook shows it as a card."""
+
+    def _mimebundle(self) -> cards.Bundle:
+        progress = self.progress
+        total = f" of {progress.total:g}" if progress and progress.total else ""
+        facts = {
+            "job": self.job_id,
+            "tool": self.tool,
+            "chat": self.chat,
+            "progress": f"{progress.done:g}{total} {progress.message}" if progress else None,
+            "error": self.error.code if self.error else None,
+            "files": ", ".join(file.file_name for file in self.files) if self.files else None,
+        }
+        return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
+
+
+class Answer(Showing, tools.Answer):
+    """What an ask came to; a notebook shows it as a card."""
+
+    def _mimebundle(self) -> cards.Bundle:
+        facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}
+        return cards.card("Answer", facts, self.answer)
+
+
+class Listing(Showing, list[T]):
+    """A list of records that knows their model: a table in a notebook, and a DataFrame, also when it is empty."""
+
+    def __init__(self, records: Iterable[T], kind: type[T]) -> None:
+        super().__init__(records)
+        self.kind = kind
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a record; the columns are the model's fields, and their types are always the same (docs/data.md).
+
+        Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
+        """
+        return of(self.kind, self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Listing, (list(self), self.kind)
+
+    def _mimebundle(self) -> cards.Bundle:
+        return _table(self.kind, self)
+
+
+class FileSearch(Showing, files.FileSearch):
+    """What a search found, best first."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a result; see `Listing.to_frame`."""
+        return of(files.SearchResult, self.results, chat=self.chat)
+
+    def _mimebundle(self) -> cards.Bundle:
+        rows = [
+            {"path": found.path, "match": found.match, "passage": " … ".join(map(_passage, found.snippets))}
+            for found in self.results
+        ]
+        return cards.table("Found", ["path", "match", "passage"], rows, len(rows))
+
+
+class EventPage(Showing, runs.EventPage):
+    """A page of a run's events."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row an event; see `Listing.to_frame`."""
+        return of(runs.Event, self.data)
+
+    def _mimebundle(self) -> cards.Bundle:
+        return _table(runs.Event, self.data)
+
+
+def _passage(parts: Sequence[files.SnippetPart]) -> str:
+    return "".join(part.text for part in parts)
+
+
+def _table(kind: type, records: Sequence[Any]) -> cards.Bundle:
+    names = list(_SHOWN.get(kind, columns(kind)))
+    rows = ({name: getattr(record, name, None) for name in names} for record in records)
+    return cards.table(_TITLES.get(kind, kind.__name__), names, rows, len(records))
+
+
+_SHOWN: dict[type, Sequence[str]] = {
+    files.WorkspaceFile: ("path", "name", "kind", "media_type", "size_bytes", "updated_at"),
+    files.StagedFile: ("id", "file_name", "media_type", "size_bytes", "expires_at"),
+    tools.ToolDescription: ("name", "description", "asynchronous", "available"),
+}
+_TITLES: dict[type, str] = {files.WorkspaceFile: "Files", tools.ToolDescription: "Tools", runs.Event: "Events"}

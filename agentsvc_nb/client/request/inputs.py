@@ -1,0 +1,181 @@
+"""Files to be sent: a path, an open file, bytes, a DataFrame, a figure or a picture, each also as `(name, it)`."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
+
+from agentsvc_nb.client import safe_paths
+from agentsvc_nb.client.errors import refused
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+
+
+class NamedBytes(NamedTuple):
+    name: str
+    data: bytes
+
+
+_SIGNATURES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image.png"),
+    (b"\xff\xd8\xff", "image.jpg"),
+    (b"GIF8", "image.gif"),
+    (b"%PDF-", "document.pdf"),
+)
+
+
+def encoded(value: object) -> NamedBytes | None:
+    """A pandas DataFrame or Series as CSV, a matplotlib figure or a PIL picture as PNG; None for anything else."""
+    for module, names, name, write in _KINDS:
+        loaded = sys.modules.get(module)
+        kinds = tuple(kind for kind in (getattr(loaded, each, None) for each in names) if isinstance(kind, type))
+        if kinds and isinstance(value, kinds):
+            return NamedBytes(name, write(value))
+    return None
+
+
+def named(data: bytes) -> NamedBytes:
+    """Bytes under a name that says what they are."""
+    for signature, name in _SIGNATURES:
+        if data.startswith(signature):
+            return NamedBytes(name, data)
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return NamedBytes("image.webp", data)
+    return NamedBytes("text.txt" if _is_text(data) else "data.bin", data)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _csv(table: Any) -> bytes:
+    # An index that only counts the rows says nothing.
+    counts = type(table.index).__name__ == "RangeIndex" and table.index.name is None
+    text: str = table.to_csv(index=not counts)
+    return text.encode("utf-8")
+
+
+def _figure(figure: Any) -> bytes:
+    drawing = io.BytesIO()
+    figure.savefig(drawing, format="png", bbox_inches="tight")
+    return drawing.getvalue()
+
+
+def _picture(picture: Any) -> bytes:
+    drawing = io.BytesIO()
+    picture.save(drawing, format="PNG")
+    return drawing.getvalue()
+
+
+_KINDS: Final[tuple[tuple[str, tuple[str, ...], str, Callable[[Any], bytes]], ...]] = (
+    ("pandas", ("DataFrame", "Series"), "table.csv", _csv),
+    ("matplotlib.figure", ("Figure",), "figure.png", _figure),
+    ("PIL.Image", ("Image",), "image.png", _picture),
+)
+
+
+class Table(Protocol):
+    """A pandas DataFrame or Series: sent as CSV."""
+
+    @property
+    def to_csv(self) -> Any: ...
+
+
+class Figure(Protocol):
+    """A matplotlib figure: sent as PNG."""
+
+    @property
+    def savefig(self) -> Any: ...
+
+
+class Picture(Protocol):
+    """A PIL picture: sent as PNG."""
+
+    @property
+    def getpixel(self) -> Any: ...
+
+
+Content = bytes | bytearray | memoryview | BinaryIO | Table | Figure | Picture
+FileInput = str | os.PathLike[str] | Content | tuple[str, Content]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a multipart body. A path is opened anew for each attempt. `made_up`: the client named it."""
+
+    name: str
+    source: Path | bytes | BinaryIO
+    made_up: bool = False
+
+    @property
+    def rewindable(self) -> bool:
+        """Whether it can be sent a second time; a pipe cannot."""
+        return isinstance(self.source, Path | bytes) or self.source.seekable()
+
+    def open(self, opened: ExitStack) -> bytes | BinaryIO:
+        if isinstance(self.source, Path):
+            return opened.enter_context(self.source.open("rb"))
+        return self.source
+
+
+class _Reader:
+    """A caller's file from where it stands: that is its place 0, for the first sending and the next.
+
+    It has no `fileno`: the size on disk is not what a pipe or a gzip file gives to read.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read, self.seekable, self._file = file.read, file.seekable, file
+        self._start = file.tell() if file.seekable() else 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        shift = self._start if whence == io.SEEK_SET else 0
+        return self._file.seek(offset + shift, whence) - self._start
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
+
+
+def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
+    """`files` as parts of a body. More than 10, with `already` attached ones, are refused with `code`.
+
+    Two of which the client made up the name get two names. Raises `TypeError` for what is no file.
+    """
+    if len(files) + already > ATTACHMENTS_MAX:
+        raise refused(code)
+    made = [_part(file) for file in files]
+    names = iter(safe_paths.distinct(part.name for part in made if part.made_up))
+    return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
+
+
+def _part(file: FileInput) -> Part:
+    if isinstance(file, str | os.PathLike):
+        path = Path(file).expanduser()
+        return Part(path.name, path)
+    if isinstance(file, tuple):
+        name, content = file
+        return replace(_unnamed(content), name=PurePath(name).name or "file", made_up=False)
+    return _unnamed(file)
+
+
+def _unnamed(content: object) -> Part:
+    if isinstance(content, bytes | bytearray | memoryview):
+        return Part(*named(bytes(content)), made_up=True)
+    if drawn := encoded(content):
+        return Part(*drawn, made_up=True)
+    if hasattr(content, "read") and not isinstance(content, io.TextIOBase):
+        name = getattr(content, "name", "")
+        known = PurePath(name).name if isinstance(name, str) else ""
+        return Part(known or "file", cast(BinaryIO, _Reader(cast(BinaryIO, content))), made_up=not known)
+    raise TypeError(
+        f"Cannot send a {type(content).__name__}: give a path, bytes, a DataFrame, a figure, a picture, (name, bytes), "
+        "(name, file) or a file opened with 'rb'."
+    )

@@ -1,0 +1,127 @@
+"""The readable text of a file, for search and for agents (docs/api/files.md): whatever the file, and however damaged.
+
+A reader yields text piece by piece and need not be careful: when it fails, what it had yielded is what could be read.
+Each reads a bounded part of the file and keeps a bounded part of it in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from agentsvc_nb.formats import office, pdf
+from agentsvc_nb.formats.html import visible_text
+from agentsvc_nb.formats.media_types import OFFICE
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
+
+log = logging.getLogger(__name__)
+
+Reader = Callable[[BinaryIO, int], Iterator[str]]
+
+_HTML_SHARE: Final = 4
+"""Markup is most of a page: so many characters are read for one of text."""
+_BYTES_PER_CHARACTER: Final = 4
+_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}charset=["']?\s*((?:iso|windows|shift|sjis|euc|gb|big5|koi8)[\w-]{0,20})""", re.IGNORECASE
+)
+_MARKS: Final = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_CONTROLS: Final = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
+_TEXT_TYPES = re.compile(r"text/|message/rfc822|application/(?:.*\+)?(?:json|xml|yaml|toml|x-ndjson|javascript|sql)\b")
+# A NUL would end the text in some databases, and a lone surrogate cannot be encoded.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def read_text(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> str:
+    """At most `limit` characters of a file's text; empty when it has none.
+
+    Text, Markdown, HTML, CSV, JSON, PDF and Office files are read. A damaged file gives what could be read of it.
+    Raises `OSError` when there is no such file.
+
+    >>> read_text(Path("page.html"), "text/html")  # doctest: +SKIP
+    'Summer sale'
+    """
+    with path.open("rb") as file:
+        pieces: list[str] = []
+        left = limit
+        try:
+            for piece in _reader(media_type)(file, limit):
+                pieces.append(piece[:left])
+                left -= len(piece)
+                if left <= 0:
+                    break
+        except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
+            log.debug("A %s could not be read to its end: %s", media_type, error)
+    return _UNSTORABLE.sub(" ", "".join(pieces))
+
+
+def _reader(media_type: str) -> Reader:
+    media_type = media_type.partition(";")[0].strip().lower()
+    if found := _READERS.get(media_type):
+        return found
+    return _plain if _TEXT_TYPES.match(media_type) else _nothing
+
+
+def _nothing(file: BinaryIO, limit: int) -> Iterator[str]:
+    yield from ()
+
+
+def _plain(file: BinaryIO, limit: int) -> Iterator[str]:
+    yield _decoded(file.read(limit * _BYTES_PER_CHARACTER))
+
+
+def _json(file: BinaryIO, limit: int) -> Iterator[str]:
+    """JSON as it stands, but `caf\\u00e9` as the word that it is."""
+    text = _decoded(file.read(limit * _BYTES_PER_CHARACTER))
+    try:
+        yield json.dumps(json.loads(text), ensure_ascii=False, indent=1) if "\\u" in text else text
+    except (ValueError, RecursionError):
+        yield text
+
+
+def _html(file: BinaryIO, limit: int) -> Iterator[str]:
+    data = file.read(limit * _HTML_SHARE)
+    named = _CHARSET.search(data[:2048])
+    return visible_text(_decoded(data, named[1].decode() if named else "cp1252"))
+
+
+def _decoded(data: bytes, charset: str = "cp1252") -> str:
+    """Text of bytes whose last character may be cut; empty for what is no text. UTF, or else `charset`."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    head = data[:8192]
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return "" if controls * 100 > len(head) else _guessed(data, charset)
+
+
+def _guessed(data: bytes, charset: str) -> str:
+    text = data.decode("utf-8", "replace")
+    broken = text.removesuffix("\ufffd").count("\ufffd")  # the last character may be cut
+    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
+    if broken == 0 or broken < beyond_ascii - broken:
+        return text  # UTF-8, perhaps with a fault: of another encoding's letters hardly one would be valid
+    try:
+        return data.decode(charset)
+    except (LookupError, UnicodeDecodeError):
+        return data.decode("latin-1")
+
+
+_READERS: dict[str, Reader] = {
+    "application/json": _json,
+    "application/x-ipynb+json": _json,
+    "text/html": _html,
+    "application/xhtml+xml": _html,
+    "application/pdf": pdf.pages,
+    OFFICE + "wordprocessingml.document": office.document,
+    OFFICE + "spreadsheetml.sheet": office.workbook,
+    OFFICE + "presentationml.presentation": office.slides,
+}

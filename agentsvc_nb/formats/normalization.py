@@ -1,0 +1,231 @@
+"""Words as search sees them: case and marks folded, split where words end (docs/api/files.md "Search").
+
+Both sides of every comparison go through `fold`, so only what it merges can be confused. The way back from a folded
+offset to the original text is `Folded`, for folding changes lengths (straße, ﬁne, İstanbul).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, groupby
+from typing import Final
+from unicodedata import category, normalize
+
+CJK: Final = (
+    "\u1100-\u115e\u1161-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u3099\u309a"
+    "\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\U0001aff0-\U0001b167\U00020000-\U0003ffff"
+)
+"""Han, kana, bopomofo and Hangul, as the inside of a regular expression's `[...]`."""
+
+_FIRST_CJK: Final = "\u1100"
+_VOICING: Final = "\u3099\u309a"
+
+
+def _marks(start: int, stop: int) -> str:
+    """Every combining mark in the range, as the inside of a `[...]`. `re` has no `\\p{M}`."""
+    found = (code for code in range(start, stop) if category(chr(code))[0] == "M")
+    runs = (list(run) for _, run in groupby(enumerate(found), lambda pair: pair[1] - pair[0]))
+    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
+
+
+_BMP_MARKS = _marks(0x300, 0x10000)
+MARKS: Final = _BMP_MARKS + _marks(0x10000, 0x1E95F)
+# `re` looks up the first 64K characters in a table but tries later ranges one by one: these come second, 15 x faster.
+_MARK = f"[{_BMP_MARKS}\U00010000-\U0010ffff](?<=[{MARKS}])"
+LETTER: Final = rf"[^\W_{CJK}]"
+"""A letter or digit that is not CJK."""
+
+_UNIT = re.compile(rf"[{CJK}]+|(?:[a-z0-9]++|{LETTER}|{_MARK})+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_IN_WORD = re.compile(f"(?![{CJK}])(?:{LETTER}|{_MARK})")
+_REST_OF_WORD = re.compile(f"(?:{LETTER}|{_MARK})*+")
+_IS_CJK = re.compile(f"[{CJK}]")
+_MARK_RUN = re.compile(f"{_MARK}(?:{_MARK})*")
+# Python sorts the marks of one letter in quadratic time; no script needs more than 30 (UAX #15, stream-safe text).
+_TOO_MANY_MARKS = re.compile(f"((?:{_MARK}|[\uff9e\uff9f]){{30}})(?:{_MARK}|[\uff9e\uff9f])+")
+# What readers never see: soft hyphens, joiners, direction and variation marks, marks that make symbols of letters.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+# Only Latin, Greek and Cyrillic letters (and digits) lose their marks: elsewhere a mark is a vowel or a letter.
+_LOSES_MARKS = re.compile(
+    "[0-9a-z\u00df-\u02af\u0370-\u03e1\u03f0-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\u2de0-\u2dff"
+    "\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
+)
+# What may become one character with what stands before it: marks, jamo, the half-width signs of voiced kana.
+_JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
+_CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_MANY_KINDS = 64
+"""From here on it takes longer to replace each kind of character by itself."""
+# A text may be folded in pieces when each begins with a character that never joins the one before it.
+_PIECE = re.compile(
+    "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
+)
+
+
+def fold(text: str) -> str:
+    """Text as it is compared: no case, no Latin, Greek or Cyrillic marks, compatible forms made one.
+
+    >>> fold("Straße in İstanbul, ﬁne Ёлка")
+    'strasse in istanbul, fine елка'
+    """
+    if text.isascii():
+        return text.lower()
+    kinds = "".join(set(text))
+    return _fold_joined(text) if _JOINS.search(kinds) else _fold_alone(text, kinds)
+
+
+def _fold_alone(text: str, kinds: str) -> str:
+    """`fold` of a text in which no character joins another; `kinds` are its characters, each once."""
+    if _CHEROKEE.search(kinds):
+        return text.translate(_ALONE)
+    changed = _changed(kinds)
+    if len(changed) > _MANY_KINDS:
+        return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
+    for char in changed:  # what it folds to has no capitals, and is folded to itself
+        text = text.replace(char, _ALONE[ord(char)])
+    return text.lower()
+
+
+def _fold_joined(text: str) -> str:
+    text = _TOO_MANY_MARKS.sub(r"\1", _UNSEEN.sub("", text))
+    text = normalize("NFKD", normalize("NFKD", text).casefold())  # twice: ™ opens to capitals, ΐ folds to marks
+    return normalize("NFC", _MARK_RUN.sub(_kept_marks, text))  # Hangul and voiced kana become one character again
+
+
+class _Alone(dict[int, str]):
+    """What a character is folded to that joins no other. Several times as fast as to fold text."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _fold_joined(chr(code))
+        return self[code]
+
+
+_ALONE: Final = _Alone()
+_SAME: Final = {chr(code) for code in range(0x80)}
+"""Characters known to need no entry of `_ALONE`: those that fold to themselves, and ASCII."""
+
+
+def _changed(kinds: str) -> list[str]:
+    """Those of the characters that are not ASCII and fold to something else."""
+    changed = []
+    for char in set(kinds) - _SAME:
+        if _ALONE[ord(char)] == char:
+            _SAME.add(char)
+        else:
+            changed.append(char)
+    return changed
+
+
+def _kept_marks(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - 1, 0) : found.start()]
+    if not before.isalnum() or _LOSES_MARKS.match(before):
+        return ""
+    of_kana = is_cjk(before)
+    return "".join(mark for mark in found.group() if (mark in _VOICING) == of_kana)
+
+
+def in_word(folded: str, at: int) -> bool:
+    """Whether a letter, digit or mark that is not CJK stands there; False at the end."""
+    char = folded[at : at + 1]
+    return char.isalnum() if char < "\x80" else _IN_WORD.match(char) is not None
+
+
+def in_run(folded: str, at: int) -> bool:
+    """Whether a CJK character stands there; False at the end."""
+    return _IS_CJK.match(folded, at) is not None
+
+
+def word_end(folded: str, at: int) -> int:
+    """Where the word ends that goes on at `at`."""
+    rest = _REST_OF_WORD.match(folded, at)
+    return rest.end() if rest else at
+
+
+def is_cjk(unit: str) -> bool:
+    return _IS_CJK.match(unit) is not None
+
+
+def units(text: str) -> list[str]:
+    """The words of a text, folded; an unbroken run of CJK characters is one unit.
+
+    >>> units("Ad-copy: 夏のセールsale")
+    ['ad', 'copy', '夏のセール', 'sale']
+    """
+    folded = fold(text)
+    return _ASCII_WORD.findall(folded) if folded.isascii() else _UNIT.findall(folded)
+
+
+def grams(unit: str) -> Iterator[str]:
+    """What the index holds of a unit: the word; of a CJK run each pair of neighbours, then its last character alone.
+
+    So every character begins exactly one token, and a phrase can tell where a run ends.
+    """
+    if is_cjk(unit):
+        yield from (unit[at : at + 2] for at in range(len(unit)))
+    else:
+        yield unit
+
+
+def tokens(text: str) -> list[str]:
+    """The index's tokens of a text, in order: they hold no ASCII but `a-z0-9`, and no blank.
+
+    >>> tokens("夏のB2B sale")
+    ['夏の', 'の', 'b2b', 'sale']
+    """
+    found: list[str] = []
+    for unit in units(text):
+        if unit < _FIRST_CJK:  # most words: it need not be asked whether they are CJK
+            found.append(unit)
+        else:
+            found += grams(unit)
+    return found
+
+
+def _is_aligned(kinds: str) -> bool:
+    """Whether each of these characters folds to one, by itself: most texts' do, and nothing needs to be found again."""
+    return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in _changed(kinds))
+
+
+class Folded:
+    """A folded text (`text`) that knows which part of the original each part of it came from.
+
+    `kinds` are all characters of the original, each once; there may be others among them.
+    """
+
+    def __init__(self, original: str, kinds: str) -> None:
+        self._aligned = _is_aligned(kinds)
+        if self._aligned:
+            self.text = _fold_alone(original, kinds)
+            return
+        self._pieces = _PIECE.findall(original)
+        folded = [fold(piece) for piece in self._pieces]
+        self.text = "".join(folded)
+        self._starts = list(accumulate(map(len, folded), initial=0))
+        self._origins = list(accumulate(map(len, self._pieces), initial=0))
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the original that the non-empty part [start, end) of `text` came from; whole characters."""
+        if self._aligned:
+            return start, end
+        return self._origin(start, 0), self._origin(end, 1)
+
+    def _origin(self, offset: int, ending: int) -> int:
+        at = bisect_right(self._starts, offset - ending, hi=len(self._pieces)) - 1
+        piece, inside = self._pieces[at], offset - self._starts[at]
+        if not piece.isascii():
+            inside = self._unfolded(piece, inside, ending)
+        return self._origins[at] + inside
+
+    @staticmethod
+    def _unfolded(piece: str, inside: int, ending: int) -> int:
+        def length(count: int) -> int:
+            return len(fold(piece[:count]))
+
+        count = bisect_right(range(len(piece) + 1), inside, key=length) - 1
+        return count + (ending and length(count) < inside)

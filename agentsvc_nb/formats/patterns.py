@@ -1,0 +1,141 @@
+"""Regular expressions of strangers (ECMA 262), searched for in bounded work.
+
+Most patterns are searched for in linear time: one search costs at most the text's length times the size of the compiled
+pattern. What looks around or back needs an engine that backtracks: the longer the text is, the fewer steps it gets, as
+each of its steps may read all of it. Both engines come with jsonschema-rs and hold the interpreter while they search.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agentsvc_nb.wire.text import label
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+SIZES: Final = tuple(600 << doubled for doubled in range(12))
+"""Bytes that a compiled pattern may take: the least that suffices is what a search is charged with."""
+SIZES_MAX: Final = 16_000_000
+"""Of all patterns of a schema together: they are compiled before anything is searched for."""
+SEARCH_WORK: Final = 1_000_000_000
+"""Bytes of text times bytes of pattern; the worst patterns found take a nanosecond for each."""
+SHORT_BYTES: Final = 10_000
+"""Within such a text the engine's cache is not overrun: a step takes a tenth, or less."""
+BACKTRACKS_MAX: Final = 1_000_000
+SECONDS_MAX: Final = 1.0
+"""Of the processor, for all searches of a matcher; looked at between two of them."""
+
+
+class BadSchema(ValueError):
+    """The schema, or a pattern in it, can't be used; `str()` goes on after its name: "is nested too deeply"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A pattern, the bytes that it takes at most, and whether it backtracks."""
+
+    source: str
+    size: int
+    backtracks: bool
+
+    def steps(self, length: int) -> int:
+        """How often a search in so many bytes of text may read all of it."""
+        work = SEARCH_WORK * 10 if self.backtracks and length <= SHORT_BYTES else SEARCH_WORK
+        return min(work // (self.size * max(length, 1)), BACKTRACKS_MAX)
+
+
+def compiled(pattern: str) -> Compiled:
+    """How a pattern is searched for. Raises `BadSchema`."""
+    import jsonschema_rs as rs
+
+    for options, backtracks in ((rs.RegexOptions, False), (rs.FancyRegexOptions, True)):
+        if _is_made(pattern, options(size_limit=SIZES[-1])):
+            at = bisect(range(len(SIZES) - 1), 0, key=lambda at: _is_made(pattern, options(size_limit=SIZES[at])))
+            return Compiled(pattern, SIZES[at], backtracks)
+    why = "is no regex (ECMA 262), or one of more than 1 MB: a maxLength takes less"
+    raise BadSchema(f"is not a valid JSON Schema: the pattern {label(pattern, 80)!r} {why}")
+
+
+class Matcher:
+    """Searches for patterns until its time is over; `exhausted` then says so, and nothing is found any more.
+
+    Example: `Matcher().found("^a+$", "aaa")`
+    """
+
+    def __init__(self) -> None:
+        self._patterns: dict[str, Compiled] = {}
+        self._engines: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """All the time again, for the next value."""
+        self.exhausted = ""
+        self._spent = 0.0
+
+    def load(self, pattern: str) -> Compiled:
+        """Compile a pattern. Raises `BadSchema`, also when all take too much together."""
+        if pattern not in self._patterns:
+            self._patterns[pattern] = compiled(pattern)
+            if sum(known.size for known in self._patterns.values()) > SIZES_MAX:
+                raise BadSchema("has patterns that take more than 16 MB together")
+        return self._patterns[pattern]
+
+    def found(self, pattern: str, text: str) -> bool:
+        """Whether the pattern occurs in the text; False, too, when that can't be told."""
+        try:
+            chosen = self.load(pattern)
+        except BadSchema as error:
+            self.exhausted = self.exhausted or str(error)
+            return False
+        length = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        if self._spent > SECONDS_MAX or chosen.steps(length) == 0:
+            self._give_up(pattern)
+        if self.exhausted:
+            return False
+        began = time.thread_time()
+        found = self._searched(chosen, length, text)
+        self._spent += time.thread_time() - began
+        return found
+
+    def _searched(self, chosen: Compiled, length: int, text: str) -> bool:
+        import jsonschema_rs as rs
+
+        if not chosen.backtracks:
+            return self._linear(chosen).is_valid(text)
+        options = rs.FancyRegexOptions(size_limit=chosen.size, backtrack_limit=chosen.steps(length))
+        error = next(_engine(chosen.source, options).iter_errors(text), None)
+        if error is not None and not isinstance(error.kind, rs.ValidationErrorKind.Pattern):
+            self._give_up(chosen.source)
+        return error is None
+
+    def _linear(self, chosen: Compiled) -> jsonschema_rs.Draft202012Validator:
+        import jsonschema_rs as rs
+
+        if chosen.source not in self._engines:
+            self._engines[chosen.source] = _engine(chosen.source, rs.RegexOptions(size_limit=chosen.size))
+        return self._engines[chosen.source]
+
+    def _give_up(self, pattern: str) -> None:
+        self.exhausted = (
+            self.exhausted or f"has a pattern that takes too long to be searched for: {label(pattern, 80)!r}"
+        )
+
+
+def _is_made(pattern: str, options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions) -> bool:
+    try:
+        _engine(pattern, options)
+    except ValueError:
+        return False
+    return True
+
+
+def _engine(
+    pattern: str, options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
+) -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs as rs
+
+    return rs.Draft202012Validator({"pattern": pattern}, pattern_options=options, offline=True, mask="…")

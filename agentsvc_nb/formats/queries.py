@@ -1,0 +1,199 @@
+"""The grammar of `GET /files/search`: what a query means, and whether a text answers it (docs/api/files.md "Search").
+
+Pure. The full-text index (`engines.fts`) is asked with the same phrases, and must give the same answers.
+
+    words and "quoted phrases" must all match; `a or b` needs one of them; `-word` and `-"a phrase"` must not match;
+    the last word is a prefix, unless it is quoted, excluded or followed by a blank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import count
+from typing import Final
+
+from agentsvc_nb.formats import normalization
+from agentsvc_nb.formats.normalization import fold, grams, is_cjk, tokens, units
+from agentsvc_nb.formats.passages import Passage, passages
+
+__all__ = [
+    "TOO_LONG",
+    "Phrase",
+    "Query",
+    "has_terms",
+    "is_excluded",
+    "is_scratch",
+    "matches",
+    "parse",
+    "snippets",
+    "tokens",
+]
+
+TOO_LONG: Final = "The search takes too long: look for fewer words, or rarer ones."
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # what keyboards and word processors make of `"`
+_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
+_SCRATCH = frozenset({"tmp", "frames", "logs"})
+_HEAD_CHARS = 100_000
+_CHECKED = 1_000
+"""After so many places that were tried in a text, a millisecond or so, the time is looked at."""
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Folded units (`folding.units`) that must follow each other; with `prefix` the last word may go on.
+
+    CJK runs have no beginning or end to go by, and are never prefixes: they match within a run.
+    """
+
+    units: tuple[str, ...]
+    prefix: bool = False
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that the index must hold one after the other.
+
+        A run of CJK characters at the end may go on in the text, so that its last character alone is not asked for.
+        """
+        found = [gram for unit in self.units for gram in grams(unit)]
+        return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
+
+    @property
+    def open(self) -> bool:
+        """Whether the last token is a prefix; a single CJK character always is, for it may begin a pair."""
+        last = self.units[-1]
+        return len(last) == 1 if is_cjk(last) else self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """All of `groups` must match, one phrase of each; none of `exclusions` may."""
+
+    groups: tuple[tuple[Phrase, ...], ...]
+    exclusions: tuple[Phrase, ...] = ()
+
+
+def parse(q: str) -> Query | None:
+    """What is looked for; None when nothing is. Any text is a query: this never raises.
+
+    >>> parse('summer or winter "ad copy" -draft sal').groups[1:]
+    ((Phrase(units=('ad', 'copy'), prefix=False),), (Phrase(units=('sal',), prefix=True),))
+    >>> parse("-only -exclusions") is None
+    True
+    """
+    q = q.translate(_QUOTES)
+    groups: list[list[Phrase]] = []
+    exclusions: list[Phrase] = []
+    alternative = False
+    for term in _TERM.finditer(q):
+        if term[0].lower() == "or":
+            alternative = bool(groups)
+            continue
+        phrase = _phrase(term, len(q))
+        if not phrase.units:  # nothing but punctuation
+            continue
+        if term["minus"]:
+            exclusions.append(phrase)
+        elif alternative:
+            groups[-1].append(phrase)
+        else:
+            groups.append([phrase])
+        alternative = False
+    # What is said again asks for nothing new, and would be looked for again.
+    wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
+    return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
+
+
+def has_terms(query: Query, text: str) -> bool:
+    """Whether every group of the query has a phrase in the text; exclusions are not looked at."""
+    folded = fold(text)
+    return all(any(_has(phrase, folded) for phrase in group) for group in query.groups)
+
+
+def is_excluded(query: Query, text: str) -> bool:
+    """Whether the text holds one of the query's exclusions. A file is out when its name or its contents do."""
+    folded = fold(text)
+    return any(_has(phrase, folded) for phrase in query.exclusions)
+
+
+def matches(query: Query, text: str) -> bool:
+    """Whether one text, by itself, answers the query."""
+    return has_terms(query, text) and not is_excluded(query, text)
+
+
+def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
+    """Up to `limit` passages of about 160 characters around what matches, in the order of the text.
+
+    A passage is its parts, (text, is it a match); joined they are the original text, blanks and control characters
+    made one blank each. Passages do not overlap. The first 100,000 characters are preferred.
+    `check` is called now and then, and ends it all by raising: a text of one long word takes a second for each phrase.
+    """
+    finders = [partial(_occurrences, phrase, check=check) for group in query.groups for phrase in group]
+    found: list[Passage] = []
+    if len(text) > _HEAD_CHARS:
+        found = passages(text[: text.rfind(" ", 0, _HEAD_CHARS) + 1], finders, limit)
+    return found if len(found) == limit else passages(text, finders, limit)
+
+
+def is_scratch(path: str) -> bool:
+    """Whether a workspace path is the service's scratch, listed but never found (docs/api/files.md "Scratch").
+
+    >>> is_scratch("video/frames/0001.png"), is_scratch(".cache/a.txt"), is_scratch("logs.txt")
+    (True, True, False)
+    """
+    *folders, name = path.split("/")
+    return name.startswith(".") or any(folder.startswith(".") or folder in _SCRATCH for folder in folders)
+
+
+def _phrase(term: re.Match[str], end: int) -> Phrase:
+    """A term as a phrase: `ad-copy` is one of two words."""
+    if term["word"] is None:
+        return Phrase(tuple(units(term["quoted"])))
+    found = tuple(units(term["word"]))
+    last = not term["minus"] and term.end() == end
+    return Phrase(found, prefix=last and bool(found) and not is_cjk(found[-1]))
+
+
+def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
+    """Where the phrase stands in a folded text; a prefix takes the rest of its word along."""
+    pattern = _pattern(phrase)
+    end = 0
+    for tried in count():
+        if check and tried % _CHECKED == 0:
+            check()
+        found = pattern.search(folded, end)
+        if not found:
+            return
+        start, end = found.span()
+        if _stands(phrase, found):
+            end = normalization.word_end(folded, end) if phrase.prefix else end
+            yield start, end
+        else:
+            end = start + 1
+
+
+@lru_cache(maxsize=1024)
+def _pattern(phrase: Phrase) -> re.Pattern[str]:
+    """The units and nothing but separators between them. Their ends are looked at by `_stands`: character classes as
+    large as those of words take milliseconds to compile."""
+    return re.compile(r"[\W_]*+".join(f"({unit})" for unit in phrase.units))
+
+
+def _stands(phrase: Phrase, found: re.Match[str]) -> bool:
+    """Whether each unit ends where one of the text does; the first and the last of them may be open."""
+    text, start = found.string, found.start()
+    if start and not is_cjk(phrase.units[0]) and normalization.in_word(text, start - 1):
+        return False
+    *inner, last = (found.end(at + 1) for at in range(len(phrase.units)))
+    closed = inner if phrase.prefix or is_cjk(phrase.units[-1]) else [*inner, last]
+    return not any(
+        normalization.in_run(text, end) if is_cjk(unit) else normalization.in_word(text, end)
+        for unit, end in zip(phrase.units, closed, strict=False)
+    )
+
+
+def _has(phrase: Phrase, folded: str) -> bool:
+    return next(_occurrences(phrase, folded), None) is not None

@@ -1,0 +1,165 @@
+"""A question over the rows of a DataFrame, from a cell: one bar while it goes on, then the answers as a table."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsvc_nb.client.batch.grids import grid as grid_of
+from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped
+from agentsvc_nb.client.batch.rows import ABOUT, referenced_columns
+from agentsvc_nb.client.batch.runner import MapProgress
+from agentsvc_nb.notebook.display.render import Bundle, cost, percent
+from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.screens import Bar, Output
+from agentsvc_nb.notebook.display.tables import grid
+from agentsvc_nb.notebook.errors import RunFailed, RunStopped
+from agentsvc_nb.notebook.host import Mode
+from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.wire.limits import WAIT_SECONDS
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.text import escape
+
+DRAW_SECONDS: Final = 0.2
+_STEPS: Final = 10
+
+
+@dataclass(frozen=True)
+class Each:
+    """What is asked of each row of `frame`, the variable `name`; the rest as of `client.map`. `fresh`: all anew."""
+
+    name: str
+    frame: Any
+    message: str
+    schema: Any = None
+    key: str | None = None
+    project: str | None = None
+    max_concurrency: int = CONCURRENCY
+    max_cents: float | None = None
+    keep: str | None = None
+    fresh: bool = False
+    timeout: float | None = None
+    raise_error: bool = True
+
+
+class Rows(Shown):
+    """The answers: `frame` is the DataFrame with the new columns."""
+
+    def __init__(self, bundle: Bundle, frame: Any) -> None:
+        super().__init__(bundle)
+        self.frame = frame
+
+    def __repr__(self) -> str:
+        return self._bundle["text/plain"]
+
+
+class RowsBar:
+    """One line that moves in a browser, ten lines in a terminal, none where only the end is kept."""
+
+    def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
+        self._output, self._mode, self._clock = output, mode, clock
+        self._bar, self._drawn, self._step = Bar(output, mode == "live"), 0.0, 0
+
+    def __call__(self, progress: MapProgress) -> None:
+        now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
+        if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
+            self._drawn = now
+            self._bar.draw(progress_bundle(progress))
+        if self._mode == "terminal" and step > self._step:
+            self._output.show(progress_bundle(progress))
+        self._step = step
+
+    def finish(self, bundle: Bundle) -> None:
+        self._bar.finish(bundle)
+
+
+def ask_each(session: Session, each: Each, bar: RowsBar) -> Rows:
+    """Ask, and give the DataFrame with its answers; rows that failed have an `error` there.
+
+    Raises:
+        AskError: nothing could be asked.
+        RunFailed: every row failed.
+        RunStopped: the cell was interrupted. What was answered is in its `answer`; the same cell goes on from there.
+    """
+    client = session.client()
+
+    def seen(progress: MapProgress) -> None:
+        session.known.rows.update(dict.fromkeys(progress.going))
+        bar(progress)
+
+    try:
+        with telling(session):
+            out = client.map(
+                each.frame,
+                each.message,
+                schema=each.schema,
+                key=each.key,
+                project=each.project or session.project,
+                max_concurrency=each.max_concurrency,
+                max_cents=each.max_cents,
+                timeout=WAIT_SECONDS if each.timeout is None else each.timeout,
+                salt=secrets.token_hex(8) if each.fresh else "",
+                keep=each.keep,
+                on_progress=seen,
+            )
+    except MapStopped as stopped:
+        bar.finish(_table(session, each, stopped.partial)[0])
+        halted = RunStopped(str(stopped))
+        halted.answer = stopped.partial
+        raise halted from None
+    bundle, answered = _table(session, each, out)
+    bar.finish(bundle)
+    if not answered and each.raise_error and len(out):
+        failed = RunFailed(
+            "No row was answered; the column `error` says why.", "--no-raise-error keeps the cell going."
+        )
+        failed.answer = out
+        raise failed
+    return Rows(bundle, out)
+
+
+def progress_bundle(progress: MapProgress) -> Bundle:
+    """How far it is, what it costs, how long it will take."""
+    amount, pieces = percent(progress.done, progress.total), _pieces(progress)
+    value = f' value="{amount[:-2]}"' if amount else ""
+    html = f'<progress max="100"{value} aria-label="rows">{amount}</progress>'
+    line = " · ".join(pieces)
+    return {"text/plain": line, "text/html": f'{html} <span role="status">{escape(line, 400)}</span>'}
+
+
+def _pieces(progress: MapProgress) -> list[str]:
+    spent = cost(round(progress.cents * CENT))
+    if progress.cents_expected is not None:
+        spent += f" of about {cost(round(progress.cents_expected * CENT))}"
+    pieces = [f"{progress.done:,} of {progress.total:,} rows", spent]
+    if progress.failed:
+        pieces.insert(1, f"{progress.failed:,} failed")
+    if progress.seconds_left is not None and progress.done < progress.total:
+        pieces.append(f"about {_lasting(progress.seconds_left)} left")
+    if progress.waiting:
+        pieces.append(f"the service is busy: waiting {progress.waiting:.0f} s")
+    return pieces
+
+
+def _lasting(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _table(session: Session, each: Each, out: Any) -> tuple[Bundle, int]:
+    """The rows' questions, answers and errors as a cell shows them, and how many were answered."""
+    whole = grid_of(out)
+    there = grid_of(each.frame).names
+    new = [name for name in whole.names if name not in there]
+    shown = [*referenced_columns(each.message, there), *(name for name in new if name not in ABOUT), "error"]
+    errors, cents = whole.values("error"), whole.values("cents")
+    answered = errors.count(None)
+    facts = [f"{answered:,} of {whole.height:,} rows answered", cost(round(sum(filter(None, cents)) * CENT))]
+    notes = [" · ".join(facts), *session.take_notes()]
+    return grid(f"{each.name}, asked", shown, _lines(whole, shown), notes), answered
+
+
+def _lines(whole: Any, shown: Sequence[str]) -> list[tuple[Any, ...]]:
+    return list(zip(*(whole.values(name) for name in shown), strict=True))

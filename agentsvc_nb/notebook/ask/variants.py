@@ -1,0 +1,156 @@
+"""One question asked several times, each time in a chat of its own: the answers side by side, to go on from one."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from agentsvc_nb.notebook.display.approval import watched_bundle
+from agentsvc_nb.notebook.display.render import Bundle, columns_bundle
+from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, TICK_SECONDS, Output
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.background import Background
+from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
+from agentsvc_nb.notebook.state.session import Session
+
+FEWEST: Final = 2
+MOST: Final = 8
+
+
+class Variants(Shown):
+    """The answers to one question.
+
+    Example: `answers[0].text`, `[answer.text for answer in answers]`, `answers.pick(2)`
+    """
+
+    def __init__(self, session: Session, answers: Sequence[Answer], bundle: Bundle) -> None:
+        super().__init__(bundle)
+        self._session, self._answers = session, tuple(answers)
+
+    def pick(self, number: int) -> Answer:
+        """Go on from one of them, counted from 1: its chat becomes the notebook's. Raises `AskError`."""
+        if not 1 <= number <= len(self._answers):
+            raise AskError(f"There is no variant {number}.", f"Pick one from 1 to {len(self._answers)}.")
+        answer = self._answers[number - 1]
+        if not answer.chat:
+            raise AskError(f"Variant {number} was not asked: it has no chat to go on in.", "Pick another.")
+        self._session.move(answer.chat)
+        return answer
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self._answers)
+
+    def __getitem__(self, at: int) -> Answer:
+        return self._answers[at]
+
+    def __repr__(self) -> str:
+        return f"<Variants: {', '.join(answer.status for answer in self._answers)}>"
+
+
+class Column:
+    """The screen of one of them: it keeps what is to be shown."""
+
+    def __init__(self) -> None:
+        self.view, self.bundle = Transcript(), Bundle()
+
+    def draw(self, view: Transcript) -> None:
+        self.view = view
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self.bundle = bundle
+
+    def clear(self) -> None:
+        pass
+
+    @property
+    def shown(self) -> Bundle:
+        return self.bundle or watched_bundle(self.view)
+
+
+class Board:
+    """The output of all of them: their lines while they go on, where updates are shown, and the answers at the end."""
+
+    def __init__(self, output: Output, live: bool) -> None:
+        self._output, self._live, self._id, self._told = output, live, "", 0.0
+
+    def draw(self, columns: Sequence[Column]) -> None:
+        now = time.monotonic()
+        if not self._live or now - self._told < STATUS_SECONDS:
+            return
+        self._told, bundle = now, columns_bundle([watched_bundle(column.view) for column in columns])
+        if self._id:
+            self._output.update(bundle, self._id)
+        else:
+            self._id = secrets.token_hex(4)
+            self._output.show(bundle, display_id=self._id)
+
+    def finish(self, bundle: Bundle) -> None:
+        if self._id:
+            self._output.clear()
+        self._output.show(bundle)
+
+
+def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> Variants:
+    """Watch them to their ends and show them side by side; an interrupt cancels all, a second one does not wait.
+
+    A kernel that is being restarted or closed leaves them going, as `follow` does.
+
+    Raises:
+        RunFailed: none of them completed.
+        RunStopped: the cell was interrupted.
+    """
+    stopped = False
+    try:
+        _until_done(asked, columns, board)
+    except KeyboardInterrupt:
+        stopped = True
+        _stop(session, asked, columns, board)
+    bundle = columns_bundle([column.shown for column in columns])
+    board.finish(bundle)
+    made = Variants(session, [_answer(one, column) for one, column in zip(asked, columns, strict=True)], bundle)
+    failure: RunFailed | RunStopped | None = None
+    if stopped:
+        failure = RunStopped("The cell was stopped; its variants are cancelled.", "`%runs` lists them.")
+    elif not any(answer.status == "completed" for answer in made):
+        failure = RunFailed("None of the variants completed.", "Each says why above.")
+    if failure is not None:
+        failure.answer = made
+        raise failure
+    return made
+
+
+def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> None:
+    patience = CANCEL_SECONDS
+    try:
+        time.sleep(SHUTDOWN_SECONDS)
+    except KeyboardInterrupt:
+        patience = 0.0
+    if session.closing():
+        return
+    for one in asked:
+        one.cancel()
+    with contextlib.suppress(KeyboardInterrupt):
+        _until_done(asked, columns, board, patience)
+
+
+def _until_done(
+    asked: Sequence[Background], columns: Sequence[Column], board: Board, seconds: float = float("inf")
+) -> None:
+    end = time.monotonic() + seconds
+    while not all(one.done() for one in asked) and time.monotonic() < end:
+        time.sleep(TICK_SECONDS)
+        board.draw(columns)
+
+
+def _answer(one: Background, column: Column) -> Answer:
+    """Also of one that failed, or is left running."""
+    return one.outcome() or Answer(column.view.record, column.view.text, column.shown, ())

@@ -1,0 +1,140 @@
+"""Which service the notebook uses: say it, change it."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb.notebook.display.results import Said
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, telling
+from agentsvc_nb.wire import ids, limits
+from agentsvc_nb.wire.text import label
+
+AskKey = Callable[[str], str]
+"""Asks for a key without showing it; empty for none."""
+LOCAL: Final = "local"
+KNOCK_SECONDS: Final = 3.0
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+
+def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_key: bool = False) -> Said:
+    """Use the service at `url`, or with `local` the embedded one, from now on (docs/api/embedded.md "Address and key").
+
+    Where no key is known for it, `ask_key(prompt)` is called for one, if given; `keep_key` puts it into the keyring.
+    Raises `AskError` for no address, or when nothing answers there; the connection then stays as it was.
+    """
+    if url == LOCAL:
+        session.connect(EMBEDDED)
+        return status(session)
+    address = service_address(url)
+    _knock(address)
+    wanted = ask_key is not None and (keep_key or session.keys.of(address) is None)
+    key = ask_key(f"Key for {address} (not shown): ").strip() if ask_key is not None and wanted else ""
+    if key:
+        session.keys.typed(address, key, keep=keep_key)
+    session.connect(address)
+    return status(session)
+
+
+def chat(session: Session, chat_id: str | None = None) -> Said:
+    """Ask in this chat from now on; without an id, say which chat is asked in. Raises `AskError`."""
+    if chat_id is None:
+        return Said(session.known_chat(session.address()) or "none yet; the first ask begins one")
+    if not ids.is_chat(chat_id):
+        raise AskError(f"{label(chat_id, 80)!r} is no chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
+    with telling(session):
+        next(iter(session.client().files.list(chat_id)), None)  # is it there?
+    session.move(chat_id)
+    return status(session)
+
+
+def workstream(session: Session, name: str | None = None) -> Said:
+    """Ask in the chat of this session label from now on; without one, in the notebook's own chat. Raises `AskError`."""
+    if name is not None and not (0 < len(name) <= limits.SESSION_CHARS and name.isprintable()):
+        raise AskError(f"A session label has 1 to {limits.SESSION_CHARS} characters on one line.", "Choose another.")
+    session.turn_to(label=name, project=session.project)
+    return status(session)
+
+
+def project(session: Session, named: str | None = None, *, create: bool = False) -> Said:
+    """Ask in this project from now on, by id or name; without one, in none. `create` makes it. Raises `AskError`."""
+    found = None if named is None else _project(session, named, create)
+    session.turn_to(label=session.workstream, project=found)
+    return status(session)
+
+
+def _project(session: Session, named: str, create: bool) -> str:
+    with telling(session):
+        known = session.client().projects.list()
+        session.known.projects = {each.name: each.id for each in known}
+        found = [each.id for each in known if named in (each.id, each.name)]
+        if not found and create:
+            found = [session.client().projects.create(named).id]
+            session.known.projects[named] = found[0]
+    if len(found) != 1:
+        problem = "There is no project" if not found else f"{len(found)} projects are called"
+        hint = "--create makes one." if not found else "Name it by its id."
+        raise AskError(f"{problem} {label(named, 80)}.", hint)
+    return found[0]
+
+
+def status(session: Session) -> Said:
+    """Which service, key, chat and journal are in use, in words; sends nothing and names no secret."""
+    lines = [f"service  {_service(session)}"]
+    lines += [f"project  {session.project}"] if session.project else []
+    lines += [f"session  {session.workstream}"] if session.workstream else []
+    lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
+    count = len(session.journal.runs(session.notebook or session.label))
+    counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
+    lines.append(f"journal  {session.journal.warning or counted}")
+    return Said("\n".join([*lines, *session.take_notes()]))
+
+
+def _service(session: Session) -> str:
+    if undecided := session.undecided():
+        return f"{undecided} {undecided.hint}"
+    if session.base_url == EMBEDDED:
+        known = "SERVICE_API_KEY is set, for another service" if session.keys.given else "no SERVICE_API_KEY"
+        return f"the embedded service of this machine ({known})"
+    found = session.keys.of(session.base_url)
+    return f"{session.base_url} ({found[1] if found else 'no SERVICE_API_KEY'})"
+
+
+def service_address(url: str) -> str:
+    """The address without a slash at its end. Raises `AskError` for what is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise AskError(
+            f"{url!r} is no address of a service.", "Give one like https://agents.example.com, or `local` for your own."
+        )
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise AskError("The address must not carry a password or a query.", "The key comes from SERVICE_API_KEY.")
+    return url.rstrip("/")
+
+
+def _knock(address: str) -> None:
+    """Whether anything answers there, whatever it says. No key goes along: it may be the wrong place."""
+    # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says.
+    direct = [urllib.request.ProxyHandler({})] if urlsplit(address).hostname in _LOOPBACK else []
+    try:
+        urllib.request.build_opener(_Stay, *direct).open(f"{address}/healthz", timeout=KNOCK_SECONDS).close()
+    except urllib.error.HTTPError as answer:
+        answer.close()
+    except (OSError, HTTPException, ValueError) as error:
+        why = getattr(error, "reason", None) or error
+        raise AskError(
+            f"Nothing answers at {address} ({why}); the connection is left as it was.",
+            "Check the address; `%agentsvc connect local` takes the embedded service.",
+        ) from None
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None

@@ -1,0 +1,245 @@
+"""The runs and jobs started from this machine, in one SQLite file per user (0600, WAL); the API lists neither."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb.wire.runs import Run
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS runs (
+    idempotency_key TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    address TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    uploads TEXT NOT NULL DEFAULT '[]',
+    chat TEXT,
+    run_id TEXT,
+    status TEXT NOT NULL DEFAULT 'starting',
+    started_at TEXT,
+    ended_at TEXT,
+    steps INTEGER,
+    cost_microcents INTEGER,
+    model TEXT,
+    typed TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
+CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
+CREATE TABLE IF NOT EXISTS jobs (
+    job_id TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at TEXT,
+    ended_at TEXT
+);
+PRAGMA user_version = 4;
+"""
+_UPGRADES: Final = {
+    1: "ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';",
+    2: """
+ALTER TABLE runs ADD COLUMN steps INTEGER;
+ALTER TABLE runs ADD COLUMN cost_microcents INTEGER;
+ALTER TABLE runs ADD COLUMN model TEXT;
+""",
+    3: "ALTER TABLE runs ADD COLUMN typed TEXT NOT NULL DEFAULT '';",
+}
+"""What brings a journal of that version to the next."""
+_COLUMNS: Final = (
+    "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
+    " status, typed"
+)
+
+TYPED_CHARS: Final = 4_000
+"""Of what was typed, so much is kept for chats that are shown again."""
+
+Upload = tuple[str, str]
+"""A file's name and its SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One start. `address` says where it went (a chat, a session label or a new chat).
+
+    `attachments` are SHA-256s of what came with it, `uploads` were there before it. `prompt` is the beginning of the
+    cell as it was typed, for `%runs`; `typed` is more of it.
+    """
+
+    idempotency_key: str
+    fingerprint: str
+    notebook: str
+    base_url: str
+    address: str
+    prompt: str = ""
+    attachments: str = ""
+    uploads: frozenset[Upload] = frozenset()
+    chat: str | None = None
+    run_id: str | None = None
+    status: str = "starting"
+    created_at: str = ""
+    typed: str = ""
+
+
+def default_path() -> Path:
+    """In the user's state folder."""
+    import platformdirs
+
+    return platformdirs.user_state_path("agentsvc-nb") / "journal.sqlite"
+
+
+class Journal:
+    """`Journal(None)` keeps its records in memory only."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.warning = ""
+        """One line, once something went wrong; from then on nothing is written or found."""
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()  # runs in the background write from threads of their own
+
+    def start(self, entry: Entry) -> None:
+        """Record a start before it is sent."""
+        given = asdict(replace(entry, created_at=entry.created_at or now()))
+        given["uploads"] = json.dumps(sorted(entry.uploads))
+        names = [name.strip() for name in _COLUMNS.split(",")]
+        self.do(
+            f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
+            " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
+            [given[name] for name in names],
+        )
+
+    def opened(self, key: str, run: Run) -> None:
+        """The start was answered."""
+        self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
+        self.seen(run)
+
+    def seen(self, run: Run) -> None:
+        """The run's state, as last read."""
+        self.do(
+            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
+            " chat = coalesce(?, chat) WHERE run_id = ?",
+            [
+                *(str(run.status), run.started_at, run.ended_at, run.steps, run.usage.cost_microcents, run.model),
+                *(run.chat, run.run_id),
+            ],
+        )
+
+    def refused(self, key: str) -> None:
+        """The service said no: there is no run behind this key."""
+        self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
+
+    def unsent(self, key: str) -> None:
+        """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
+        self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
+
+    def known(self, fingerprint: str) -> list[Entry]:
+        """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
+        rows = self.do(
+            f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
+            " ORDER BY created_at DESC, rowid DESC LIMIT 20",
+            [fingerprint],
+        )
+        return [Entry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
+
+    def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
+        """The chat that this address led to last."""
+        rows = self.do(
+            "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
+            " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+            [notebook, base_url, address],
+        )
+        return str(rows[0]["chat"]) if rows else None
+
+    def attachments(self, base_url: str, chat: str) -> set[str]:
+        """SHA-256s of all that was attached to runs of a chat."""
+        rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
+        return {digest for row in rows for digest in row["attachments"].split()}
+
+    def inputs(self, run_id: str) -> tuple[str, ...]:
+        """SHA-256s of what was attached to a run."""
+        rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
+        return tuple(digest for row in rows for digest in row["attachments"].split())
+
+    def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
+        """The runs of a chat that were started from this machine, oldest first: id, status, what was typed."""
+        rows = self.do(
+            "SELECT run_id, status, coalesce(nullif(typed, ''), prompt) AS typed FROM runs"
+            " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY created_at, rowid",
+            [base_url, chat],
+        )
+        return [dict(row) for row in rows]
+
+    def runs(self, notebook: str | None) -> list[dict[str, Any]]:
+        """This notebook's runs, oldest first; with None, those of all notebooks."""
+        rows = self.do(
+            "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
+            " ORDER BY created_at, rowid",
+            [notebook],
+        )
+        return [dict(row) for row in rows]
+
+    def close(self) -> None:
+        with self._lock:
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def __del__(self) -> None:
+        """A kernel does not say goodbye, and Python 3.13 complains of a connection that nobody closed."""
+        self.close()
+
+    def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
+        """What a statement gives; nothing once the journal can't be used."""
+        with self._lock:
+            if self.warning:
+                return []
+            try:
+                if self._db is None:
+                    self._db = _open(self._path)
+                with self._db:
+                    return self._db.execute(sql, list(values)).fetchall()
+            except (sqlite3.Error, OSError) as error:
+                self.warning = f"The journal of runs can't be used ({error}); %runs and showing runs again are off."
+                self._shut()
+                return []
+
+
+def _open(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # SQLite gives its -wal and -shm files the mode of the database.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA journal_mode = WAL")
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    for step in range(version, max(_UPGRADES) + 1) if version else ():
+        db.executescript(_UPGRADES[step])
+    db.executescript(_SCHEMA)
+    return db
+
+
+def _pairs(stored: str) -> frozenset[Upload]:
+    return frozenset((name, digest) for name, digest in json.loads(stored))
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,232 @@
+"""Cards and bars: live output for a finished cell, a line above what moves, and in the end one static bundle."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import ipywidgets
+
+from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.notebook.display.approval import call_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, bar_html, doing, job_amounts, job_doing, note_bundle
+from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.jobs.background import BARS
+from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.wire.limits import REASON_CHARS
+from agentsvc_nb.wire.text import label, plain
+from agentsvc_nb.wire.tools import Job
+
+
+class LiveOutput:
+    """Made in the cell. Its methods may be called from any thread: they set traits and update outputs, no more."""
+
+    def __init__(self, output: SavedOutput, line: str, parts: Sequence[ipywidgets.Widget]) -> None:
+        self._output, self._line = output, line
+        self._line_id, self._box_id = secrets.token_hex(4), secrets.token_hex(4)
+        self._parts = tuple(parts)
+        self._end = design.place()
+        self._end.layout.display = "none"
+        box = design.frame([*self._parts, self._end])
+        output.keep(note_bundle(line), display_id=self._line_id)
+        output.show({**box._repr_mimebundle_(), "text/plain": ""}, display_id=self._box_id)
+
+    def say(self, line: str) -> None:
+        """Change the static line."""
+        if line != self._line:
+            self._line = line
+            self._output.update(note_bundle(line), self._line_id)
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        """Leave one static output. Nothing removes an output from a thread: the widget's is emptied."""
+        self._output.update({"text/plain": "", "text/html": ""}, self._box_id)
+        self._output.update(bundle, self._line_id, metadata=metadata)
+        for part in self._parts:
+            part.layout.display = "none"
+        self._end.value, self._end.layout.display = bundle["text/html"], None
+
+
+Decide = Callable[[WaitingCall, bool, str], None]
+"""Sends a yes or no, and why. Raises `AskError`."""
+
+
+class Waiting:
+    """A card for each call that waits. Shown from one thread; answered from any."""
+
+    def __init__(self, decide: Decide) -> None:
+        self._decide = decide
+        self._cards: dict[str, ipywidgets.VBox] = {}
+        self.box = ipywidgets.VBox([])
+
+    def show(self, calls: Mapping[str, WaitingCall]) -> None:
+        """These wait now, and no others."""
+        if calls.keys() == self._cards.keys():
+            return
+        gone = [card for call_id, card in self._cards.items() if call_id not in calls]
+        self._cards = {call_id: self._cards.get(call_id) or self._card(call) for call_id, call in calls.items()}
+        self.box.children = tuple(self._cards.values())
+        for card in gone:
+            design.discard(card)
+
+    def _card(self, call: WaitingCall) -> ipywidgets.VBox:
+        asked = ipywidgets.HTML(call_bundle(call)["text/html"])
+        reason = ipywidgets.Text(description="Reason", placeholder="for a refusal; the agent is told")
+        approve = design.button("Approve", f"Let {call.tool} do this", look="primary")
+        refuse = design.button("Refuse", f"{call.tool} is not called; the run goes on", look="danger")
+        failed = design.text("", "wrong", role="status")
+
+        def press(approved: bool) -> None:
+            approve.disabled = refuse.disabled = True
+            threading.Thread(target=send, args=(approved, reason.value[:REASON_CHARS]), daemon=True).start()
+
+        def send(approved: bool, why: str) -> None:
+            try:
+                self._decide(call, approved, why)  # the run's events take the card away
+            except Exception as error:  # in a thread nobody sees it
+                said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
+                design.put(failed, said, "wrong", role="status")
+                approve.disabled = refuse.disabled = False
+
+        approve.on_click(lambda _: press(True))
+        refuse.on_click(lambda _: press(False))
+        card = ipywidgets.VBox([asked, reason, design.row([approve, refuse]), failed])
+        card.add_class("asvc-card")
+        return card
+
+
+PREVIEW_LINES: Final = 6
+PREVIEW_CHARS: Final = 600
+_LOOK_SECONDS: Final = STATUS_SECONDS / 4
+
+
+class CardScreen:
+    """A card in the output of the cell that runs now; made there, drawn from another thread."""
+
+    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._looked, self._ticked = clock, -STATUS_SECONDS, -STATUS_SECONDS
+        self._state = design.text(" · ".join(doing(Transcript())), role="status")
+        self._amounts = design.text("", "muted")
+        self._preview = design.lines("")
+        self._waiting = Waiting(decide)
+        self._cancel = design.button("Cancel", "Stop this run on the service")
+        head = design.row([self._cancel, self._state, self._amounts])
+        self._stage = LiveOutput(output, _line(""), [head, self._waiting.box, self._preview])
+
+    def cancels(self, cancel: Callable[[], object]) -> None:
+        """What the button does; it must be quick, whichever thread it is called in."""
+        design.once(self._cancel, "Cancelling", cancel)
+
+    def draw(self, view: Transcript) -> None:
+        """Called ten times a second; a widget whose text stays as it was sends nothing."""
+        now = self._clock()
+        if now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        design.put(self._state, " · ".join(doing(view)), role="status")
+        design.put_lines(self._preview, last_lines(view))
+        self._waiting.show(view.asked)
+        if now - self._ticked >= STATUS_SECONDS:
+            self._ticked = now
+            design.put(self._amounts, " · ".join(amounts(view)), "muted")
+            self._stage.say(_line(view.run_id))
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self._waiting.show({})
+        self._stage.finish(bundle, metadata)
+
+    def clear(self) -> None:
+        pass  # the cell has ended: why nothing was started is shown in its place
+
+
+class QuietScreen:
+    """Shows nothing: a terminal, where the answer is printed when it is asked for."""
+
+    def cancels(self, cancel: Callable[[], object]) -> None:
+        pass
+
+    def draw(self, view: Transcript) -> None:
+        pass
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+
+def last_lines(view: Transcript) -> str:
+    """The end of the answer so far, at a cost that does not grow with the answer."""
+    said = plain(view.tail(2 * PREVIEW_CHARS)).rstrip()
+    shown = "\n".join(said[-PREVIEW_CHARS:].splitlines()[-PREVIEW_LINES:])
+    return shown if len(shown) == len(said) else f"… {shown}"
+
+
+def _line(run_id: str) -> str:
+    if not run_id:
+        return "Asked in the background. In a notebook that was opened again, `%runs` lists it once it has begun."
+    shown = label(run_id, 64)
+    return f"Asked in the background. In a notebook that was opened again, `%runs show {shown}` shows the answer."
+
+
+class BarsScreen:
+    """Bars in the output of the cell that runs now; shown there, drawn from another thread."""
+
+    def __init__(self, output: SavedOutput) -> None:
+        self._output = output
+
+    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        self._bars = {job.job_id: JobBar(job, cancel) for job in jobs[:BARS]}
+        parts = [part for bar in self._bars.values() for part in bar.parts]
+        more = [design.text(f"… {len(jobs) - BARS} more", "muted")] * (len(jobs) > BARS)
+        self._stage = LiveOutput(self._output, standing(jobs), [*parts, *more])
+
+    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
+        for job in jobs:
+            if job.job_id in self._bars and not job.ended:
+                self._bars[job.job_id].draw(job, elapsed)
+
+    def leave(self, job_id: str, bundle: Bundle) -> None:
+        if job_id in self._bars:
+            self._bars[job_id].leave(bundle)
+
+    def finish(self, bundle: Bundle) -> None:
+        self._stage.finish(bundle)
+
+
+class JobBar:
+    """A row that moves: Cancel, the bar, what the job does; and a place for what comes of it."""
+
+    def __init__(self, job: Job, cancel: Callable[[str], object]) -> None:
+        self._state, self._amounts = design.text(_state(job), role="status"), design.text("", "muted")
+        self._meter, self._end = ipywidgets.HTML(bar_html(job)), design.place()
+        self._end.layout.display = "none"
+        button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
+        design.once(button, "Cancelling", lambda: cancel(job.job_id))
+        self.row = design.row([button, self._meter, self._state, self._amounts])
+        self.parts = (self.row, self._end)
+
+    def draw(self, job: Job, elapsed: float) -> None:
+        design.put(self._state, _state(job), role="status")
+        design.put(self._amounts, " · ".join(job_amounts(job, elapsed)), "muted")
+        self._meter.value = bar_html(job)
+
+    def leave(self, bundle: Bundle) -> None:
+        self.row.layout.display = "none"
+        self._end.value, self._end.layout.display = bundle["text/html"], None
+
+
+def _state(job: Job) -> str:
+    return " · ".join(job_doing(job))
+
+
+def standing(jobs: Sequence[Job]) -> str:
+    """The line that a saved notebook has of what moves."""
+    if len(jobs) == 1:
+        shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
+        return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."
+    return f"{len(jobs)} jobs in the background. In a notebook that was opened again, `%jobs` lists them."

@@ -1,0 +1,291 @@
+"""What a chat does: ask, follow, stop, show earlier turns. Buttons call it in any thread; a lock guards its state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask.asking import put_beside
+from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.display.render import error_bundle
+from agentsvc_nb.notebook.errors import AskError, told
+from agentsvc_nb.notebook.files.attachments import Attachment
+from agentsvc_nb.notebook.runs.background import Background
+from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
+from agentsvc_nb.notebook.runs.review import show
+from agentsvc_nb.notebook.runs.turn import Turn
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
+from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell
+from agentsvc_nb.notebook.widgets.chat.turns import Choice, TurnScreen
+from agentsvc_nb.notebook.widgets.chat.view import ChatView
+from agentsvc_nb.wire.text import label
+
+
+def stop_run(session: Session, run_id: str) -> str:
+    """Stop a run."""
+    return _wrong(session, lambda: session.client().runs.cancel(run_id))
+
+
+def paths(session: Session, chat: str, count: int) -> list[str]:
+    """The first files of a chat; none when they can't be had: the next message will tell what is wrong."""
+    found: list[str] = []
+    _wrong(session, lambda: found.extend(file.path for file in islice(session.client().files.list(chat), count)))
+    return found
+
+
+def holder_of(failure: BaseException | None) -> str:
+    """The run that holds the chat, when that is why nothing was started."""
+    error = failure.error if isinstance(failure, AskError) else None
+    return (error.active_run_id or "") if error is not None else ""
+
+
+def _wrong(session: Session, act: Callable[[], object]) -> str:
+    try:
+        act()
+    except (StefanBrainError, AskError) as error:
+        shown = told(error, session.base_url) if isinstance(error, StefanBrainError) else error
+        return f"{shown} {shown.hint}".strip()
+    return ""
+
+
+AT_ONCE: Final = 5
+"""Earlier turns that are read at the beginning, and with each press of the button."""
+
+
+@dataclass
+class Going:
+    """A run that is being watched; `question` is None for one that was started before."""
+
+    screen: TurnScreen
+    open: Callable[[], Background]
+    question: Question | None = None
+    background: Background | None = None
+    stopped: bool = False
+
+
+class ChatController:
+    """One chat between a session and a view. `changed` is called when a turn has ended."""
+
+    def __init__(
+        self,
+        session: Session,
+        conversation: Conversation,
+        first: Question,
+        view: ChatView,
+        changed: Callable[[], None],
+    ) -> None:
+        self._session, self.conversation, self._first, self._view = session, conversation, first, view
+        self._changed = changed
+        self._lock = threading.RLock()
+        self._refused: dict[int, tuple[Question, str]] = {}  # by turn: what was asked, and the run that held the chat
+        self._going: Going | None = None
+        view.send.on_click(lambda _: self.send())
+        view.stop.on_click(lambda _: self.stop())
+        view.earlier.on_click(lambda _: self.show_earlier())
+
+    def begin(self) -> None:
+        """Show the last turns that are known, and follow the run that goes on."""
+        chat = self.conversation.chat
+        if chat:
+            rows = self._session.journal.turns(self._session.base_url, chat)
+            self.conversation.earlier = [
+                Exchange(number, row["typed"], run_id=row["run_id"]) for number, row in enumerate(rows, 1)
+            ]
+        self.show_earlier()
+
+    def send(self) -> None:
+        """Ask what stands in the input."""
+        with self._lock:
+            view = self._view
+            message = view.input.value.encode("utf-8", "replace").decode()  # half a character can't be sent
+            if self._going or self.conversation.closed:
+                return
+            if message.strip():
+                files, paths = view.attaching.take()
+                message += (
+                    f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}" if paths else ""
+                )
+                turn = self.conversation.ask(message, tuple(file.path.name for file in files))
+                view.input.value = ""
+                self._ask(turn, self._question(turn, files))
+            else:
+                view.attaching.say("Write a message first.")
+        view.input.focus()
+
+    def stop(self) -> None:
+        """Stop the run on the service."""
+        with self._lock:
+            if going := self._going:
+                going.stopped = True
+                self._view.is_stopping()
+                if going.background is not None:
+                    going.background.cancel()
+
+    def show_earlier(self) -> None:
+        """Show some more of the turns before these."""
+        with self._lock:
+            found = self.conversation.call_back(AT_ONCE)
+            self._show()
+        if found:
+            self._thread(lambda: self._read(found))
+
+    def close(self) -> None:
+        """The widget is gone. A run goes on, and its end is still told to `changed`."""
+        with self._lock:
+            self.conversation.closed = True
+            self._view.live.close()
+
+    # -- a turn ------------------------------------------------------------------------------------------------------
+
+    def _question(self, turn: Exchange, files: tuple[Attachment, ...]) -> Question:
+        asked = replace(self._first, message=turn.message, typed=turn.typed, files=files)
+        chat = self.conversation.chat
+        return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
+
+    def _ask(self, turn: Exchange, question: Question) -> None:
+        screen = TurnScreen(turn, self._view.live)
+        self._watch(Going(screen, lambda: put_beside(self._session, question, screen), question))
+
+    def _follow(self, turn: Exchange, run_id: str) -> None:
+        screen = TurnScreen(turn, self._view.live)
+
+        def attach() -> Background:
+            client = self._session.client()
+            feed = Feed(lambda door: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
+            watching = Turn(self._session, client, feed, screen)
+            return Background(watching, watching.watch)
+
+        self._watch(Going(screen, attach))
+
+    def _watch(self, going: Going) -> None:
+        """Under the lock."""
+        turn = going.screen.turn
+        self._going = going
+        self._refused.pop(turn.number, None)
+        self.conversation.begin(turn)
+        self._view.live.begin(turn)
+        self._show()
+        self._view.is_going(True)
+        self._view.say("The answer is being written.")
+        self._thread(lambda: self._run(going))
+
+    def _run(self, going: Going) -> None:
+        failure: BaseException | None = None
+        try:
+            background = going.open()
+            with self._lock:
+                going.background = background
+            if going.stopped:
+                background.cancel()
+            background.run_here()
+        except BaseException as error:  # a thread's own: nobody else would see it
+            failure = error
+        self._ended(going, failure)
+
+    def _ended(self, going: Going, failure: BaseException | None) -> None:
+        screen = going.screen
+        with self._lock:
+            if screen.turn.bundle is None:
+                screen.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
+            self._going, self.conversation.chat = None, screen.chat or self.conversation.chat
+            if not self.conversation.closed:
+                self._settle(going, failure)
+        self._changed()
+        if (screen.wrote or screen.turn.files) and not self.conversation.closed:
+            self._offer_files()
+
+    def _settle(self, going: Going, failure: BaseException | None) -> None:
+        turn, view = going.screen.turn, self._view
+        holder = holder_of(failure)
+        if holder and going.question is not None:
+            self._refused[turn.number] = going.question, holder
+        elif not turn.run_id and going.question is not None:
+            view.attaching.give_back(going.question.files, ())
+            view.input.value = view.input.value or turn.message
+        for gone in self.conversation.surplus():
+            self._refused.pop(gone.number, None)
+        self._show()
+        view.live.end()
+        view.is_going(False)
+        view.say("The answer is complete." if failure is None else f"{failure}")  # it is there, with its buttons
+
+    def _show(self) -> None:
+        """What has ended, each turn with its buttons; the view shows the one that goes on by itself."""
+        going = self._going.screen.turn if self._going else None
+        self._view.show([turn for turn in self.conversation.turns if turn is not going], self._choices)
+        self._view.has_earlier(len(self.conversation.earlier))
+
+    # -- what can be done with a turn --------------------------------------------------------------------------------
+
+    def _choices(self, turn: Exchange) -> Sequence[Choice]:
+        if turn.number in self._refused:
+            return self._choices_of_refused(turn, *self._refused[turn.number])
+        if turn.bundle is None or not turn.typed:
+            return ()
+        return [("As a cell", f"Turn {turn.number} as an %%ask cell, to copy", lambda: self._as_cell(turn))]
+
+    def _as_cell(self, turn: Exchange) -> str:
+        own = self._session.known_chat(self._session.address())
+        return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
+
+    def _choices_of_refused(self, turn: Exchange, question: Question, holder: str) -> Sequence[Choice]:
+        def wait() -> str:
+            with self._lock:
+                if not self._going:
+                    self._ask(turn, replace(question, wait=True))
+            return ""
+
+        def follow() -> str:
+            with self._lock:
+                if not self._going:
+                    self._refused[turn.number] = question, ""
+                    self._follow(self.conversation.ask("", ()), holder)
+            return ""
+
+        def stop() -> str:
+            self._thread(lambda: self._view.attaching.say(stop_run(self._session, holder)))
+            return ""
+
+        again = ("Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
+        name = label(holder, 13)
+        of_holder = [
+            (f"Follow run {name}", "Show the run that holds the chat", follow),
+            (f"Stop run {name}", "Stop the run that holds the chat", stop),
+        ]
+        return [again, *(of_holder if holder else ())]
+
+    # -- what was there before ---------------------------------------------------------------------------------------
+
+    def _read(self, turns: Sequence[Exchange]) -> None:
+        """The answers of earlier turns, the newest first; a run that goes on is followed."""
+        for turn in reversed(turns):
+            try:
+                answer = show(self._session, turn.run_id)
+                bundle, active = answer.shown, not answer.run.ended
+            except Exception as error:  # in a thread nobody sees it
+                bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
+            with self._lock:
+                if self.conversation.closed:
+                    return
+                if active and not self._going:
+                    self._follow(turn, turn.run_id)
+                else:
+                    turn.bundle = bundle
+                    self._show()
+        self._offer_files()
+
+    def _offer_files(self) -> None:
+        if not (chat := self.conversation.chat):
+            return
+        found = paths(self._session, chat, OFFERED)
+        with self._lock:
+            if not self.conversation.closed:
+                self._view.attaching.offer(found)
+
+    def _thread(self, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name="agentsvc-chat", daemon=True).start()

@@ -1,0 +1,181 @@
+"""The turns of a chat as they are shown: the running one, streamed in settled blocks, and those that have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import ipywidgets
+
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.screens import LiveScreen
+from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.cards import Decide, Waiting
+from agentsvc_nb.notebook.widgets.chat.state import Exchange, asked_html
+from agentsvc_nb.wire.text import label
+
+CHUNK_CHARS: Final = 600
+"""So much HTML stands in one widget before the next is begun."""
+
+
+class Page:
+    """An output area made of widgets; the first thing shown, the status line, has one of its own."""
+
+    def __init__(self) -> None:
+        self.box = ipywidgets.VBox([design.Markup()])
+        self.box.add_class("asvc-page")
+        self.box.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables and code
+        self._parts: list[dict[str, str]] = []  # by widget, what stands in it by display id
+        self._clearing = False
+
+    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        if self._clearing:
+            self.empty()
+        if len(self._parts) < 2 or sum(map(len, self._parts[-1].values())) >= CHUNK_CHARS:
+            self._begin()
+        self._parts[-1][display_id or ""] = bundle["text/html"]
+        self._send(len(self._parts) - 1)
+
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
+        place = next(number for number, parts in enumerate(self._parts) if display_id in parts)
+        self._parts[place][display_id] = bundle["text/html"]
+        self._send(place)
+
+    def clear(self) -> None:
+        self._clearing = True
+
+    def empty(self) -> None:
+        """Nothing is shown; `design.STYLE` hides widgets that are empty."""
+        self._parts, self._clearing = [], False
+        for part in self.box.children:
+            part.value = ""
+
+    def _begin(self) -> None:
+        self._parts.append({})
+        if len(self._parts) > len(self.box.children):
+            # Layout and style are widgets, too: shared, a part costs one message.
+            first = self.box.children[0]
+            self.box.children = (*self.box.children, design.Markup(layout=first.layout, style=first.style))
+
+    def _send(self, place: int) -> None:
+        self.box.children[place].value = "".join(self._parts[place].values())
+
+
+class _Screen(LiveScreen):
+    """What waits for approval has buttons here (`Waiting`), not a line on how to answer it elsewhere."""
+
+    def _draw_asked(self, view: Transcript) -> None:
+        pass
+
+
+class LiveTurn:
+    """One for all turns of a chat, one after the other. `decide` answers a call that waits for approval."""
+
+    def __init__(self, decide: Decide) -> None:
+        self._asked = ipywidgets.HTML()
+        self._page = Page()
+        self._screen = _Screen(self._page)
+        self._waiting = Waiting(decide)
+        self._closed = False
+        self.box = ipywidgets.VBox([self._asked, self._page.box, self._waiting.box])
+        self.end()
+
+    def begin(self, turn: Exchange) -> None:
+        self._asked.value = asked_html(turn)
+        self._screen = _Screen(self._page)
+        self.box.layout.display = None
+
+    def draw(self, view: Transcript) -> None:
+        if not self._closed:
+            self._screen.draw(view)
+            self._waiting.show(view.asked)
+
+    def end(self) -> None:
+        """It is shown elsewhere now."""
+        self.box.layout.display = "none"
+        self._page.empty()
+        self._waiting.show({})
+
+    def close(self) -> None:
+        """What is still drawn goes nowhere."""
+        self._closed = True
+
+
+class TurnScreen:
+    """Watches the run of a turn (`screens.Screen`), from one thread."""
+
+    def __init__(self, turn: Exchange, live: LiveTurn) -> None:
+        self.turn, self._live = turn, live
+        self.chat: str | None = None
+        self.wrote: tuple[str, ...] = ()
+
+    def draw(self, view: Transcript) -> None:
+        self.turn.run_id, self.chat, self.wrote = view.run_id, view.chat, tuple(view.files)
+        self._live.draw(view)
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self.turn.bundle = bundle
+
+    def clear(self) -> None:
+        pass  # why nothing was started is shown in its place
+
+
+CELL_ROWS = 12
+
+Choice = tuple[str, str, Callable[[], str]]
+"""The name of a button, what it does, and the doing of it. A text that it gives is shown, to be copied."""
+
+
+class SettledTurn:
+    """A place for a turn. It is used again for others: not for two threads at once."""
+
+    def __init__(self) -> None:
+        self._text = design.Markup()
+        self._buttons = design.row([])
+        self._choices: Sequence[Choice] = ()
+        self._copied: ipywidgets.Textarea | None = None
+        self.box = ipywidgets.VBox([self._text, self._buttons])
+
+    def show(self, turn: Exchange, choices: Sequence[Choice]) -> None:
+        self._number = turn.number
+        came = f'<div class="jp-RenderedHTMLCommon">{turn.bundle["text/html"]}</div>' if turn.bundle else ""
+        self._put(asked_html(turn) + came, choices)
+
+    def hide(self) -> None:
+        self._put("", ())
+
+    def _put(self, html: str, choices: Sequence[Choice]) -> None:
+        if html != self._text.value:
+            self._text.value = html
+            if self._copied is not None:
+                self._copied.layout.display = "none"
+        self._offer(choices)
+        self.box.layout.display = None if html else "none"
+
+    def _offer(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+        for number in range(len(self._buttons.children), len(choices)):
+            new = design.button("", "")
+            new.on_click(lambda _, number=number: self._press(number))
+            self._buttons.children = (*self._buttons.children, new)
+        for number, button in enumerate(self._buttons.children):
+            if number < len(choices):
+                button.description, button.tooltip = label(choices[number][0], 80), label(choices[number][1])
+            button.layout.display = None if number < len(choices) else "none"
+
+    def _press(self, number: int) -> None:
+        _, _, act = self._choices[number]
+        if text := act():
+            self._show_copied(text)
+
+    def _show_copied(self, text: str) -> None:
+        """No kernel can put a text into the clipboard, and from a button none can make a cell."""
+        copied = self._copied or design.area("")
+        copied.description, copied.value = f"Turn {self._number}, to copy", text
+        copied.rows = min(CELL_ROWS, text.count("\n") + 1)
+        copied.layout.display = None
+        if self._copied is None:  # shown when it is filled: a page is never seen with an empty one
+            self._copied = copied
+            self.box.children = (*self.box.children, copied)
+        copied.focus()

@@ -1,0 +1,235 @@
+"""One input of a form: its name above it, what is wrong and what it is for below it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import ipywidgets
+
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.tools.fields import MISSING, Field, same, shown
+from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
+from agentsvc_nb.wire.text import escape, excerpt, label, plain
+
+Messages = Mapping[Path, str]
+"""What is wrong, by the path from here."""
+ABOUT_CHARS: Final = 800
+_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+@dataclass(slots=True)
+class Read:
+    """What is noted while a form is read: what can't be read, and which alternatives were chosen."""
+
+    wrong: dict[Path, str] = field(default_factory=dict)
+    chosen: dict[Path, Chosen] = field(default_factory=dict)
+
+
+class Node(Protocol):
+    """A part of a form."""
+
+    view: ipywidgets.Widget
+
+    def read(self, noted: Read, path: Path) -> Any:
+        """Its value, MISSING when it is left out."""
+
+    def say(self, messages: Messages, everything: bool) -> None:
+        """Show what is wrong, or that nothing is; where nobody has been yet only when `everything` is asked for."""
+
+    def call(self, title: str) -> None:
+        """Give it another name."""
+
+    def focus(self) -> None: ...
+
+
+class Below:
+    """The lines under an input."""
+
+    def __init__(self, about: str) -> None:
+        self.view = ipywidgets.HTML()
+        self._hidden = False
+        self._about = f'<div class="asvc-muted">{to_html(excerpt(about, ABOUT_CHARS))}</div>' if about else ""
+        self.say("")
+
+    def say(self, message: str, *, loud: bool = True) -> None:
+        """Loud: a screen reader says it at once."""
+        role = ' role="alert"' if loud else ""
+        said = f'<div class="asvc-wrong"{role}>{escape(message, ABOUT_CHARS)}</div>' if message else ""
+        self.view.value = said + self._about
+        self.hide(self._hidden)
+
+    def hide(self, hidden: bool) -> None:
+        """Take no room, or again the room that is needed."""
+        self._hidden = hidden
+        self.view.layout.display = "none" if hidden or not self.view.value else None
+
+
+def one_message(messages: Messages) -> str:
+    """The first, with its place when that is further in."""
+    return next((f"{json_path(path)}: {said}" if path else said for path, said in messages.items()), "")
+
+
+def json_path(path: Path) -> str:
+    """As users write it: `outputs.count`, `sizes[0]`."""
+    said = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return label(said.removeprefix("."), 120)
+
+
+class Leaf:
+    """An input; subclasses make the control, give it its value and read that."""
+
+    control: ipywidgets.Widget
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None], control: ipywidgets.Widget) -> None:
+        self.field, self.had, self._changed, self.control = of, start is not MISSING, changed, control
+        self.touched = False
+        control.tooltip = label(of.about, 300) or of.title
+        control.style.description_width = "auto"
+        self.call(of.title)
+        self._below = Below(of.about)
+        self.view = ipywidgets.VBox([control, self._below.view])
+        self.view.add_class("asvc-field")
+        control.observe(self._on_value, "value")
+
+    def read(self, noted: Read, path: Path) -> Any:
+        raise NotImplementedError
+
+    def say(self, messages: Messages, everything: bool) -> None:
+        message = one_message(messages) if everything or self.touched else ""
+        self._below.say(message, loud=not everything)
+        (self.control.add_class if message else self.control.remove_class)("asvc-invalid")
+
+    def call(self, title: str) -> None:
+        self.control.description = title + (" *" if self.field.required and self.field.name else "")
+
+    def focus(self) -> None:
+        self.control.focus()
+
+    def _on_value(self, _: object) -> None:
+        self.touched = True
+        self._changed()
+
+
+class Text(Leaf):
+    """A text. Emptied it is left out, unless it began as a text: then it is the empty one."""
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
+        value, hint = "" if start is MISSING else start, of.example
+        common = {"value": value, "placeholder": label(hint) if isinstance(hint, str) else ""}
+        common["continuous_update"] = False
+        control: ipywidgets.Widget
+        if of.is_long or "\n" in value:
+            control = ipywidgets.Textarea(rows=3, **common)
+        elif of.kind == "file":
+            control = ipywidgets.Combobox(options=[path for path in known if plain(path) == path], **common)
+        else:
+            control = ipywidgets.Text(**common)
+        super().__init__(of, start, changed, control)
+
+    def read(self, noted: Read, path: Path) -> Any:
+        return self.control.value or ("" if self.had else MISSING)
+
+
+class Number(Leaf):
+    """A number as text: what is typed stays, and what is no number is said."""
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
+        control = ipywidgets.Text("" if start is MISSING else json.dumps(start), continuous_update=False)
+        super().__init__(of, start, changed, control)
+
+    def read(self, noted: Read, path: Path) -> Any:
+        text = self.control.value.strip()
+        if not text:
+            return MISSING
+        if _NUMBER.fullmatch(text):
+            try:
+                return read_json(text)
+            except ValueError:
+                pass  # too large
+        kind = "whole number" if self.field.kind == "integer" else "number"
+        noted.wrong[path] = f"{label(text, 60)} is no {kind}."
+        return MISSING
+
+
+class Json(Leaf):
+    """Whatever has no input of its own, as JSON."""
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
+        value = "" if start is MISSING else json.dumps(start, indent=2, ensure_ascii=False)
+        value = value if plain(value) == value else json.dumps(start, indent=2)
+        super().__init__(of, start, changed, ipywidgets.Textarea(value, rows=3, continuous_update=False))
+
+    def call(self, title: str) -> None:
+        super().call(f"{title} (JSON)")
+
+    def read(self, noted: Read, path: Path) -> Any:
+        text = self.control.value.strip()
+        if not text:
+            return MISSING
+        try:
+            return read_json(text)
+        except (ValueError, RecursionError) as error:
+            noted.wrong[path] = f"This is not JSON: {label(error, 120)}."
+            return MISSING
+
+
+class Flag(Leaf):
+    """Yes or no."""
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
+        super().__init__(of, start, changed, ipywidgets.Checkbox(value=start is True, indent=False))
+
+    def call(self, title: str) -> None:
+        self.control.description = title
+
+    def read(self, noted: Read, path: Path) -> Any:
+        return bool(self.control.value)
+
+
+class Choice(Leaf):
+    """One of some values, with an empty line where none is chosen yet, or it may be left out."""
+
+    def __init__(
+        self, of: Field, start: Any, changed: Callable[[], None], options: Sequence[tuple[str, Any]] = ()
+    ) -> None:
+        self._values = list(options or of.options)
+        fitting = (number for number, (_, value) in enumerate(self._values) if start is not MISSING)
+        at = next((number for number in fitting if same(self._values[number][1], start)), -1)
+        blank = [("Choose…" if of.required else "(left out)", -1)] if at < 0 else []
+        lines = [*blank, *((name, number) for number, (name, _) in enumerate(self._values))]
+        super().__init__(of, start, changed, ipywidgets.Dropdown(options=lines, value=at))
+
+    def read(self, noted: Read, path: Path) -> Any:
+        at = self.control.value
+        return MISSING if at is None or at < 0 else self._values[at][1]
+
+
+class Fixed(Leaf):
+    """The one value that there is."""
+
+    def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
+        self._value = of.schema["const"] if of.kind == "const" else None
+        control = ipywidgets.Text(value=label(shown(self._value)), disabled=True)
+        super().__init__(of, start, changed, control)
+
+    def read(self, noted: Read, path: Path) -> Any:
+        return self._value
+
+
+def read_json(text: str) -> Any:
+    """JSON as it can be sent: without NaN and infinities. Raises `ValueError`."""
+
+    def number(digits: str) -> float:
+        if not math.isfinite(value := float(digits)):
+            raise ValueError(f"{digits} is too large")
+        return value
+
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is no JSON")
+
+    return json.loads(text, parse_float=number, parse_constant=refuse)

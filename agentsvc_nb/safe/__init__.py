@@ -1,1 +1,0 @@
-"""Foreign text made harmless, for whoever shows it: the notebook, the terminal, the web pages."""

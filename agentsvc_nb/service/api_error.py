@@ -1,0 +1,38 @@
+"""The only way for the service to answer an error: name a row of `wire.codes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentsvc_nb.wire.codes import CODES
+
+
+class ApiError(Exception):
+    """Answer the error `code`; `message` defaults to the row's cause.
+
+    `details` stand inside `error` (limits, `reset_at`, the wrong field); `top` beside it (`activeRunId`).
+
+    >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        top: dict[str, Any] | None = None,
+        **details: Any,
+    ) -> None:
+        self.row = CODES[code]
+        self.message = message or self.row.cause
+        self.headers = dict(headers or {})
+        if self.row.retry_after is not None:
+            self.headers.setdefault("Retry-After", str(self.row.retry_after))
+        self.top = top or {}
+        self.details = details
+        super().__init__(self.message)
+
+    def envelope(self) -> dict[str, Any]:
+        error = {"message": self.message, "type": self.row.type, "code": self.row.code, **self.details}
+        return {"error": error, **self.top}

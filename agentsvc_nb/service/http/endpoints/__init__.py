@@ -1,0 +1,1 @@
+"""The handlers of the endpoints, a module a resource; `wire.routes` names them."""

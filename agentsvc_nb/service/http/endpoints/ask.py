@@ -1,0 +1,137 @@
+"""`ask_stefanbrain` over HTTP: the answer when it comes soon, else a job; pictures that it names are fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from starlette.responses import Response
+
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http.answers import answer
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.endpoints import runs, tools
+from agentsvc_nb.service.records import jobs
+from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.runner import tool_context
+from agentsvc_nb.service.usecases import asks
+from agentsvc_nb.service.usecases import jobs as actions
+from agentsvc_nb.service.usecases.asks import Ask
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.tools.ask_stefanbrain import AskInput, AskStefanBrain
+from agentsvc_nb.tools.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.port import Tool, WorkFailure
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
+from agentsvc_nb.wire.tools import ToolError, ToolResult
+
+PICTURE_BYTES: Final = 20 * MB
+PICTURE_SECONDS: Final = 10.0
+
+
+async def fetch(call: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
+    """The pictures that could be had, and a sentence for each that could not. Raises `invalid_tool_input` for an
+    address that is refused: one that is not public, unless the operator allows it."""
+    fetcher = Fetcher(call.backend.settings.fetch_allow)
+    found = await asyncio.gather(*(_one(fetcher, number, url) for number, url in enumerate(urls)))
+    kept = [await call.backend.storage.store(_name(one.url), one.body) for one in found if isinstance(one, Fetched)]
+    return kept, [one for one in found if isinstance(one, str)]
+
+
+async def _one(fetcher: Fetcher, number: int, url: str) -> Fetched | str:
+    try:
+        found = await fetcher.get(url, max_bytes=PICTURE_BYTES, seconds=PICTURE_SECONDS, accept="image/*")
+    except WorkFailure as failure:
+        if failure.code == "address_refused":
+            field = f"image_urls.{number}"
+            raise ApiError("invalid_tool_input", f"{field}: {failure.message}", field=field) from None
+        return failure.message
+    media_type = media_types.media_type(found.body[: media_types.HEAD_BYTES]) or ""
+    if found.status != 200 or not media_type.startswith("image/"):
+        return f"{url[:200]!r} is no picture: the server answered {found.status} with {media_type or 'something else'}."
+    return found
+
+
+def _name(url: str) -> str:
+    return media_types.safe_name(unquote(urlsplit(url).path.rpartition("/")[2]) or "picture")
+
+
+async def ask(call: RequestContext, document: bodies.Document) -> Response:
+    given = await _given(call, document)
+    key, index, settings, now = call.key, call.backend.storage.index, call.backend.settings, call.now
+    long = bool(given.start.contents)
+    job, new = await call.write(lambda tx: asks.start(tx, index, key, given, settings, now), long=long)
+    if new:
+        job = await _followed(call, job)
+    return answer(_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
+
+
+async def _given(call: RequestContext, document: bodies.Document) -> Ask:
+    submit = tools.submission(call, AskStefanBrain(), document)
+    given = AskInput.model_validate(submit.input)
+    if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
+        raise ApiError("too_many_attachments")
+    runs.check_script(call, given.message)
+    contents = await runs.staged(call, given.file_ids)
+    shown, unreached = await fetch(call, given.image_urls)
+    model = call.backend.settings.model
+    start = Start(given.message, submit.where, model, call.received_at, contents=[*contents, *shown])
+    return Ask(start, submit, len(shown), tuple(unreached))
+
+
+async def _followed(call: RequestContext, job: JobRecord) -> JobRecord:
+    """Set the run to work and wait for it; the job as it is then."""
+    assert job.follows is not None
+    run_id = job.follows
+    call.backend.runs.wake(run_id)
+    run = call.read(lambda tx: run_records.get(tx, run_id))
+    assert run is not None
+    await runs.hold(call, run, call.backend.settings.ask_handle_seconds)
+    return call.read(lambda tx: jobs.get(tx, job.job_id)) or job
+
+
+def _result(job: JobRecord) -> ToolResult:
+    error = job.error
+    if job.status == "cancelled":
+        error = {"code": "cancelled", "message": "The run was cancelled."}
+    return ToolResult(
+        tool=job.tool,
+        is_error=error is not None,
+        error=None if error is None else ToolError(**error),
+        content=job.content,
+        data=job.data,
+        chat=job.chat,
+    )
+
+
+async def invoke(call: RequestContext) -> Response:
+    document = await bodies.read_object(call.request)
+    described = tools.find(call, call.path("name"))
+    if described.name == AskStefanBrain.name:
+        return await ask(call, document)
+    submit = tools.submission(call, described, document)
+    if described.asynchronous:
+        return await tools.accept(call, submit)
+    return answer(await _run(call, call.backend.tools[described.name], submit))
+
+
+async def _run(call: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
+    """A tool's failure is an answer, too: `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    key, settings, began = call.key, call.backend.settings, call.now
+    bill, chat = await call.write(lambda tx: actions.begin(tx, key, submit.where, settings, began))
+    outcome = await tool_context.run(call.backend.storage, tool, tool.Input.model_validate(submit.input), chat)
+    ended = call.now
+    await call.write(lambda tx: actions.end(tx, bill, outcome.uses, ended))
+    return ToolResult(
+        tool=tool.name,
+        is_error=outcome.error is not None,
+        error=None if outcome.error is None else ToolError(code=outcome.error[0], message=outcome.error[1]),
+        content=outcome.content,
+        data=outcome.data,
+        chat=chat.id,
+    )

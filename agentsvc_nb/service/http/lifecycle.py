@@ -1,0 +1,230 @@
+"""Outermost middleware: request ids, the request log, the count of open requests, draining of refused uploads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import secrets
+import time
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import context
+from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http.context import LOOK_SECONDS, Access, Credential
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
+
+log = logging.getLogger(__name__)
+
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_PATH_CHARS: Final = 300
+
+
+def note_key(scope: Scope, key_id: str) -> None:
+    """The request was made with this key."""
+    scope["state"]["key_id"] = key_id
+
+
+def tell(scope: Scope, status: int | None, seconds: float) -> None:
+    """The request was answered with `status`, or with None when the client went away before."""
+    method, state = scope["method"], scope["state"]
+    if method in _READS and status is not None and status < 400:
+        return
+    known = {
+        "method": method,
+        "path": scope["path"][:_PATH_CHARS],
+        "status": status or "unanswered",
+        "ms": round(seconds * 1000, 1),
+        "request": state["request_id"],
+        "key": state.get("key_id", "none"),
+    }
+    log.log(logging.WARNING if status and status >= 500 else logging.INFO, "request", extra=fields(**known))
+
+
+_LAST_WORDS: Final = b": this key's access has ended\n\n"
+
+
+class RequestLifecycleMiddleware:
+    """ASGI middleware; knows how many requests are open and since when none is."""
+
+    def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access) -> None:
+        self._app = app
+        self._access = access
+        self._gateway_seconds = gateway_seconds
+        self._exchanges: set[_Exchange] = set()
+        self._look_again: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self.last_seen = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, receive, send)
+        self._exchanges.add(exchange)
+        self._empty.clear()
+        if self._look_again is None:
+            self._look_after(min(LOOK_SECONDS, self._gateway_seconds))
+        try:
+            await exchange.go(self._app)
+        finally:
+            self._exchanges.discard(exchange)
+            if not self._exchanges:
+                self._empty.set()
+            self.last_seen = time.monotonic()
+
+    @property
+    def open(self) -> int:
+        return len(self._exchanges)
+
+    async def emptied(self) -> None:
+        """Wait until no request is open, for as long as a refused upload may be read on."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DISCARD_SECONDS):
+                await self._empty.wait()
+
+    def _look_after(self, seconds: float) -> None:
+        self._look_again = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """Give up what was silent for too long, end what has lost its access, and look again while anything is open.
+        One timer for all: one for each request costs a read a twentieth of its time."""
+        self._look_again = None
+        soonest = LOOK_SECONDS
+        refusals: dict[Credential, ApiError | None] = {}
+        for exchange in self._exchanges:
+            left = exchange.seconds_left(self._gateway_seconds)
+            if left <= 0:
+                exchange.give_up(self._gateway_seconds)
+            soonest = min(soonest, max(left, 0.0))
+            if credential := exchange.credential:
+                if credential not in refusals:
+                    refusals[credential] = self._access.refusal(credential)
+                if fail := refusals[credential]:
+                    exchange.end(fail)
+        if self._exchanges:
+            self._look_after(soonest)
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._last_sign = time.monotonic()
+        self._given_up: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._scope = scope
+        self._status: int | None = None
+        self._answered_with: list[tuple[bytes, bytes]] = []
+        self._cut = self._whole = False
+        headers = dict(scope["headers"])
+        self._receive = receive
+        self._send = send
+        self._request_id = f"req_{secrets.token_hex(12)}"
+        scope.setdefault("state", {})["request_id"] = self._request_id
+        self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+        # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
+        self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
+
+    async def go(self, app: ASGIApp) -> None:
+        """Have the application answer it."""
+        received = time.monotonic()
+        self._task = asyncio.current_task()
+        try:
+            await app(self._scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            if self._cut and self._task is not None and not self._task.uncancel():
+                await self._close()
+            elif self._status is None:
+                await self._interrupted()
+            else:
+                raise
+        finally:
+            tell(self._scope, self._status, time.monotonic() - received)
+
+    async def _interrupted(self) -> None:
+        """The service ends and waits no longer for this request."""
+        answer = refusal(ApiError("brain_unavailable", "The service was stopped during the request."))
+        answer.headers["Connection"] = "close"
+        await answer({"type": "http"}, self.receive, self.send)
+
+    def seconds_left(self, seconds: float) -> float:
+        """Until it was silent for so many seconds; without end once it is answered."""
+        if self._status is not None or self._given_up is not None:
+            return math.inf
+        return self._last_sign + seconds - time.monotonic()
+
+    def give_up(self, seconds: float) -> None:
+        """Answer for the application, which was silent for so many seconds and goes on."""
+        self._answer(ApiError("gateway_timeout", f"No answer within {seconds:g} seconds."))
+
+    @property
+    def credential(self) -> Credential | None:
+        """What it was let in with, while it is open to anything."""
+        return None if self._given_up or self._cut else context.of(self._scope)
+
+    def end(self, fail: ApiError) -> None:
+        """It would be refused by now: refuse it, or end the answer that has begun. The application goes on where it is
+        not answered: what it does between two steps must not be torn apart."""
+        if self._status is None:
+            self._answer(fail)
+        elif self._task is not None and not self._whole:
+            self._cut = True
+            self._task.cancel()
+
+    def _answer(self, fail: ApiError) -> None:
+        answer = refusal(fail)
+        answer.headers["Connection"] = "close"
+        self._status = answer.status_code  # here: what the application sends from now on comes too late
+        self._given_up = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
+
+    async def _close(self) -> None:
+        """End the answer; one whose length was said can only break off with its connection."""
+        headers = dict(self._answered_with)
+        if b"content-length" in headers:
+            log.info("an answer broke off: its key or session has ended", extra=fields(request=self._request_id))
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):  # one who does not read is not waited for
+                streams = headers.get(b"content-type", b"").startswith(b"text/event-stream")
+                await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._last_sign = time.monotonic()
+        if not message.get("more_body", False):
+            self._unread = False
+        return message
+
+    async def send(self, message: Message) -> None:
+        if self._given_up is None:
+            await self._pass(message)
+
+    async def _pass(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status, self._answered_with = message["status"], message["headers"]
+            message["headers"].append((b"x-request-id", self._request_id.encode()))
+            if self._unread:
+                MutableHeaders(scope=message)["Connection"] = "close"
+        elif not message.get("more_body", False) and self._unread and self._sending:
+            await self._send({**message, "more_body": True})
+            await self._discard()
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+        self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+    async def _discard(self) -> None:
+        left = DISCARD_BYTES
+        try:
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while self._unread and left > 0:
+                    left -= len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            return

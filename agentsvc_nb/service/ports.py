@@ -1,0 +1,97 @@
+"""What the service asks of its storage: a clock, a database, an index of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    def now(self) -> int:
+        """Milliseconds since 1970, UTC."""
+        ...
+
+
+class Tx(Protocol):
+    """One transaction. `sql` is portable between SQLite and PostgreSQL and takes `:name` parameters."""
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]: ...
+    def one(self, sql: str, /, **params: Any) -> Row | None: ...
+    def run(self, sql: str, /, **params: Any) -> int:
+        """Execute; the number of rows touched."""
+        ...
+
+    def check_time(self) -> None:
+        """For what takes long between statements. Raises `ReadTooLong` when a read has had its seconds."""
+        ...
+
+
+class StoreBusy(Exception):
+    """Another process kept the database for itself for too long: nothing was written, and later it may be."""
+
+
+class Database(Protocol):
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
+
+        `long`: it indexes texts or touches many rows, and is done in a thread: other writes wait, requests go on."""
+        ...
+
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        """Run `use` on a snapshot. Quick reads only; long ones in a thread, with the `seconds` of the processor that
+        they may take. Raises `ReadTooLong`."""
+        ...
+
+    def look(self, use: Callable[[Tx], T]) -> T:
+        """`read` for a `use` of one statement: that needs no transaction to see a snapshot."""
+        ...
+
+    def version(self) -> int:
+        """Another number, for this thread, after each commit of any other thread or process."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The text of a file, its tokens, and those that stand out behind their levels (`rules.indexing.reading`)."""
+
+    text: str = ""
+    words: str = ""
+    levels: str = ""
+
+
+class Index(Protocol):
+    """Full-text index over the names and contents of workspace files, inside the database's own transactions.
+
+    `names` are the file's name and, when it was renamed, the member's own. A query is one that `rules.search` parsed;
+    a file is found by name when one of its names answers it, and in neither way when a name or the contents hold an
+    exclusion. What is found comes lazily: take as many as are needed, within the transaction.
+    """
+
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], reading: Reading) -> None:
+        """Store and index a file's text and names, replacing what was there."""
+        ...
+
+    def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
+    def drop(self, tx: Tx, chat: str, path: str) -> None: ...
+
+    def by_name(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
+        """Paths of files found by name, the last written first."""
+        ...
+
+    def by_words(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
+        """Paths of files whose contents match, best first, and of equals the last written."""
+        ...
+
+    def text(self, tx: Tx, chat: str, path: str) -> str:
+        """The stored text; empty when there is none."""
+        ...
+
+    def set_current(self, tx: Tx) -> None: ...
+    def is_current(self, tx: Tx) -> bool:
+        """Whether all files were indexed as this version does it."""
+        ...

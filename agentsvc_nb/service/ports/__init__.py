@@ -1,1 +1,0 @@
-"""What the service asks of the outside: Protocols, so that engines, agents, tools and clocks can be exchanged."""

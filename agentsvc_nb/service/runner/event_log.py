@@ -1,0 +1,93 @@
+"""A run's events as its worker writes them: in order, fenced by the attempt, text coalesced (docs/api/events.md), none
+larger than a reader takes (docs/decisions/0031-large-payloads.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.rules import payloads
+from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
+
+
+class LostRun(Exception):
+    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
+
+
+class EventLog:
+    """Appends the events of one attempt at one run.
+
+    Text is sent at once when there was none for 50 ms, else gathered: at most one event in 50 ms, but for a text that
+    takes several.
+    """
+
+    def __init__(self, storage: Storage, run: RunRecord) -> None:
+        self._storage = storage
+        self._run_id = run.run_id
+        self._workspace = ChatWorkspace(storage, run.chat)
+        self.attempt = run.attempt
+        self._order = asyncio.Lock()
+        self._kind = "text.delta"
+        self._gathered: list[str] = []
+        self._sent_at = float("-inf")
+        self._later: asyncio.Task[None] | None = None
+
+    async def speak(self, kind: str, text: str) -> None:
+        """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
+        if not text:
+            return
+        if kind != self._kind:
+            await self.flush()
+            self._kind = kind
+        self._gathered.append(text)
+        wait = self._sent_at + DELTA_INTERVAL_SECONDS - asyncio.get_running_loop().time()
+        if wait <= 0:
+            await self.flush()
+        elif self._later is None:
+            self._later = asyncio.create_task(self._flush_after(wait))
+
+    async def append(self, kind: str, payload: dict[str, Any]) -> None:
+        await self.flush()
+        await self._write(kind, [await self._bounded(kind, payload)])
+
+    async def flush(self) -> None:
+        """Everything said is in the database when this returns. Raises `LostRun`."""
+        async with self._order:
+            later, self._later = self._later, None
+            if later is not None and later is not asyncio.current_task():
+                later.cancel()
+            text, self._gathered = "".join(self._gathered), []
+            if text:
+                self._sent_at = asyncio.get_running_loop().time()
+                await self._write(self._kind, [{"text": piece} for piece in payloads.pieces(text)])
+
+    async def _flush_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        with contextlib.suppress(LostRun):  # the worker meets it at its own next write
+            await self.flush()
+
+    async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """The payload; of one that is too large as much as an event may hold, with all of it in a file of the chat."""
+        if payloads.fits(payload):
+            return payload
+        path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))
+        kept = await asyncio.to_thread(payloads.shortened, payload, payloads.SHORTENED_BYTES)
+        return {**kept, "truncated": True, "whole_path": path}
+
+    async def _write(self, kind: str, found: Sequence[dict[str, Any]]) -> None:
+        now = self._storage.clock.now()
+
+        def use(tx: Tx) -> bool:
+            written = [runs.append(tx, self._run_id, self.attempt, kind, payload, now) for payload in found]
+            return None not in written
+
+        if not await self._storage.db.write(use):
+            raise LostRun(self._run_id)
+        self._storage.signals.notify(self._run_id)

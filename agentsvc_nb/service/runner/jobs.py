@@ -1,0 +1,142 @@
+"""Execute tool jobs: claim, run the tool, end. One asyncio task a job."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from pydantic import ValidationError
+
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.records import jobs
+from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
+from agentsvc_nb.service.runner.tool_context import WorkspaceTask, performed
+from agentsvc_nb.service.usecases import jobs as actions
+from agentsvc_nb.tools import port
+from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
+from agentsvc_nb.wire.limits import MESSAGE_CHARS
+
+log = logging.getLogger(__name__)
+UNKNOWN: Final = (
+    "The service was cut off during this call. Whether its effect is out is not known; it was not repeated."
+)
+
+
+class JobRunner:
+    """Runs the jobs that it is woken for."""
+
+    def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
+        self._storage = storage
+        self._tools = tools
+        self.crew = TaskSupervisor(self._work)
+
+    def wake(self, job_id: str) -> None:
+        self.crew.start(job_id)
+
+    async def recover(self) -> None:
+        now = self._storage.clock.now()
+        for job in await self._storage.db.write(lambda tx: actions.recover(tx, now)):
+            self.wake(job.job_id)
+
+    async def stop(self, job_id: str) -> None:
+        """End a job whose run ends."""
+        now = self._storage.clock.now()
+        job = self._storage.db.read(lambda tx: jobs.get(tx, job_id))
+        if job is not None:
+            await self._storage.db.write(lambda tx: actions.stop(tx, job, now))
+            self.interrupt(job_id)
+
+    def interrupt(self, job_id: str) -> None:
+        """The job was asked to stop: wake those who watch it, and stop its tool."""
+        self._storage.signals.notify(job_id)
+        self.crew.interrupt(job_id)
+
+    async def _work(self, job_id: str) -> None:
+        job = await self.crew.store(lambda: self._claim(job_id))
+        if job is None:
+            return
+        self._storage.signals.notify(job_id)
+        ending = await self._ending(job)
+        if ending is not None:
+            await self.crew.store(lambda: self._finish(job, ending))
+            self._storage.signals.notify(job_id)
+            if ending.status == "failed":
+                code = (ending.error or {}).get("code")
+                log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
+
+    async def _claim(self, job_id: str) -> JobRecord | None:
+        now = self._storage.clock.now()
+        return await self._storage.db.write(lambda tx: jobs.claim(tx, job_id, now))
+
+    async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
+        now = self._storage.clock.now()
+        await self._storage.db.write(lambda tx: actions.finish(tx, job.job_id, job.attempt, ending, now))
+
+    async def _ending(self, job: JobRecord) -> JobEnding | None:
+        """Run the tool; None when the service is stopping and the job is left for recovery."""
+        written: list[str] = []
+        task = self._task(job, written)
+        ending = await self._tried(job, task, written)
+        return ending and replace(ending, spent=task.spent)
+
+    async def _tried(self, job: JobRecord, task: WorkspaceTask, written: list[str]) -> JobEnding | None:
+        try:
+            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job, task), self._asked_to_stop(job))
+        except asyncio.CancelledError:
+            if self.crew.stopping:
+                await self._storage.db.write(lambda tx: jobs.restarted(tx, job.job_id, -1))
+                return None
+            return JobEnding("cancelled", [])
+        except WorkFailure as failure:
+            return _failed(failure.code, failure.message)
+        except ValidationError as error:
+            return _failed("invalid_tool_input", port.fault(error)[1])
+        except Exception:
+            log.exception("job %s (%s) failed", job.job_id, job.tool)
+            return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        return replace(_ended(outcome), files=tuple(dict.fromkeys(written)))
+
+    async def _run_tool(self, job: JobRecord, task: WorkspaceTask) -> Outcome:
+        tool = self._tools.get(job.tool)
+        if tool is None:
+            raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
+        if job.attempt > 1 and not repeatable(tool):
+            raise WorkFailure("outcome_unknown", UNKNOWN)
+        return await performed(tool, tool.Input.model_validate(job.input), task)
+
+    def _task(self, job: JobRecord, written: list[str]) -> WorkspaceTask:
+        """What the tool gets in hand; the paths of its files go to `written`."""
+
+        async def report(done: float, total: float | None, message: str) -> None:
+            value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
+            await self._storage.db.write(lambda tx: jobs.progress(tx, job.job_id, job.attempt, value))
+            self._storage.signals.notify(job.job_id)
+
+        async def on_write(record: FileRecord) -> None:
+            written.append(record.path)
+
+        author = Author("output", run_id=job.run_id)
+        return WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
+
+    def _asked_to_stop(self, job: JobRecord) -> bool:
+        found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))
+        return found is None or found.status != "running"
+
+
+def _ended(outcome: Outcome) -> JobEnding:
+    kind = "inline" if outcome.inline else "files"
+    if outcome.error is not None:
+        code, message = outcome.error
+        error = {"code": code, "message": message}
+        return JobEnding("failed", outcome.content, outcome.data, error, kind, uses=outcome.uses)
+    return JobEnding("succeeded", outcome.content, outcome.data, None, kind, uses=outcome.uses)
+
+
+def _failed(code: str, message: str) -> JobEnding:
+    return JobEnding("failed", [{"type": "text", "text": message}], error={"code": code, "message": message})

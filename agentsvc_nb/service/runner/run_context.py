@@ -1,0 +1,149 @@
+"""`ports.agents.Turn` for real: an agent's verbs become events, files and jobs of its run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
+from agentsvc_nb.service.records import files, runs
+from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.runner.event_log import EventLog, LostRun
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.tool_calls import ToolCalls
+from agentsvc_nb.service.usecases import runs as run_actions
+from agentsvc_nb.service.usecases.money import cost_microcents
+from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
+from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
+from agentsvc_nb.wire.runs import TERMINAL
+
+TOO_LONG: Final = (
+    f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
+)
+
+
+class LiveRunContext:
+    """One attempt at one run."""
+
+    state: dict[str, Any] | None
+    _steps: int
+    _spent: Spent
+    _room: int
+    """Bytes that the answer may still take."""
+    _called: int
+    """How many tools were called in this step."""
+
+    def __init__(
+        self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner, approval: bool
+    ) -> None:
+        self.message = run.message
+        self.output_config = run.output_config
+        self.workspace = ChatWorkspace(storage, run.chat)
+        self.log = EventLog(storage, run)
+        self._storage = storage
+        self._run = run
+        self._calls = ToolCalls(storage, run, tools, job_runner, self.log, approval)
+        self._restore(run.saved())
+
+    @property
+    def said(self) -> str:
+        return "".join(self._said)
+
+    def attachments(self) -> Sequence[WorkspaceEntry]:
+        chat, paths = self._run.chat, self._run.attachments
+        found = self._storage.db.read(lambda tx: [files.get(tx, chat, path) for path in paths])
+        return [record for record in found if record is not None]
+
+    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        chat, before = self._run.chat, self._run.created_at + 1
+        found = self._storage.db.read(lambda tx: runs.of_chat(tx, chat, before, limit + 1))
+        turns = [EarlierTurn(run.message, run.output or "", run.status) for run in found if run.status in TERMINAL]
+        return turns[:limit]
+
+    async def step(self) -> None:
+        if self._steps >= STEPS_MAX:
+            raise StepsExceeded
+        self._steps += 1
+        self._called = 0
+        await self.log.append("step.started", {"step": self._steps})
+
+    async def say(self, text: str) -> None:
+        """Raises `WorkFailure("output_too_long")` once the answer would be longer than one may be."""
+        data = text.encode("utf-8", "replace")
+        if too_long := len(data) > self._room:
+            text = data[: self._room].decode("utf-8", "ignore")
+        self._room -= len(data)
+        self._said.append(text)
+        await self.log.speak("text.delta", text)
+        if too_long:
+            raise WorkFailure("output_too_long", TOO_LONG)
+
+    async def think(self, text: str) -> None:
+        await self.log.speak("thinking.delta", text)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        await self._calls.progress(done, total, message)
+
+    async def warn(self, code: str, message: str) -> None:
+        await self.log.append("warning", {"code": code, "message": message})
+
+    async def write(self, path: str, data: bytes) -> None:
+        record = await self.workspace.write(path, data, Author("output", run_id=self._run.run_id))
+        await self._calls.written(record)
+
+    async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
+        self._called += 1
+        asked = json.dumps([tool, given], sort_keys=True).encode()
+        place = f"{self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        return await self._calls.call(place, tool, given)
+
+    def tools(self) -> Sequence[Tool]:
+        return list(self._calls.tools.values())
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        if microcents is None:
+            microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
+        self._spent.use(input_tokens, output_tokens, microcents)
+
+    def use_uncounted(self) -> None:
+        self._spent.uncounted = True
+
+    async def checkpoint(self, state: dict[str, Any]) -> None:
+        self.state = state
+        await self.log.flush()
+        saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
+        run_id, attempt = self._run.run_id, self.log.attempt
+        if not await self._storage.db.write(lambda tx: runs.checkpoint(tx, run_id, attempt, saved)):
+            raise LostRun(run_id)
+
+    async def rewind(self) -> None:
+        await self.log.flush()
+        run_id, attempt, now = self._run.run_id, self.log.attempt, self._storage.clock.now()
+        record = await self._storage.db.write(lambda tx: run_actions.resume(tx, run_id, attempt, now))
+        if record is None:
+            raise LostRun(run_id)
+        self._storage.signals.notify(run_id)
+        self.log.attempt = record.attempt
+        self._restore(record.saved())
+
+    def counted(self) -> dict[str, Any]:
+        """Steps, tokens and cost so far, as a checkpoint keeps them."""
+        return {"steps": self._steps, **asdict(self._spent)}
+
+    def ending(self, status: str, **fields: Any) -> Ending:
+        return Ending(status, **fields, steps=self._steps, spent=self._spent)
+
+    def _restore(self, checkpoint: dict[str, Any]) -> None:
+        counted = dict(checkpoint.get("counted", {}))
+        self.state = checkpoint.get("state")
+        self._said = [checkpoint.get("said", "")]
+        self._room = OUTPUT_BYTES - len(self._said[0].encode("utf-8", "replace"))
+        self._steps = counted.pop("steps", 0)
+        self._spent = Spent(**counted)
+        self._called = checkpoint.get("called", 0)

@@ -1,0 +1,164 @@
+"""Execute runs: claim, drive the agent, end. One asyncio task a run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from agentsvc_nb.agents.port import Agent, StepsExceeded
+from agentsvc_nb.formats import structured_output
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.runner.event_log import LostRun
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
+from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import Tool, WorkFailure
+from agentsvc_nb.wire.limits import OUTPUT_BYTES
+from agentsvc_nb.wire.runs import ACTIVE
+
+log = logging.getLogger(__name__)
+
+
+class RunRunner:
+    """Runs the runs that it is woken for."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        settings: Settings,
+        agent: Agent,
+        tools: Mapping[str, Tool],
+        job_runner: JobRunner,
+    ) -> None:
+        self._storage = storage
+        self._model = settings.model
+        self._approval = settings.approve_effects
+        self._agent = agent
+        self._tools = tools
+        self._jobs = job_runner
+        self.crew = TaskSupervisor(self._work)
+
+    def wake(self, run_id: str) -> None:
+        self.crew.start(run_id)
+
+    def interrupt(self, run_id: str) -> None:
+        """The run was asked to stop: wake those who read it, and stop its agent."""
+        self._storage.signals.notify(run_id)
+        self.crew.interrupt(run_id)
+
+    async def recover(self) -> list[str]:
+        """End what a dead server left and nobody goes on with; the runs to be woken. Only under the folder's lock."""
+        storage, now = self._storage, self._storage.clock.now()
+        waiting = await storage.db.write(lambda tx: actions.recover(tx, storage.origin, self._model, now))
+        return [run.run_id for run in waiting]
+
+    async def _work(self, run_id: str) -> None:
+        run = await self.crew.store(lambda: self._claim(run_id))
+        if run is None:
+            return
+        self._storage.signals.notify(run_id)
+        turn = LiveRunContext(self._storage, run, self._tools, self._jobs, self._approval)
+        try:
+            ending = await self._ending(run, turn)
+        except LostRun:
+            log.warning("run %s was taken over", run_id)
+            return
+        except Exception:  # the last words of the run could not be written
+            log.exception("run %s failed", run_id)
+            ending = _unexpected("The run failed unexpectedly; see the service's log.")
+        if ending is not None:
+            await self._finish(run_id, turn.log.attempt, ending)
+
+    async def _claim(self, run_id: str) -> RunRecord | None:
+        """A queued run begins; another active one is a dead server's, and goes on from its checkpoint. So does one that
+        was asked to stop since: somebody has to end it."""
+        now = self._storage.clock.now()
+        if claimed := await self._storage.db.write(lambda tx: actions.claim(tx, run_id, now)):
+            return claimed
+        found = self._storage.db.read(lambda tx: runs.get(tx, run_id))
+        if found is None or found.status not in ACTIVE:
+            return None
+        attempt = found.attempt
+        return await self._storage.db.write(lambda tx: actions.resume(tx, run_id, attempt, now))
+
+    async def _ending(self, run: RunRecord, turn: LiveRunContext) -> Ending | None:
+        """Drive the agent; None when the service is stopping and the run is left for recovery."""
+        try:
+            answer, fault = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
+            await turn.log.flush()
+        except asyncio.CancelledError:
+            if self.crew.stopping:
+                await self._storage.db.write(lambda tx: runs.restarted(tx, run.run_id, -1))
+                return None
+            await turn.log.flush()
+            return turn.ending("cancelled", output=_spoken(turn))
+        except LostRun:
+            raise
+        except StepsExceeded:
+            failed = await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
+            return replace(
+                failed, spent=replace(failed.spent, cost_microcents=0)
+            )  # such a run is not billed (docs/api/runs.md "Record")
+        except WorkFailure as failure:
+            return await _failed(turn, failure.code, failure.message)
+        except Exception:
+            log.exception("run %s failed", run.run_id)
+            return await _failed(turn, "agent_error", "The agent failed unexpectedly; see the service's log.")
+        if fault:
+            return await _failed(turn, *fault, output=answer)
+        return turn.ending("completed", output=answer, structured_output=structured_output.as_object(answer))
+
+    async def _drive(self, run: RunRecord, turn: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
+        """The final text, and why it is no answer, as a code and a message: too long, or misfit for the schema that was
+        asked for."""
+        if run.output_config is not None and run.model == "offline":
+            raise WorkFailure("model_required", "Structured output needs a language model.")
+        answer = await self._agent.run(turn)
+        if answer is None:
+            answer = turn.said.removesuffix("\n")
+        data = answer.encode("utf-8", "replace")
+        if len(data) > OUTPUT_BYTES:
+            return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
+        misfit = await structured_output.find_misfit(answer, run.output_config) if run.output_config else None
+        return answer, ("output_schema_mismatch", misfit) if misfit else None
+
+    async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
+        storage = self._storage
+
+        async def write() -> None:
+            now = storage.clock.now()
+            await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
+
+        try:
+            await self.crew.store(write)
+        except (ValueError, OverflowError):
+            log.exception("run %s: its answer could not be stored", run_id)
+            ending = _unexpected("The answer could not be stored.")
+            await self.crew.store(write)
+        storage.signals.notify(run_id)
+        if ending.status == "failed":
+            log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
+
+    def _asked_to_stop(self, run: RunRecord) -> bool:
+        return self._storage.db.look(lambda tx: runs.status(tx, run.run_id)) != "running"
+
+
+async def _failed(turn: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:
+    await turn.log.flush()
+    return turn.ending("failed", output=output or _spoken(turn), last_error=code, last_error_message=message)
+
+
+def _unexpected(message: str) -> Ending:
+    return Ending("failed", last_error="agent_error", last_error_message=message)
+
+
+def _spoken(turn: LiveRunContext) -> str | None:
+    """What was said before the end came."""
+    return turn.said.removesuffix("\n") or None

@@ -1,0 +1,82 @@
+"""The workers of this process: one asyncio task per run or job, whose inner work can be interrupted.
+
+The outer task is never cancelled, so that what it claimed it also ends; only the agent's or tool's own work is. That
+keeps a chat busy until its run has really stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+STORE_AGAIN_SECONDS = 1.0
+log = logging.getLogger(__name__)
+
+
+class TaskSupervisor:
+    """Starts `work(name)` in the background, at most once per name at a time."""
+
+    def __init__(self, work: Callable[[str], Awaitable[None]]) -> None:
+        self._work = work
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._inner: dict[str, asyncio.Task[Any]] = {}
+        self.stopping = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
+
+    def start(self, name: str) -> None:
+        if name not in self._tasks and not self.stopping:
+            self._tasks[name] = asyncio.create_task(self._guarded(name), name=name)
+
+    def interrupt(self, name: str) -> None:
+        inner = self._inner.get(name)
+        if inner is not None:
+            inner.cancel()
+
+    async def interruptible(self, name: str, work: Coroutine[Any, Any, T], stop_now: bool) -> T:
+        """Do `work` so that `interrupt(name)` cancels it. `stop_now`: it was asked to stop before it began."""
+        inner: asyncio.Task[T] = asyncio.create_task(work)
+        self._inner[name] = inner
+        if stop_now or self.stopping:
+            inner.cancel()
+        try:
+            return await inner
+        finally:
+            del self._inner[name]
+
+    async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:
+        """Write a beginning or an end, again and again while that fails: a full disk will have room some day, and a
+        run or job that is not ended keeps its chat busy. None when the service stops first: it is left for recovery.
+
+        Raises `ValueError` and `OverflowError`: what can't be written at all.
+        """
+        while True:
+            try:
+                return await write()
+            except (ValueError, OverflowError):
+                raise
+            except Exception:
+                log.exception("a beginning or an end could not be stored; trying again")
+            if self.stopping:
+                return None
+            await asyncio.sleep(STORE_AGAIN_SECONDS)
+
+    async def stop(self) -> None:
+        """Interrupt everything and wait until it has stopped."""
+        self.stopping = True
+        for name in list(self._inner):
+            self.interrupt(name)
+        await asyncio.gather(*self._tasks.values())
+
+    async def _guarded(self, name: str) -> None:
+        try:
+            await self._work(name)
+        except Exception:
+            log.exception("work on %s failed", name)
+        finally:
+            del self._tasks[name]

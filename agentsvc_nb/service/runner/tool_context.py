@@ -1,0 +1,184 @@
+"""`tools.port.ToolContext` for real: what a tool writes becomes files of its chat; media and landing pages are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from pydantic import BaseModel
+
+from agentsvc_nb.formats import recordings
+from agentsvc_nb.service.records import media as records
+from agentsvc_nb.service.records.chats import ChatRecord
+from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.records.media import Facts
+from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.rules import payloads
+from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.usecases import media
+from agentsvc_nb.service.usecases import media as actions
+from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
+from agentsvc_nb.wire.media import MediaKind
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`ports.tools.Media`."""
+
+    id: str
+    kind: str
+    url: str | None
+    duration_s: float | None
+    transcript: dict[str, Any] | None
+    file: Path
+
+
+class MediaStore:
+    """Of one account."""
+
+    def __init__(self, storage: Storage, account: str) -> None:
+        self._storage, self._account = storage, account
+
+    async def keep_page(self, url: str) -> str:
+        now = self._storage.clock.now()
+        record = await self._storage.db.write(lambda tx: media.add_page(tx, self._account, url, now))
+        return record.id
+
+    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
+        content = await self._storage.store(name, data)
+        kind = content.media_type.partition("/")[0]
+        if kind not in get_args(MediaKind):
+            return None  # its blob is removed with other leftovers
+        file = self._storage.blobs.path(content.sha256)
+        length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
+        facts, now = Facts(cast(MediaKind, kind), source, url, length), self._storage.clock.now()
+        record = await self._storage.db.write(lambda tx: actions.keep(tx, self._account, content, facts, now))
+        return record.id
+
+    def media(self, media_id: str) -> Kept | None:
+        found = self._storage.db.read(lambda tx: records.get(tx, media_id, self._account))
+        if found is None:
+            return None
+        file = self._storage.blobs.path(found.sha256)
+        return Kept(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
+
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
+        await self._storage.db.write(lambda tx: records.transcribe(tx, media_id, self._account, transcript))
+
+
+Report = Callable[[float, float | None, str], Awaitable[None]]
+OnWrite = Callable[[FileRecord], Awaitable[None]]
+
+
+class WorkspaceTask:
+    """What a tool gets in hand; progress goes to `report`, each file to `on_write`.
+
+    `spent` is what it used of a language model so far: whoever runs the tool bills it, also when the tool fails.
+    """
+
+    def __init__(
+        self, storage: Storage, account: str, chat: str, author: Author, key: str, report: Report, on_write: OnWrite
+    ) -> None:
+        self.key = key
+        self.spent = Spent()
+        self.workspace = ChatWorkspace(storage, chat)
+        self._on_write = on_write
+        self._author = author
+        self._report = report
+        self._shelf = MediaStore(storage, account)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        await self._report(done, total, message)
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        self.spent.use(input_tokens, output_tokens, microcents)
+
+    def use_uncounted(self) -> None:
+        self.spent.uncounted = True
+
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        author = self._author
+        if output is not None:
+            author = replace(author, output_id=output[0], output_type=output[1])
+        record = await self.workspace.write(path, data, author)
+        await self._on_write(record)
+
+    async def keep_whole(self, what: str, document: Any) -> str:
+        """Write all of what is told in part only; its path. It is none of the files that the work is to give."""
+        return await self.workspace.keep_whole(what, document, self._author)
+
+    async def keep_page(self, url: str) -> str:
+        return await self._shelf.keep_page(url)
+
+    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
+        return await self._shelf.keep_media(name, data, source, url)
+
+    async def media(self, media_id: str) -> Kept | None:
+        return self._shelf.media(media_id)
+
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
+        await self._shelf.keep_transcript(media_id, transcript)
+
+
+async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcome:
+    """What the tool answers. A result that is too large is shortened, and says where all of it is."""
+    outcome = await tool.run(given, task)
+    if outcome.error is not None:
+        code, message = outcome.error
+        outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
+    size = await asyncio.to_thread(payloads.size, [outcome.content, outcome.data])
+    return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
+
+
+async def _shortened(outcome: Outcome, task: WorkspaceTask) -> Outcome:
+    """Half of the room is the content's, the other half the data's: these are there whole or not at all."""
+    path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
+    half = RESULT_BYTES // 2
+    kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
+    told = {"type": "text", "text": f"This result is shortened. All of it is in the chat's file {path}."}
+    data = outcome.data if await asyncio.to_thread(payloads.size, outcome.data) <= half else None
+    return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
+
+
+def file_written(record: FileRecord) -> dict[str, Any]:
+    """The payload of `file.written` (docs/api/events.md "Types")."""
+    return {
+        "id": record.sha256,
+        "path": record.path,
+        "file_name": record.file_name,
+        "media_type": record.media_type,
+        "size_bytes": record.size_bytes,
+    }
+
+
+log = logging.getLogger(__name__)
+
+
+async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> Outcome:
+    """Do the tool's work in the chat's workspace. Never raises for a failure of the tool: `Outcome.error` says so."""
+    try:
+        task = WorkspaceTask(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
+        return await performed(tool, given, task)
+    except WorkFailure as failure:
+        return _failed(failure.code, failure.message)
+    except Exception:
+        log.exception("the tool %s failed", tool.name)
+        return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+
+
+async def _report(done: float, total: float | None, message: str) -> None:
+    """Nobody watches: the caller waits for the answer."""
+
+
+async def _written(record: FileRecord) -> None:
+    """The file is in the workspace; there is no event to write."""
+
+
+def _failed(code: str, message: str) -> Outcome:
+    return Outcome(content=[{"type": "text", "text": message}], error=(code, message))

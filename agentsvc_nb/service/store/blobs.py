@@ -1,0 +1,124 @@
+"""File contents, content-addressed in a folder: `ab/cd/<sha256>`.
+
+A blob is written to a temporary file in the same folder and renamed when its hash is known, so that a half-written
+one is never found; the row that names it is committed afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from agentsvc_nb.formats.media_types import HEAD_BYTES
+
+
+class LocalBlobs:
+    """A folder of blobs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._incoming = root / "incoming"
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        self._placing = threading.Lock()
+
+    def create(self) -> NewBlob:
+        return NewBlob(self, self._incoming)
+
+    def put(self, data: bytes) -> NewBlob:
+        """Store `data` whole."""
+        blob = self.create()
+        blob.write(data)
+        blob.keep()
+        return blob
+
+    def path(self, sha256: str) -> Path:
+        return blob_path(self._root, sha256)
+
+    def place(self, written: Path, sha256: str) -> None:
+        """Make a written file the blob of that hash, new again when it was there before."""
+        target = self.path(sha256)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with self._placing:
+            os.replace(written, target)
+
+    def stored_before(self, ms: int) -> Iterator[str]:
+        """The hashes of blobs last stored before `ms` since 1970."""
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
+                    yield name
+
+    def remove(self, sha256: str, before: int) -> bool:
+        """Remove a blob, unless it was stored again since `before`; whether it is gone."""
+        path = self.path(sha256)
+        with self._placing:
+            if _stored_at(path) >= before:
+                return False
+            path.unlink(missing_ok=True)
+        return True
+
+    def sweep_incoming(self) -> None:
+        """Remove what a killed server left half-written. Only under the data folder's lock."""
+        for left in self._incoming.iterdir():
+            left.unlink(missing_ok=True)
+
+
+class NewBlob:
+    """A blob being written: `write`, then `keep` or `discard`."""
+
+    def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
+        self._blobs = blobs
+        handle, name = tempfile.mkstemp(dir=folder)
+        self._path = Path(name)
+        self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self._digest = hashlib.sha256()
+        self.head = b""  # enough of the beginning to recognise the content
+        self.size_bytes = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._digest.update(data)
+        self.size_bytes += len(data)
+        if len(self.head) < HEAD_BYTES:
+            self.head += data[: HEAD_BYTES - len(self.head)]
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def keep(self) -> None:
+        """Make it a blob. Blocking (fsync): call it in a thread for large files."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._blobs.place(self._path, self.sha256)
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):  # what is still in the buffer may find no room on the disk, either
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+def blob_path(root: Path, sha256: str) -> Path:
+    """Where the blob of that hash lies."""
+    return root / sha256[:2] / sha256[2:4] / sha256
+
+
+def _is_hash(name: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{64}", name) is not None
+
+
+def _stored_at(path: Path) -> float:
+    """In ms since 1970; for one that is gone, never."""
+    try:
+        return path.stat().st_mtime_ns / 1_000_000
+    except FileNotFoundError:
+        return math.inf

@@ -1,0 +1,253 @@
+"""SQLite under asyncio: what is asked for in one turn of the event loop is one transaction, readers apart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from agentsvc_nb.service.ports import Row, StoreBusy, Tx
+from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.tools.port import ReadTime, ReadTooLong
+
+T = TypeVar("T")
+BUSY_TIMEOUT_MS = 5_000
+LOOK_STEPS = 10_000
+"""So many steps of SQLite's machine, a millisecond or less, go by between two looks at the clock."""
+
+
+class SqliteTx:
+    """`ports.storage.Tx` over one connection."""
+
+    def __init__(self, connection: sqlite3.Connection, time: ReadTime | None = None) -> None:
+        self._connection = connection
+        self._time = time
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]:
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, /, **params: Any) -> Row | None:
+        cursor = self._connection.execute(sql, params)
+        row: Row | None = cursor.fetchone()
+        cursor.close()  # an UPDATE ... RETURNING left open would keep its statement busy at COMMIT
+        return row
+
+    def run(self, sql: str, /, **params: Any) -> int:
+        return self._connection.execute(sql, params).rowcount
+
+    def check_time(self) -> None:
+        if self._time is not None:
+            self._time.check()
+
+
+class SqliteDatabase:
+    """`ports.storage.Database` on one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._readers = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._writer: sqlite3.Connection
+        self._writing = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked: list[_Job[Any]] = []
+        self._aside: asyncio.Future[None] | None = None  # no task: ended by nobody, it tells those who wait
+        self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # its own: others may be busy with files for long
+
+    def open(self) -> SqliteDatabase:
+        """Bring the schema up to date. Raises `migrations.SchemaTooNew`."""
+        self._writer = self._connect()
+        try:
+            migrate(self._writer)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """Finish what is asked for, then close every connection. In the event loop's thread."""
+        self._thread.shutdown()
+        if self._asked:
+            with contextlib.suppress(StoreBusy):
+                self._write_asked(BUSY_TIMEOUT_MS)
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # in one that has ended nobody waits any more
+            self._loop, self._asked, self._aside = loop, [], None
+        if not self._asked and self._aside is None:
+            loop.call_soon(self._end_turn)
+        done: asyncio.Future[T] = loop.create_future()
+        self._asked.append(_Job(use, long, done))
+        return await done
+
+    def write_now(self, use: Callable[[Tx], T]) -> T:
+        """`write` for the command line and tests: it blocks, whether an event loop is running or not."""
+        job = _Job(use)
+        self._commit([job], BUSY_TIMEOUT_MS)
+        return job.result()
+
+    def _end_turn(self) -> None:
+        """Write what was asked for in this turn: here, unless it takes long or another process is writing."""
+        if not self._asked:
+            return
+        if not any(job.long for job in self._asked):
+            with contextlib.suppress(StoreBusy):
+                return self._write_asked(0)
+        jobs, self._asked = self._asked, []
+        loop = asyncio.get_running_loop()
+        self._aside = loop.run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS)
+        self._aside.add_done_callback(lambda done: self._written_aside(jobs, done.exception()))
+
+    def _written_aside(self, jobs: list[_Job[Any]], failure: BaseException | None) -> None:
+        """What was asked for meanwhile is next."""
+        self._aside = None
+        _settle(jobs, failure)
+        self._end_turn()
+
+    def _write_asked(self, patience_ms: int) -> None:
+        """Raises `StoreBusy` when another process is writing: then they are asked for still."""
+        failure = None
+        try:
+            self._commit(self._asked, patience_ms)
+        except StoreBusy:
+            raise
+        except Exception as error:
+            failure = error
+        jobs, self._asked = self._asked, []
+        _settle(jobs, failure)
+
+    def _commit(self, jobs: list[_Job[Any]], patience_ms: int) -> None:
+        """One transaction for all. Raises what kept it from being committed, such as a full disk, or after so long
+        `StoreBusy`: nobody's work is."""
+        connection = self._writer
+        with self._writing:
+            try:
+                connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
+                connection.execute("BEGIN IMMEDIATE")
+                for job in jobs:
+                    job.attempt(connection)
+                connection.execute("COMMIT")
+            except BaseException as error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                    raise StoreBusy(str(error)) from error
+                raise
+
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        connection = self._reader()
+        connection.execute("BEGIN")
+        time = ReadTime(seconds)
+        if seconds is not None:
+            connection.set_progress_handler(time.is_over, LOOK_STEPS)
+        try:
+            return use(SqliteTx(connection, time))
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise ReadTooLong from error
+            raise
+        finally:
+            connection.set_progress_handler(None, LOOK_STEPS)
+            connection.execute("ROLLBACK")
+
+    def look(self, use: Callable[[Tx], T]) -> T:
+        return use(SqliteTx(self._reader()))
+
+    def version(self) -> int:
+        found: int = self._reader().execute("PRAGMA data_version").fetchone()["data_version"]
+        return found
+
+    def _reader(self) -> sqlite3.Connection:
+        """The reading connection of this thread."""
+        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            connection = self._readers.connection = self._connect()
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        connection.row_factory = _as_dict
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        self._connections.append(connection)
+        return connection
+
+
+class _Job(Generic[T]):
+    """A write. `done` is told what came of it, if anybody waits in an event loop."""
+
+    def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
+        self.long = long
+        self.done = done
+        self._use = use
+        self._failure: BaseException | None = None
+        self._result: T
+
+    def attempt(self, connection: sqlite3.Connection) -> None:
+        """Run within the group's transaction; a failure undoes this job alone."""
+        self._failure = None
+        connection.execute("SAVEPOINT job")
+        try:
+            self._result = self._use(SqliteTx(connection))
+        except BaseException as error:
+            connection.execute("ROLLBACK TO job")
+            # A future takes no StopIteration.
+            self._failure = RuntimeError("a write ended early") if isinstance(error, StopIteration) else error
+        connection.execute("RELEASE job")
+
+    def result(self) -> T:
+        if self._failure is not None:
+            raise self._failure
+        return self._result
+
+    def settle(self, failure: BaseException | None) -> None:
+        """Tell who waits; `failure` is that of the whole group."""
+        if self.done is None or self.done.done():  # cancelled meanwhile
+            return
+        failure = failure or self._failure
+        if failure is not None:
+            self.done.set_exception(failure)
+        else:
+            self.done.set_result(self._result)
+
+
+def _settle(jobs: list[_Job[Any]], failure: BaseException | None = None) -> None:
+    for job in jobs:
+        job.settle(failure)
+
+
+def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip([column[0] for column in cursor.description], values, strict=True))
+
+
+def copy(source: Path, target: Path) -> None:
+    """Write the database as it is at one moment to `target`. Raises `sqlite3.DatabaseError`."""
+    with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
+        # In one step, on one reader's view: the server writes on meanwhile. In several, each of its writes would
+        # begin the copy again.
+        original.backup(snapshot)
+
+
+def damage(path: Path) -> str | None:
+    """What SQLite's quick check finds wrong; None when nothing. Raises `sqlite3.DatabaseError`."""
+    with beside(path) as connection:
+        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    return None if found == "ok" else found
+
+
+@contextlib.contextmanager
+def beside(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a database that exists; nothing in it is brought up to date."""
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        yield connection

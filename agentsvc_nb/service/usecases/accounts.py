@@ -1,0 +1,203 @@
+"""Accounts, their keys, and the sessions of signed-in browsers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Clock, Tx
+from agentsvc_nb.service.records import accounts, keys, usage
+from agentsvc_nb.service.records.accounts import AccountRecord, SessionRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.routes import SCOPES
+from agentsvc_nb.wire.times import utc_month
+
+ACCOUNT = "acct_local"
+"""The one account of a self-hosted service."""
+
+_PREFIX_CHARS = len(ids.MEMBER_PREFIX) + 4
+
+
+def create_key(
+    tx: Tx,
+    clock: Clock,
+    *,
+    name: str,
+    scopes: tuple[str, ...] = (),
+    budget_cents: int | None = None,
+    member: bool = False,
+) -> tuple[KeyRecord, str]:
+    """A new key and its secret, which is stored nowhere. Raises `ApiError("invalid_scope")`."""
+    check_scopes(scopes)
+    secret = ids.new_key(member)
+    record = keys.insert(
+        tx,
+        id=ids.new("key"),
+        account=ACCOUNT,
+        name=name,
+        prefix=secret[:_PREFIX_CHARS],
+        digest=_digest(_pepper(tx), secret),
+        member=member,
+        scopes=scopes,
+        budget_cents=budget_cents,
+        now=clock.now(),
+    )
+    return record, secret
+
+
+def check_scopes(scopes: Sequence[str]) -> None:
+    """Raises `invalid_scope`: an unknown scope is never ignored (docs/api/accounts.md "Scopes")."""
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown:
+        raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
+
+
+def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
+    """The key with this secret, and its account.
+
+    Raises `unauthorized` for unknown, malformed and revoked ones alike, `key_suspended` and `plan_access_required`.
+    """
+    pepper = keys.meta(tx, "pepper")
+    record = keys.by_digest(tx, _digest(pepper, secret)) if pepper else None
+    if record is None or record.revoked_at is not None:
+        raise ApiError("unauthorized")
+    if record.suspended_at is not None:
+        raise ApiError("key_suspended")
+    account = accounts.get(tx, record.account)
+    if not account.plan:
+        raise ApiError("plan_access_required")
+    return record, account
+
+
+def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """Refuse the key with this id, name or prefix as `key_suspended`. Raises `key_not_found`."""
+    return _set_suspended(tx, text, now)
+
+
+def resume_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    return _set_suspended(tx, text, None)
+
+
+def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """End the key for good: it is answered as if there had never been one."""
+    key = _named(tx, text)
+    keys.revoke(tx, key.id, now)
+    return replace(key, revoked_at=now)
+
+
+def get_key(tx: Tx, account: str, id: str) -> KeyRecord:
+    """The key with this id. Raises `key_not_found` for a deleted one, too."""
+    record = keys.get(tx, account, id)
+    if record is None or record.revoked_at is not None:
+        raise ApiError("key_not_found")
+    return record
+
+
+def delete_key(tx: Tx, account: str, id: str, now: int) -> None:
+    """End the key for good. Its row stays, for what it used. Raises `key_not_found`."""
+    keys.revoke(tx, get_key(tx, account, id).id, now)
+
+
+def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
+    key = _named(tx, text)
+    keys.suspend(tx, key.id, at)
+    return replace(key, suspended_at=at)
+
+
+def _named(tx: Tx, text: str) -> KeyRecord:
+    found = keys.find(tx, ACCOUNT, text.rstrip(".…"))
+    if not found:
+        raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
+    if len(found) > 1:
+        raise ApiError("key_not_found", f"{len(found)} keys are called {text!r}: give one of {_ids(found)}.")
+    return found[0]
+
+
+def _ids(found: list[KeyRecord]) -> str:
+    return ", ".join(key.id for key in found)
+
+
+def _pepper(tx: Tx) -> str:
+    keys.set_meta(tx, "pepper", secrets.token_hex(32))
+    pepper = keys.meta(tx, "pepper")
+    assert pepper is not None
+    return pepper
+
+
+def _digest(pepper: str, secret: str) -> str:
+    return hmac.new(pepper.encode(), secret.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An account with its money, in micro-cents: what the wallet was ever billed, the plan this month, and holds."""
+
+    account: AccountRecord
+    wallet: int
+    plan: int
+    held: int
+
+
+def standing(tx: Tx, account: str, now: int) -> Standing:
+    return Standing(
+        accounts.get(tx, account),
+        usage.of_pool(tx, account, "wallet"),
+        usage.of_pool(tx, account, "plan", utc_month(now)),
+        usage.held(tx, account, "wallet") + usage.held(tx, account, "plan"),
+    )
+
+
+def suspend(tx: Tx, account: str, until: int | None = None) -> None:
+    """Refuse its requests with `user_suspended`, until `until` (ms) or `resume`."""
+    accounts.set_state(tx, account, "suspended", until)
+
+
+def throttle(tx: Tx, account: str, until: int | None = None) -> None:
+    """Refuse its requests with `user_throttled`, until `until` (ms) or `resume`."""
+    accounts.set_state(tx, account, "throttled", until)
+
+
+def resume(tx: Tx, account: str) -> None:
+    accounts.set_state(tx, account, "active", None)
+
+
+def set_plan(tx: Tx, account: str, plan: bool) -> None:
+    """Whether the account may use the Developer API at all: without the plan it is `plan_access_required`."""
+    accounts.set_plan(tx, account, plan)
+
+
+def reconcile(tx: Tx, account: str) -> None:
+    """The operator has settled what a call without token counts cost: the wallet may be used again."""
+    accounts.set_review(tx, account, None)
+
+
+_TTL_MS: Final = SESSION_SECONDS * 1000
+
+
+def open_session(tx: Tx, now: int) -> str:
+    """A new session's secret, for the cookie. Sessions that are over go at the same time."""
+    secret = secrets.token_urlsafe(32)
+    accounts.remove_expired(tx, now)
+    accounts.insert(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
+    return secret
+
+
+def find_session(tx: Tx, secret: str, now: int) -> SessionRecord | None:
+    return accounts.session_of(tx, digest(secret), now)
+
+
+def digest(secret: str) -> str:
+    """What is stored. Without a salt: nobody guesses 256 random bits."""
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
+
+
+def is_token(given: str, token: str) -> bool:
+    """`given` is the sign-in link's token, compared in constant time; without a token nothing is."""
+    return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

@@ -1,0 +1,61 @@
+"""Feedback: sent and read by an account, answered by the team (docs/api/feedback.md)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import feedback
+from agentsvc_nb.service.records.feedback import FeedbackRecord
+from agentsvc_nb.service.usecases import money
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.feedback import NewFeedback
+from agentsvc_nb.wire.limits import FEEDBACK_PER_HOUR
+from agentsvc_nb.wire.times import rfc3339
+
+HOUR_MS: Final = 3_600_000
+
+
+def send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
+    """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when that ends."""
+    sent = feedback.times_since(tx, account, now - HOUR_MS)
+    if len(sent) >= FEEDBACK_PER_HOUR:
+        reset = sent[FEEDBACK_PER_HOUR - 1] + HOUR_MS
+        raise ApiError(
+            "feedback_rate_limited",
+            headers=money.retry_after(reset, now),
+            limit=FEEDBACK_PER_HOUR,
+            observed=len(sent),
+            reset_at=rfc3339(reset),
+        )
+    return feedback.insert(tx, account, given, now)
+
+
+def get(tx: Tx, account: str, report: str) -> FeedbackRecord:
+    """Raises `invalid_feedback` for what is no id, `feedback_not_found`."""
+    record = _known(tx, report)
+    if record.account != account:
+        raise ApiError("feedback_not_found")
+    return record
+
+
+def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
+    """The team's answer; a later one takes its place. Raises as `get`."""
+    if not text.strip():
+        raise ApiError("invalid_feedback", "The reply is empty: write one.")
+    return feedback.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)
+
+
+def close(tx: Tx, report: str) -> FeedbackRecord:
+    """Nothing more will be done about it. Raises as `get`."""
+    return feedback.close(tx, _known(tx, report).id) or _known(tx, report)
+
+
+def _known(tx: Tx, report: str) -> FeedbackRecord:
+    if not ids.is_feedback(report):
+        raise ApiError("invalid_feedback", f"{report[:80]!r} is not the id of a report: `fb_...`.")
+    record = feedback.get(tx, report)
+    if record is None:
+        raise ApiError("feedback_not_found", f"There is no report {report}.")
+    return record

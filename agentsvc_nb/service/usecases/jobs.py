@@ -1,0 +1,174 @@
+"""Tool jobs and direct calls: submitted, read, cancelled; and what a worker does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files, idempotency, jobs
+from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.chats import ChatRecord
+from agentsvc_nb.service.records.idempotency import IdempotencyScope
+from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.usecases import chats, money, runs
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+from agentsvc_nb.wire.times import utc_day
+from agentsvc_nb.wire.tools import Job
+
+
+def begin(tx: Tx, key: KeyRecord, where: Where, settings: Settings, now: int) -> tuple[Bill, ChatRecord]:
+    """Who pays, and the chat to work in. Raises as a submit."""
+    chats.check_known(tx, where, key.account)
+    bill = money.check(tx, key, settings, now)
+    return bill, chats.resolve(tx, where, key.account, now, shared=True)
+
+
+def end(tx: Tx, bill: Bill, uses: Mapping[str, int], now: int) -> None:
+    """Bill what was used."""
+    money.charge_uses(tx, bill, uses, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """A validated submit. `idempotency_key` is None for tools that do not deduplicate."""
+
+    tool: str
+    family: str
+    input: dict[str, Any]
+    where: Where
+    received_at: int
+    idempotency_key: str | None = None
+
+
+Make = Callable[[Bill, ChatRecord], JobRecord]
+"""Makes the job once everything is checked: who pays, and the chat to work in."""
+
+
+def submit(
+    tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int, make: Make | None = None
+) -> tuple[JobRecord, bool]:
+    """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
+    is `idempotency_conflict`. Raises what `money.check` raises, too. `make`: in place of a queued job."""
+    chats.check_known(tx, given.where, key.account)
+    bill = money.check(tx, key, settings, now)
+    address = _address(key.account, given)
+    original = jobs.get(tx, idempotency.recall(tx, address) or "") if address else None
+    if original is not None and given.where.chat == "new":
+        return original, False  # the address of the first submit, sent again
+    chat = chats.resolve(tx, given.where, key.account, now, shared=True)
+    if original is not None:
+        if original.chat != chat.id:
+            raise ApiError("idempotency_conflict")
+        return original, False
+    record = make(bill, chat) if make else insert(tx, bill, chat.id, None, given, now)
+    if address:
+        idempotency.remember(tx, address, record.job_id)
+    return record, True
+
+
+def insert(
+    tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int, *, follows: str | None = None
+) -> JobRecord:
+    """A queued job, of a run when `run_id` is given; the handle of a run when it `follows` one."""
+    return jobs.insert(
+        tx,
+        job_id=ids.new("job"),
+        account=bill.account,
+        key_id=bill.key_id,
+        pool=bill.pool,
+        hold_microcents=bill.hold_microcents,
+        chat=chat,
+        run_id=run_id,
+        follows=follows,
+        tool=given.tool,
+        family=given.family,
+        input=given.input,
+        now=now,
+    )
+
+
+def get(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
+    """The job, looked up in its chat (docs/api/tools-and-jobs.md "Jobs")."""
+    chat = chats.known(tx, where, account)
+    record = jobs.get(tx, job_id)
+    if record is None or record.account != account or chat is None or record.chat != chat.id:
+        raise ApiError("job_not_found")
+    return record
+
+
+def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
+    """The job with its files, or its data. Raises `job_not_finished`."""
+    record = get(tx, account, job_id, where)
+    if record.ended_at is None:
+        raise ApiError("job_not_finished", f"The job is {record.status}.")
+    answer = record.public(now)
+    answer.kind = record.kind
+    if record.kind == "files":
+        found = (files.get(tx, record.chat, path) for path in record.files)
+        answer.files = [file.public() for file in found if file is not None]
+    return answer
+
+
+def cancel(tx: Tx, account: str, job_id: str, where: Where, origin: str, now: int) -> JobRecord:
+    """Ask a job to stop, and with it the run that it follows; safe to repeat."""
+    record = get(tx, account, job_id, where)
+    if record.follows is not None:
+        runs.cancel(tx, account, record.follows, origin, now)
+        return jobs.get(tx, job_id) or record
+    return stop(tx, record, now)
+
+
+def stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
+    """A queued job ends here, a running one when its tool has stopped."""
+    if record.status == "queued":
+        return jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
+    return jobs.cancelling(tx, record.job_id) or record
+
+
+def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> JobRecord | None:
+    """End a job and bill what it used. None for a late attempt."""
+    record = jobs.finish(tx, job_id, attempt, ending, now)
+    if record is not None:
+        money.charge_uses(tx, record, ending.uses, now)
+        money.charge_spent(tx, record, ending.spent, now)
+    return record
+
+
+def recover(tx: Tx, now: int) -> list[JobRecord]:
+    """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
+
+    Comes after the recovery of runs: a job of a run that has ended is ended, too; that of one that goes on is followed
+    again. One that is the handle of a run ends with it.
+    """
+    waiting = []
+    for record in jobs.active(tx):
+        if record.follows is not None:
+            continue
+        if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
+            jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
+        elif record.restarts >= RESTARTS_MAX:
+            error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+            jobs.finish(tx, record.job_id, record.attempt, JobEnding("failed", [], error=error), now)
+        else:
+            jobs.restarted(tx, record.job_id, 1)
+            waiting.append(record)
+    return waiting
+
+
+def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
+    run = run_records.get(tx, job.run_id) if job.run_id is not None else None
+    return run is not None and run.ended_at is not None
+
+
+def _address(account: str, given: Submit) -> IdempotencyScope | None:
+    if given.idempotency_key is None:
+        return None
+    return IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)

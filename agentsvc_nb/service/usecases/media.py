@@ -1,0 +1,57 @@
+"""Ad media and their transcripts, landing pages and their labels."""
+
+from __future__ import annotations
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import media
+from agentsvc_nb.service.records.files import Content
+from agentsvc_nb.service.records.media import Facts, MediaRecord, PageRecord
+from agentsvc_nb.service.usecases import labels
+from agentsvc_nb.tools.fetching import is_web_address
+from agentsvc_nb.wire.media import NewLabels
+
+
+def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
+    """The account's page at `url`; the same one when it is added again. Raises `invalid_query` for what is no URL."""
+    if not is_web_address(url):
+        raise ApiError("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
+    return media.add(tx, account, url, now)
+
+
+def get_page(tx: Tx, account: str, page: str) -> PageRecord:
+    record = media.get_page(tx, page, account)
+    if record is None:
+        raise ApiError("landing_page_not_found", f"There is no landing page {page[:80]!r}.")
+    return record
+
+
+def write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
+    """Replace a page's labels. Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the
+    present `version` when somebody else wrote since `expected_version` was read."""
+    if fault := labels.fault(given.labels):
+        raise ApiError("invalid_label", fault[1], field=f"labels.{fault[0]}")
+    present = get_page(tx, account, page)
+    record = media.write(tx, page, account, given.labels, given.expected_version)
+    if record is None:
+        raise ApiError("version_conflict", version=present.version)
+    return record
+
+
+def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    """Store what a blob is and says. Raises `invalid_query` for a `url` that is none."""
+    if facts.url is not None and not is_web_address(facts.url):
+        raise ApiError("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
+    return media.insert(tx, account, content, facts, now)
+
+
+def keep(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    """Store it once: the same content from the same place is the same media. Raises as `add`."""
+    return media.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+
+
+def get(tx: Tx, account: str, media_id: str) -> MediaRecord:
+    record = media.get(tx, media_id, account)
+    if record is None:
+        raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
+    return record

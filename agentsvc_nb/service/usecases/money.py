@@ -1,0 +1,169 @@
+"""May this key start work now, and what did it cost? Wallet, budgets, plan, and request rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import accounts, usage
+from agentsvc_nb.service.records.accounts import AccountRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.usage import Payer, Pool, Spent
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
+
+PER_USE: Final = {"picture": CENT, "web_search": CENT}
+"""What one use costs, by kind: billed to the wallet or the plan, never to a key's budget."""
+
+_CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
+
+
+def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
+    """Cents a million tokens are micro-cents a token. The agent of another model knows its price.
+
+    >>> cost_microcents("offline", 1_000, 500)
+    150000
+    """
+    price_in, price_out = _CENTS_PER_MILLION.get(model, (0, 0))
+    return input_tokens * price_in + output_tokens * price_out
+
+
+def whole_cents(microcents: int) -> int:
+    """Cents as the wire has them.
+
+    >>> whole_cents(1_999_999)
+    1
+    """
+    return microcents // CENT
+
+
+MINUTE_MS: Final = 60_000
+DAY_MS: Final = 24 * 60 * MINUTE_MS
+
+
+def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
+    """Raises `user_suspended` or `user_throttled`, with the time when that ends, if it does by itself. What is `held`
+    open was asked for before: only a suspension ends it."""
+    state = account.state_at(now)
+    if state == "suspended" or (state == "throttled" and not held):
+        code = f"user_{state}"
+        if account.state_until is None:
+            raise ApiError(code)
+        raise ApiError(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
+
+
+def configured(settings: Settings) -> bool:
+    """Whether requests are counted at all."""
+    limits = (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day)
+    return any(limit is not None for limit in limits)
+
+
+def count(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> ApiError | None:
+    """Count a request; the refusal when it is one too many. Returned, not raised: the count is to be kept."""
+    for code, subject, length, limit in (
+        ("request_per_minute", key.id, MINUTE_MS, settings.rate_per_minute),
+        ("request_per_minute_user", key.account, MINUTE_MS, settings.rate_per_minute_user),
+        ("request_per_day", key.account, DAY_MS, settings.rate_per_day),
+    ):
+        if limit is None:
+            continue
+        begins = now - now % length
+        observed = accounts.count_request(tx, subject, code, begins)
+        if observed > limit:
+            return _refusal(code, limit, observed, begins + length, now)
+    return None
+
+
+def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> ApiError:
+    return ApiError(code, headers=retry_after(reset, now), limit=limit, observed=observed, reset_at=rfc3339(reset))
+
+
+def retry_after(reset: int, now: int) -> dict[str, str]:
+    """Whole seconds, rounded up: a client that waits so long is not refused again."""
+    return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Who pays for a start, and what is held for it. A `usage.Payer`."""
+
+    account: str
+    key_id: str
+    pool: Pool
+    hold_microcents: int = 0
+
+
+def check(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Bill:
+    """The key may start work now; who pays for it.
+
+    Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
+    tokens, `monthly_usage_limit_reached`.
+    """
+    bill = Bill(key.account, key.id, "plan" if key.member else "wallet", settings.run_hold_cents * CENT)
+    if key.member:
+        _check_plan(tx, bill, settings.plan_pool_cents, now)
+    else:
+        _check_wallet(tx, bill, settings.wallet_cents)
+        _check_budget(tx, bill, key.budget_cents, now)
+    return bill
+
+
+def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
+    """Bill what calls of a language model took."""
+    if tokens := spent.input_tokens + spent.output_tokens:
+        usage.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
+    if spent.uncounted:
+        _require_review(tx, payer, now)
+
+
+def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None:
+    """Bill per-use prices: how many of each kind (`rules.prices.PER_USE`)."""
+    for kind, quantity in uses.items():
+        if quantity:
+            usage.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
+
+
+def _require_review(tx: Tx, payer: Payer, now: int) -> None:
+    """A model call came without its token counts: what the wallet owes is not known until somebody looks."""
+    if payer.pool == "wallet":
+        accounts.set_review(tx, payer.account, now)
+
+
+def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
+    if credit_cents is None:
+        return
+    if accounts.get(tx, bill.account).review_since is not None:
+        raise ApiError("api_wallet_reconciliation_required")
+    spent = usage.of_pool(tx, bill.account, "wallet") + usage.held(tx, bill.account, "wallet")
+    room = credit_cents * CENT - spent
+    if room < bill.hold_microcents or room <= 0:
+        raise ApiError("api_wallet_exhausted")
+
+
+def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> None:
+    if budget_cents is None:
+        return
+    billed = usage.tokens_of_key(tx, bill.account, bill.key_id, utc_month(now))
+    held = usage.held_by_runs_of_key(tx, bill.account, bill.key_id)
+    if billed + held >= budget_cents * CENT:
+        room = "What the key's active runs hold leaves no room in its monthly budget."
+        facts = {
+            "budget_cents": budget_cents,
+            "billed_cents": whole_cents(billed),
+            "held_cents": whole_cents(held),
+            "resets_at": rfc3339(month_end(now)),
+        }
+        raise ApiError("api_key_budget_exhausted", room if billed < budget_cents * CENT else None, key_budget=facts)
+
+
+def _check_plan(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
+    if pool_cents is None:
+        return
+    spent = usage.of_pool(tx, bill.account, "plan", utc_month(now))
+    if spent + usage.held(tx, bill.account, "plan") >= pool_cents * CENT:
+        facts = {"limit_cents": pool_cents, "used_cents": whole_cents(spent), "resets_at": rfc3339(month_end(now))}
+        raise ApiError("monthly_usage_limit_reached", plan_usage=facts)

@@ -1,0 +1,119 @@
+"""Search in the files of a chat, by name and by words; files of older versions come into the index at the start."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from math import log2
+from typing import Final
+
+from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.formats.queries import is_scratch
+from agentsvc_nb.service.ports import Index, Reading, Tx
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.usecases import chats
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+
+TOP_LEVEL = 9
+_USUAL_TOKENS = 300
+"""The length of text in which a word that stands once is at level 0. A constant: an average would move."""
+_LEVEL_1 = 2**0.5
+_LENGTH_SHARE = 0.75
+"""How much length counts: the usual `b` of BM25."""
+
+
+def reading(text: str) -> Reading:
+    """A file's text, ready to be indexed. A megabyte takes most of a second: not for the writer's thread.
+
+    >>> reading("Sale! Sale, sale.").levels
+    '6sale'
+    """
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
+    found = tokens(text)
+    usual = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(found) / _USUAL_TOKENS
+    levels = (f"{_level(count / usual)}{token}" for token, count in Counter(found).items() if count / usual >= _LEVEL_1)
+    return Reading(text, " ".join(found), " ".join(levels))
+
+
+def _level(density: float) -> int:
+    return max(1, min(TOP_LEVEL, int(2 * log2(density))))
+
+
+Place = tuple[str, str]
+"""The chat and path of a file."""
+
+FIRST: Final[Place] = ("", "")
+BATCH: Final = 200
+
+
+def index_again(tx: Tx, index: Index, after: Place) -> Place | None:
+    """Index some files, those next after `after`; the last of them, or None when all are indexed."""
+    found = files.every(tx, after, BATCH)
+    for record in found:
+        if not is_scratch(record.path):
+            text = index.text(tx, record.chat, record.path)
+            index.put(tx, record.chat, record.path, record.names, reading(text))
+    if len(found) == BATCH:
+        return found[-1].chat, found[-1].path
+    index.set_current(tx)
+    return None
+
+
+def search(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
+    """Name matches first, then contents by rank; one per typed output; at most 50 (docs/api/files.md "Search")."""
+    chats.of_account(tx, chat, account)
+    query = grammar.parse(q)
+    if query is None:
+        return FileSearch(chat=chat, results=[])
+    shown = islice(_one_per_output(find(tx, index, chat, query)), SEARCH_MAX_RESULTS)
+    return FileSearch(chat=chat, results=[_result(tx, index, hit, query) for hit in shown])
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A file that matched, `by` its name or its content."""
+
+    file: FileRecord
+    by: str
+
+
+def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[Hit]:
+    """The files of the chat that match, best first; lazily, for there may be very many."""
+    named = set[str]()
+    for path in index.by_name(tx, chat, query):
+        named.add(path)
+        yield Hit(_file(tx, chat, path), "name")
+    for path in index.by_words(tx, chat, query):
+        if path not in named:
+            yield Hit(_file(tx, chat, path), "content")
+
+
+def _file(tx: Tx, chat: str, path: str) -> FileRecord:
+    tx.check_time()  # a search may pass over very many files of one output
+    record = files.get(tx, chat, path)
+    assert record is not None  # the index is written with the files, in one transaction
+    return record
+
+
+def _one_per_output(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """A typed output answers once, as the file within it that matched best."""
+    seen: set[str] = set()
+    for hit in hits:
+        output = hit.file.output_id or f"path:{hit.file.path}"
+        if output not in seen:
+            seen.add(output)
+            yield hit
+
+
+def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
+    passages: list[list[tuple[str, bool]]] = []
+    if hit.by == "content":
+        text = index.text(tx, hit.file.chat, hit.file.path)
+        passages = grammar.snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
+    snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
+    return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)

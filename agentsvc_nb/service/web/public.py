@@ -1,0 +1,85 @@
+"""What everybody may see: signing in and out, the terms, the reference of the API, the pages' own files."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from pathlib import Path
+from typing import Final
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import guard as cookies
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.records import accounts as records
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.wire import keys as wire_terms
+
+_STATIC: Final = Path(__file__).parent / "static"
+_FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
+
+
+async def sign_in(call: RequestContext) -> Response:
+    """The link: a session for its token, and how to get the link for everything else."""
+    given = call.request.query_params.get("token", "")
+    if not accounts.is_token(given, call.backend.sign_in_token):
+        return render("sign_in.html", 401 if given else 200, wrong=bool(given))
+    now = call.now
+    secret = await call.write(lambda tx: accounts.open_session(tx, now))
+    _forget_keys(call)
+    response = RedirectResponse("/app", 303)
+    cookies.give(call.request, response, secret)
+    return response
+
+
+async def sign_out(call: RequestContext) -> Response:
+    session = call.known_session
+    assert session is not None, "the page is not open"
+    await call.write(lambda tx: records.remove(tx, session.digest))
+    _forget_keys(call)
+    response = RedirectResponse("/app/sign-in", 303)
+    cookies.take_back(call.request, response)
+    return response
+
+
+async def terms(call: RequestContext) -> Response:
+    return render("terms.html", version=wire_terms.VERSION, text=wire_terms.TEXT)
+
+
+async def static(call: RequestContext) -> Response:
+    name = call.path("name")
+    if name not in _FILES:
+        raise ApiError("not_found")
+    return Response((_STATIC / name).read_bytes(), media_type=_FILES[name])
+
+
+async def missing(call: RequestContext) -> Response:
+    raise ApiError("not_found", "There is no such page.")
+
+
+async def home(call: RequestContext) -> Response:
+    return RedirectResponse("/app", 303)
+
+
+def _forget_keys(call: RequestContext) -> None:
+    """Secrets that were made for sessions that are over: nobody can load their page any more."""
+    fresh, now = call.backend.fresh_keys, call.now
+    there = call.read(lambda tx: {digest for digest in fresh if records.session_of(tx, digest, now)})
+    for digest in fresh.keys() - there:
+        del fresh[digest]
+
+
+async def show(call: RequestContext) -> Response:
+    return HTMLResponse(await asyncio.to_thread(_page))
+
+
+@functools.cache
+def _page() -> bytes:
+    """Built once, in a thread: it takes longer than a read, and is the same for everybody."""
+    from agentsvc_nb.service.http.openapi import document, reference
+
+    described = document.document()
+    chapters, shapes = reference.chapters(described), reference.shapes(described)
+    return bytes(render("reference.html", info=described["info"], chapters=chapters, shapes=shapes).body)

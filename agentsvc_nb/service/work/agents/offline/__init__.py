@@ -1,1 +1,0 @@
-"""The offline agent: no language model, but rules, the chat's files and exact arithmetic (contract §9)."""

@@ -1,0 +1,350 @@
+"""What an operator may change: `AGENTSVC_*` variables, with the limits table as defaults."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb.wire import limits
+
+_HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
+_RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Hosts, with or without a port.
+
+    >>> hosts("127.0.0.1:8123, Shop.example")
+    ('127.0.0.1:8123', 'shop.example')
+    """
+    found = _listed(text)
+    if not all(_HOST.fullmatch(host) for host in found):
+        raise ValueError("hosts, such as 127.0.0.1:8123,shop.example")
+    return tuple(host.lower() for host in found)
+
+
+def address(text: str) -> str:
+    """An http or https address, without the slash at its end."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an address, such as http://127.0.0.1:8080")
+    return text.rstrip("/")
+
+
+def origin(text: str) -> str:
+    """An http or https address of a host alone.
+
+    >>> origin("https://agents.example.com/")
+    'https://agents.example.com'
+    """
+    parts = urlsplit(text.rstrip("/"))
+    if not parts.hostname or text.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise ValueError("an address without a path, such as https://agents.example.com")
+    return address(text)
+
+
+def flag(text: str) -> bool:
+    """
+    >>> flag("yes")
+    True
+    """
+    if text.lower() not in _FLAGS:
+        raise ValueError("yes or no")
+    return _FLAGS[text.lower()]
+
+
+def mail_server(text: str) -> str:
+    """`smtp://` or `smtps://`, with a name and password when the server wants them."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
+        raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
+    return text
+
+
+def mail_address(text: str) -> str:
+    if not _MAIL.fullmatch(text):
+        raise ValueError("an e-mail address, such as ads@example.com")
+    return text
+
+
+def recipients(text: str) -> tuple[str, ...]:
+    """E-mail addresses, and `@example.com` for all of a domain.
+
+    >>> recipients("ana@example.com, @Shop.example")
+    ('ana@example.com', '@shop.example')
+    """
+    found = _listed(text)
+    if not all(_RECIPIENT.fullmatch(one) for one in found):
+        raise ValueError("e-mail addresses or @domains, such as ana@example.com,@shop.example")
+    return tuple(one.lower() for one in found)
+
+
+def provider(text: str) -> str:
+    if text not in ("searxng", "brave", "ddgs"):
+        raise ValueError("searxng, brave or ddgs")
+    return text
+
+
+def secret(text: str) -> str:
+    if not text.isprintable() or " " in text:
+        raise ValueError("the key as its provider shows it, without blanks")
+    return text
+
+
+def always(value: object) -> bool:
+    """For settings that the data folder keeps, whatever their value."""
+    return True
+
+
+def never(value: object) -> bool:
+    """For keys, and for what is of one start only."""
+    return False
+
+
+def without_secrets(address: str) -> bool:
+    """For addresses: a password or a key may stand before the host, and in the query.
+
+    >>> without_secrets("https://agents.example.com/v1"), without_secrets("https://ada:secret@agents.example.com/v1")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not (parts.query or parts.fragment or "@" in parts.netloc)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+PREFIX: Final = "AGENTSVC_"
+MODELS: Final = ("offline", "scripted")
+"""The agents without a language model."""
+MODEL_ADVICE: Final = (
+    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
+)
+_MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
+ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
+"""Variables of ours that the service has no use for: the notebook reads them."""
+
+
+class SettingsError(ValueError):
+    """A setting has a value that can't be used; the message says which, and what to give."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one service. A limit that is None does not exist (docs/api/conventions.md "Limits").
+
+    >>> Settings.from_env({"AGENTSVC_RUN_CAPACITY": "4"}, data="/tmp/service").run_capacity
+    4
+    """
+
+    data: Path
+    public_url: str | None = None
+    model: str = "offline"
+    model_url: str | None = None
+    model_key: str | None = None
+    """Of that server."""
+    model_context: int | None = None
+    """Tokens."""
+    model_sees: bool | None = None
+    model_tools: bool | None = None
+    approve_effects: bool = False
+    rate_per_minute: int | None = None
+    """Of one key; `rate_per_minute_user` of all keys of an account, as is `rate_per_day`."""
+    rate_per_minute_user: int | None = None
+    rate_per_day: int | None = None
+    run_capacity: int | None = None
+    wallet_cents: int | None = None
+    plan_pool_cents: int | None = None
+    run_hold_cents: int = 1
+    max_file_bytes: int = limits.FILE_MAX_BYTES
+    sync_hold_seconds: float = float(limits.SYNC_HOLD_SECONDS)
+    ask_handle_seconds: float = float(limits.ASK_HANDLE_SECONDS)
+    gateway_seconds: float = float(limits.GATEWAY_SECONDS)
+    upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
+    fetch_allow: tuple[str, ...] = ()
+    image_url: str | None = None
+    image_key: str | None = None
+    image_model: str | None = None
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    mail_recipients: tuple[str, ...] = ()
+    web_search: str | None = None
+    web_search_url: str | None = None
+    web_search_key: str | None = None
+    meta_token: str | None = None
+    meta_url: str = "https://graph.facebook.com/v21.0"
+    whisper_model: Path | None = None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
+        """Settings from `env`, usually `os.environ`; `overrides` by field name win, and None counts as absent.
+
+        Raises `SettingsError` for a value that can't be read and `TypeError` for an override that is no setting.
+        """
+        if strangers := overrides.keys() - SETTINGS.keys():
+            raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
+        given = {name: str(value) for name, value in overrides.items() if value is not None}
+        read = {name: _read(name, text, source=name) for name, text in given.items()}
+        for name in SETTINGS.keys() - given.keys():
+            if text := env.get(variable(name)):
+                read[name] = _read(name, text, source=variable(name))
+        return cls(**{"data": default_data(), **read})
+
+    @property
+    def settings_hash(self) -> str:
+        """Equal for services that behave alike: everything but where the data lie (docs/api/embedded.md "Settings")."""
+        behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
+        return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `model` is `AGENTSVC_MODEL`."""
+    return PREFIX + name.upper()
+
+
+def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
+    """Where the data lie, and nothing else read: to find or end a service, its next settings need not be right."""
+    given = data or env.get(variable("data"))
+    path: Path = _read("data", str(given), source="data") if given else default_data()
+    return path
+
+
+def default_data() -> Path:
+    """The user's data folder for this host: homes are shared over networks, and a lock on one host says nothing
+    about a server on another (docs/api/embedded.md "The data folder")."""
+    from platformdirs import user_data_path  # 30 ms, and not needed when the folder is given
+
+    host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
+    return user_data_path("agentsvc-nb", appauthor=False) / host
+
+
+def warnings_for(env: Mapping[str, str]) -> list[str]:
+    """One sentence for each `AGENTSVC_*` variable that nothing reads."""
+    known = {variable(name) for name in SETTINGS} | ELSEWHERE
+    return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), SETTINGS, n=1)
+    return f"{name} is not a setting and is ignored" + (f": did you mean {variable(close[0])}?" if close else ".")
+
+
+def _read(name: str, text: str, *, source: str) -> Any:
+    try:
+        return SETTINGS[name].read(text.strip())
+    except ValueError as error:
+        shown = "not usable" if SETTINGS[name].secret else repr(text)
+        raise SettingsError(f"{source} is {shown}: give {error}.") from None
+
+
+def _folder(text: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _model(text: str) -> str:
+    if text not in MODELS and not _MODEL.fullmatch(text):
+        raise ValueError(MODEL_ADVICE)
+    return f"gguf:{_folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a whole number from 0, or leave it unset")
+    return int(text)
+
+
+def _bytes(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError("a number of bytes from 1, such as 100000000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:  # false for NaN, too
+        raise ValueError("a number of seconds from 0, such as 90 or 0.5")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a setting is read, and what it does: a row of `docs/settings.md`."""
+
+    read: Callable[[str], Any]
+    about: str
+    keep: Callable[[Any], bool] = always
+    """Whether the data folder keeps this value for its next service (docs/decisions/0029)."""
+    secret: bool = False
+    """Whether its value must not be shown, not even to say that it is wrong."""
+
+
+SETTINGS: Final = {
+    "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log.", never),
+    "public_url": Setting(
+        origin, "The address that people use when a proxy stands before the service: links begin with it."
+    ),
+    "model": Setting(_model, "The agent that answers: see models.md."),
+    "model_url": Setting(
+        address,
+        "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
+        without_secrets,
+    ),
+    "model_key": Setting(secret, "That server's key, when it wants one.", never, secret=True),
+    "model_context": Setting(_count, "The tokens that the model's context holds, when they are not known."),
+    "model_sees": Setting(flag, "Whether the model looks at pictures, when that is not known."),
+    "model_tools": Setting(flag, "Whether the model is offered tools; small ones can't choose among them."),
+    "approve_effects": Setting(flag, "Whether a run waits for approval before a tool has an effect: mails."),
+    "rate_per_minute": Setting(_count, "Requests a UTC minute of one key (`request_per_minute`)."),
+    "rate_per_minute_user": Setting(_count, "The same of all keys of an account (`request_per_minute_user`)."),
+    "rate_per_day": Setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`)."),
+    "run_capacity": Setting(_count, "Active runs that make the service full (`runtime_capacity_busy`)."),
+    "wallet_cents": Setting(_count, "All the credit that was ever put into the wallet (`api_wallet_exhausted`)."),
+    "plan_pool_cents": Setting(_count, "What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."),
+    "run_hold_cents": Setting(_count, "What a run or job holds until it ends and is billed for what it used."),
+    "max_file_bytes": Setting(_bytes, "The largest file of an upload; a request may hold ten of them and 1 MiB."),
+    "sync_hold_seconds": Setting(_seconds, "How long a `sync` start is held, from its receipt."),
+    "ask_handle_seconds": Setting(_seconds, "How long an ask is held before it is answered by a job to follow."),
+    "gateway_seconds": Setting(_seconds, "A request that is silent for so long is answered `gateway_timeout`."),
+    "upload_ttl_seconds": Setting(_seconds, "How long the id of a staged upload counts."),
+    "fetch_allow": Setting(
+        hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
+    ),
+    "image_url": Setting(
+        address,
+        "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.",
+        without_secrets,
+    ),
+    "image_key": Setting(secret, "The image model's key, if it wants one.", never, secret=True),
+    "image_model": Setting(secret, "The image model's name, if its address has several."),
+    "smtp_url": Setting(
+        mail_server,
+        "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.",
+        without_secrets,
+        secret=True,
+    ),
+    "mail_from": Setting(mail_address, "The address that mails are sent from."),
+    "mail_recipients": Setting(recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."),
+    "web_search": Setting(provider, "Who searches the web: `searxng`, `brave` or `ddgs`."),
+    "web_search_url": Setting(address, "SearXNG's address; Brave's, when it is another.", without_secrets),
+    "web_search_key": Setting(secret, "The search provider's key.", never, secret=True),
+    "meta_token": Setting(secret, "A token for the Meta Ad Library, of a confirmed account.", never, secret=True),
+    "meta_url": Setting(address, "The Graph API with its version.", without_secrets),
+    "whisper_model": Setting(_folder, "The folder of a faster-whisper model, for transcripts."),
+}
+"""Every setting, by its field of `Settings`."""

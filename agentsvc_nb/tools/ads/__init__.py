@@ -1,0 +1,1 @@
+"""Static ads drawn with Pillow."""

@@ -1,0 +1,156 @@
+"""A brief becomes designs, and these a series of pictures: exactly as many as asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import re
+import unicodedata
+from collections import deque
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+from agentsvc_nb.tools.ads import colors, drawing, picture_files, scenes, wording
+from agentsvc_nb.tools.ads.colors import Palette
+from agentsvc_nb.tools.ads.image_model import ImageModel
+from agentsvc_nb.tools.ads.layout import drawable, layout
+from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
+from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
+from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
+from agentsvc_nb.tools.ads.wording import Wording
+from agentsvc_nb.tools.port import Outcome, ToolContext
+
+AT_ONCE: Final = 2
+"""Pictures in work at a time: more would hold more memory, and no machine draws them faster."""
+STAGES: Final = 3
+"""Layout, paint, save: what progress counts for each picture."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one picture is made of."""
+
+    path: str
+    scene: Scene
+    frame: Frame
+    palette: Palette
+    words: Wording
+    seed: int
+    edited_from: dict[str, str] | None = None
+    """`path` and `sha256` of the picture before."""
+
+    def kept(self) -> dict[str, Any]:
+        """What a picture carries in its file, to be drawn again."""
+        return {
+            "scene": self.scene.name,
+            "palette": self.palette.names(),
+            "words": asdict(self.words),
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Made:
+    """A picture as a file, and what there is to say about it."""
+
+    data: bytes
+    record: MadeImage
+
+
+def produce(design: Design) -> Made:
+    """Draw one picture."""
+    words = layout(design.scene, design.frame, design.words)
+    background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
+    picture = drawing.draw(background, design.palette, words)
+    record = MadeImage(
+        path=design.path,
+        width=design.frame.width,
+        height=design.frame.height,
+        headline=design.words.headline,
+        palette=design.palette.names(),
+        layout=design.scene.name,
+        contrast=round(min(picture.contrasts, default=21.0), 2),
+    )
+    kept = None if design.scene.name == "photo" else design.kept()
+    return Made(picture_files.encode(picture.image, kept, design.edited_from), record)
+
+
+async def make(task: ToolContext, designs: list[Design], set_id: str) -> Outcome:
+    """Draw and write all of them."""
+    made: list[MadeImage] = []
+    total = STAGES * len(designs)
+    waiting = iter(designs)
+    drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
+    for number, design in enumerate(designs):
+        said = f"picture {number + 1} of {len(designs)}"
+        await task.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
+        await task.progress(STAGES * number + 1, total, f"{said}: painting")
+        one = await drawn.popleft()
+        drawn.extend(map(_begin, islice(waiting, 1)))
+        await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
+        await task.write(design.path, one.data, output=(set_id, "image_set"))
+        made.append(one.record)
+    await task.progress(total, total, f"{len(made)} of {len(made)} pictures")
+    return _outcome(made)
+
+
+def _begin(design: Design) -> asyncio.Task[Made]:
+    return asyncio.create_task(asyncio.to_thread(produce, design))
+
+
+def _outcome(made: list[MadeImage]) -> Outcome:
+    content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
+    data = ImageSet(images=made).model_dump()
+    return Outcome(content=content, data=data, inline=False, uses={"picture": len(made)})
+
+
+PROMPT: Final = "A picture without any text, as the background of an advertisement. "
+PROMPT_CHARS: Final = 2_000
+
+
+async def create(request: ImageRequest, model: ImageModel, task: ToolContext) -> Outcome:
+    """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
+    made = [replace(design, words=drawable(design.words)) for design in designs(request)]
+    if request.background == "model":
+        made = await _painted(made, request.brief, model, task)
+    return await make(task, made, f"image_set_{digest(request.brief)[:16]}")
+
+
+async def _painted(made: list[Design], brief: str, model: ImageModel, task: ToolContext) -> list[Design]:
+    """The designs on backgrounds by the image model: one for each shape of frame."""
+    scene_of: dict[Shape, Scene] = {}
+    for design in made:
+        if design.frame.shape not in scene_of:
+            await task.progress(0, None, f"painting a {design.frame.shape} background")
+            picture = await model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
+            scene_of[design.frame.shape] = photo_scene(picture, with_words=True)
+    return [replace(design, scene=scene_of[design.frame.shape]) for design in made]
+
+
+def designs(request: ImageRequest) -> list[Design]:
+    """The designs of the pictures; picture n of a brief is the same however many are asked for."""
+    key = digest(request.brief)
+    seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
+    base = colors.palette(" ".join(request.brand_colors) or request.brief, seed)
+    words = wording.wordings(request.brief, -(-request.outputs.count // len(sizes)))
+    stem = f"images/{slug(words[0].headline)}-{key[:6]}"
+    made = []
+    for number in range(request.outputs.count):
+        turn, size = number // len(sizes), sizes[number % len(sizes)]
+        scene = scenes.SCENES[(seed + turn) % len(scenes.SCENES)]
+        palette = base.turned(turn // 2 + turn)
+        path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
+        made.append(Design(path, scene, frame(size), palette, words[turn], seed + turn))
+    return made
+
+
+def digest(brief: str) -> str:
+    return hashlib.sha256(brief.encode("utf-8", "replace")).hexdigest()
+
+
+def slug(text: str) -> str:
+    """A file name from a headline: ASCII, short; `ad` when nothing is left."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall(r"[a-z0-9]+", plain)[:5])[:40].strip("-") or "ad"

@@ -1,0 +1,117 @@
+"""An ad of ours with other words, colours or sizes; any other picture cut to sizes, with words on it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+
+from PIL import Image
+from pydantic import BaseModel, Field, ValidationError
+
+from agentsvc_nb.tools.ads import colors, picture_files, scenes
+from agentsvc_nb.tools.ads.colors import Palette
+from agentsvc_nb.tools.ads.creating import Design, make
+from agentsvc_nb.tools.ads.image_model import ImageModel
+from agentsvc_nb.tools.ads.layout import drawable
+from agentsvc_nb.tools.ads.models import BrandColor, ImageEdit
+from agentsvc_nb.tools.ads.picture_files import read_picture
+from agentsvc_nb.tools.ads.scenes import photo_scene
+from agentsvc_nb.tools.ads.shapes import Frame, frame
+from agentsvc_nb.tools.ads.wording import Wording
+from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+
+_SIDES: Final = (320, 2160)
+"""The shorter side is at least, and the longer at most, so many pixels."""
+_RATIO_MAX: Final = 3.0
+
+
+class _KeptWords(BaseModel):
+    headline: str = Field(max_length=500)
+    subline: str = Field(default="", max_length=500)
+    action: str = Field(default="", max_length=200)
+    brand: str = Field(default="", max_length=200)
+
+
+class _Kept(BaseModel):
+    """The design in a picture's file, which anybody may have written."""
+
+    scene: Literal["sunrise", "split", "card", "slope", "rings", "tiles"]
+    palette: list[BrandColor] = Field(min_length=4, max_length=4)
+    words: _KeptWords
+    seed: int = Field(ge=0, lt=2**63)
+
+
+async def change(edit: ImageEdit, model: ImageModel, task: ToolContext) -> Outcome:
+    """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
+    picture, before = await _opened(task, edit.path)
+    kept = None if edit.instruction else _kept(picture)
+    words = drawable(_words(edit, Wording(**kept.words.model_dump()) if kept else Wording("", action="")))
+    if edit.instruction:
+        picture = await model.change(picture, edit.instruction)
+    start = replace(_again(kept, edit, words) if kept else _over(picture, edit, words), edited_from=before)
+    mark = hashlib.sha256(picture.tobytes() + edit.model_dump_json().encode()).hexdigest()
+    designs = [replace(start, path=path, frame=size) for path, size in _targets(edit, _framed(picture, kept), mark[:6])]
+    return await make(task, designs, f"image_set_{mark[:16]}")
+
+
+async def _opened(task: ToolContext, path: str) -> tuple[Image.Image, dict[str, str]]:
+    """The picture, and by what it is known again."""
+    try:
+        file = await task.workspace.open(path)
+    except FileNotFoundError:
+        raise WorkFailure("invalid_tool_input", f"request.path: the chat has no file {path[:200]!r}.") from None
+    picture = await asyncio.to_thread(read_picture, file, f"request.path: {path[:200]!r}")
+    return picture, {"path": path, "sha256": await asyncio.to_thread(_sha256, file)}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _kept(picture: Image.Image) -> _Kept | None:
+    try:
+        return _Kept.model_validate(picture_files.design(picture))
+    except ValidationError:
+        return None
+
+
+def _again(kept: _Kept, edit: ImageEdit, words: Wording) -> Design:
+    """The design with what is to be another."""
+    palette = Palette(*(colors.color(code) for code in kept.palette))
+    return Design("", scenes.named(kept.scene), Frame(1, 1), _palette(edit, palette), words, kept.seed)
+
+
+def _over(picture: Image.Image, edit: ImageEdit, words: Wording) -> Design:
+    said = any((words.headline, words.subline, words.action, words.brand))
+    return Design("", photo_scene(picture, said), Frame(1, 1), _palette(edit, colors.PALETTES[6]), words, 0)
+
+
+def _words(edit: ImageEdit, before: Wording) -> Wording:
+    given = {"headline": edit.headline, "subline": edit.subline, "action": edit.cta, "brand": edit.brand}
+    changed: dict[str, Any] = {name: " ".join(text.split())[:500] for name, text in given.items() if text is not None}
+    return replace(before, **changed)
+
+
+def _palette(edit: ImageEdit, before: Palette) -> Palette:
+    return colors.palette(" ".join(edit.brand_colors), 0) if edit.brand_colors else before
+
+
+def _framed(picture: Image.Image, kept: _Kept | None) -> Frame:
+    """The picture's own size, within what can be drawn."""
+    if kept and max(picture.size) <= _SIDES[1] and min(picture.size) >= _SIDES[0]:
+        return Frame(*picture.size)
+    low, high = sorted(picture.size)
+    scale = min(_SIDES[1] / high, max(1.0, _SIDES[0] / low))
+    sides = [max(round(side * scale), _SIDES[0], round(high * scale / _RATIO_MAX)) for side in picture.size]
+    return Frame(*sides)
+
+
+def _targets(edit: ImageEdit, own: Frame, mark: str) -> list[tuple[str, Frame]]:
+    stem = f"images/{PurePosixPath(edit.path).stem[:80]}-edit-{mark}"
+    if not edit.sizes:
+        return [(f"{stem}.png", own)]
+    return [(f"{stem}-{size}.png", frame(size)) for size in dict.fromkeys(edit.sizes)]

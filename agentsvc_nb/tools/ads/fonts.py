@@ -1,0 +1,291 @@
+"""Fonts, the characters that they can draw, and text set into a box at the largest size that fits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+from PIL import ImageFont, features
+from PIL.ImageFont import FreeTypeFont
+
+from agentsvc_nb.tools.port import WorkFailure
+
+_SHIPPED: Final = Path(__file__).parent / "faces"
+OWN: Final = "Noto Sans"
+_FILES: Final[dict[str, tuple[str, str]]] = {
+    OWN: (str(_SHIPPED / "NotoSans-Regular.ttf"), str(_SHIPPED / "NotoSans-Bold.ttf")),
+    "Noto Sans CJK": ("NotoSansCJK-Regular.ttc", "NotoSansCJK-Bold.ttc"),
+    "Noto Sans Arabic": ("NotoSansArabic-Regular.ttf", "NotoSansArabic-Bold.ttf"),
+    "Noto Sans Hebrew": ("NotoSansHebrew-Regular.ttf", "NotoSansHebrew-Bold.ttf"),
+    "Noto Sans Devanagari": ("NotoSansDevanagari-Regular.ttf", "NotoSansDevanagari-Bold.ttf"),
+    "Noto Sans Thai": ("NotoSansThai-Regular.ttf", "NotoSansThai-Bold.ttf"),
+    "DejaVu Sans": ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"),
+    "Arial Unicode": ("Arial Unicode.ttf", "Arial Unicode.ttf"),
+    "Microsoft YaHei": ("msyh.ttc", "msyhbd.ttc"),
+}
+_PROBE: Final = 48
+_NO_CHARACTER: Final = "\U0010fffe"
+_SHAPED = features.check("raqm")
+"""Without it (FriBiDi, with HarfBuzz) Pillow can't join, turn or place letters."""
+_JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
+"""Scripts from left to right whose letters change with those beside them."""
+_ORDERS: Final = "\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
+"""Joiners, and marks of direction: they mean something to letters that are shaped, and nothing to others."""
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+"""Soft hyphens, selectors of variants, and spaces of no width: a text without them looks the same."""
+_NAMED_MAX: Final = 5
+_REMEDIES: Final = {
+    **dict.fromkeys(("CJK", "Hiragana", "Katakana", "Hangul", "Bopomofo"), "Noto Sans CJK"),
+    **{script: f"Noto Sans {script}" for script in ("Arabic", "Hebrew", "Devanagari", "Thai")},
+}
+
+
+@lru_cache(maxsize=256)
+def font(family: str, bold: bool, size: int) -> FreeTypeFont:
+    """The family at a size in pixels. Raises `OSError` when the system lacks it."""
+    return ImageFont.truetype(_FILES[family][bold], size)
+
+
+@lru_cache(maxsize=1)
+def families() -> tuple[str, ...]:
+    """The families that are there, the preferred first."""
+    return tuple(family for family in _FILES if _there(family))
+
+
+def _there(family: str) -> bool:
+    try:
+        font(family, False, _PROBE)
+        font(family, True, _PROBE)
+    except OSError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=8192)
+def draws(family: str, char: str) -> bool:
+    """Whether the family can draw the character as it must look."""
+    if char.isspace() or re.match(f"[{_ORDERS}]", char):
+        return True
+    return (_SHAPED or not _is_shaped(char)) and _has(family, char)
+
+
+def _has(family: str, char: str) -> bool:
+    """Whether there is a glyph for the character: one that differs from the sign for none."""
+    probe = _probe(family)
+    return _picture(probe, char) != _picture(probe, _NO_CHARACTER)
+
+
+@lru_cache(maxsize=16)
+def _probe(family: str) -> FreeTypeFont:
+    """Without shaping, which would put a lone mark on a circle."""
+    return ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _picture(probe: FreeTypeFont, char: str) -> tuple[tuple[int, int], bytes]:
+    mask = probe.getmask(char)
+    return mask.size, bytes(mask)
+
+
+def _is_shaped(char: str) -> bool:
+    leftwards = unicodedata.bidirectional(char) in ("R", "AL")
+    return leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char) is not None
+
+
+def family_for(text: str) -> str:
+    """The family that draws most of the text; the preferred of equals."""
+    chars = set(text)
+    return max(families(), key=lambda family: sum(draws(family, char) for char in chars))
+
+
+def tidy(text: str) -> str:
+    """The text with its letters composed, on one line, and without what nobody sees.
+
+    >>> tidy("soft\u00adly  u\u0308ber")
+    'softly über'
+    """
+    seen = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+    if not (_SHAPED and any(map(_is_shaped, seen))):
+        seen = re.sub(f"[{_ORDERS}]", "", seen)
+    return " ".join("".join(char for char in seen if char.isspace() or unicodedata.category(char) != "Cc").split())
+
+
+def legible(name: str, text: str) -> str:
+    """The text as it is drawn; `name` is what it is called. Raises `WorkFailure("missing_glyphs")` when no family
+    draws all of it."""
+    kept = tidy(text)
+    family = family_for(kept)
+    if missing := [char for char in dict.fromkeys(kept) if not draws(family, char)]:
+        raise WorkFailure("missing_glyphs", _said(name, missing))
+    return kept
+
+
+def _said(name: str, missing: Sequence[str]) -> str:
+    """What can't be drawn, and what to do about it."""
+    scripts = list(dict.fromkeys(map(_script, missing)))
+    more = f" and {len(missing) - _NAMED_MAX} more" if len(missing) > _NAMED_MAX else ""
+    named = f"{', '.join(map(_name, missing[:_NAMED_MAX]))}{more} ({', '.join(scripts[:_NAMED_MAX])})"
+    if not _SHAPED and any(map(_is_shaped, missing)):
+        told = f"The {name} has letters that must be joined or placed: {named}."
+        return f"{told} Install FriBiDi on the service's machine and start the service anew, or leave them out."
+    told = f"No font on the service's machine draws all of the {name}: it lacks {named}."
+    if wanted := list(dict.fromkeys(_REMEDIES[script] for script in scripts if script in _REMEDIES)):
+        return f"{told} Install {' and '.join(wanted)} there and start the service anew, or leave them out."
+    return f"{told} Leave them out."
+
+
+def _name(char: str) -> str:
+    """The character itself where that can be seen, else its number."""
+    visible = char.isprintable() and not unicodedata.category(char).startswith("M")
+    return char if visible else f"U+{ord(char):04X}"
+
+
+def _script(char: str) -> str:
+    """The script by the first word of the character's name; what belongs to none is a symbol."""
+    if unicodedata.category(char)[0] not in "LM":
+        return "symbols"
+    first = unicodedata.name(char, "symbols").partition(" ")[0]
+    return first if first in ("CJK", "symbols") else first.capitalize()
+
+
+def runs_leftwards(text: str) -> bool:
+    """Whether a text begins on the right: by its first letter that has a direction."""
+    return next(
+        (kind in ("R", "AL") for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")), False
+    )
+
+
+LEADING: Final = 1.16
+_SMALL: Final = 0.33
+"""Of the sum of the smallest and the largest size: type that is smaller is not for headlines."""
+_WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_PIECE = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A family and its weight."""
+
+    family: str
+    bold: bool = False
+
+    def width(self, text: str, size: int) -> float:
+        return _width(self.family, self.bold, size, text)
+
+
+@lru_cache(maxsize=4096)
+def _width(family: str, bold: bool, size: int, text: str) -> float:
+    return font(family, bold, size).getlength(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Lines at a size in pixels, and the pixels from one line to the next."""
+
+    lines: Sequence[str]
+    size: int
+    step: int
+
+    @property
+    def height(self) -> int:
+        return self.step * len(self.lines)
+
+
+def fit(text: str, type_: Type, width: int, height: int, sizes: tuple[int, int]) -> Fitted:
+    """The text at the largest of `sizes` (smallest, largest) that fits; at the smallest it is cut, marked with `…`.
+
+    A word that would make all of it small is parted with a hyphen instead.
+    """
+    whole = _largest(text, type_, width, height, sizes)
+    if whole.size < (sizes[0] + sizes[1]) * _SMALL:
+        parted = _largest(text, type_, width, height, sizes, parting=True)
+        whole = max(whole, parted, key=lambda each: each.size)
+    return _balanced(text, whole, type_, width)
+
+
+def _largest(
+    text: str, type_: Type, width: int, height: int, sizes: tuple[int, int], *, parting: bool = False
+) -> Fitted:
+    low, high = sizes
+    if not _fits(at := _set(text, type_, width, low), height):
+        return _cut(at, type_, width, height)
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = _set(text, type_, width, middle)
+        if _fits(tried, height) and _within(tried, type_, width) and (parting or not _broken(text, tried)):
+            at, low = tried, middle
+        else:
+            high = middle
+    return at
+
+
+def _balanced(text: str, fitted: Fitted, type_: Type, width: int) -> Fitted:
+    """The same lines at the least width that needs no more of them: no word is left alone at the end."""
+    cut = fitted.lines[-1].endswith("…") and not text.endswith("…")
+    if cut or len(fitted.lines) == 1 or _broken(text, fitted):
+        return fitted
+    for narrow in range(width // 2, width, max(1, width // 40)):
+        tried = _set(text, type_, narrow, fitted.size)
+        if len(tried.lines) == len(fitted.lines) and not _broken(text, tried):
+            return tried
+    return fitted
+
+
+def _fits(fitted: Fitted, height: int) -> bool:
+    return fitted.height <= height
+
+
+def _within(fitted: Fitted, type_: Type, width: int) -> bool:
+    """Whether no letter alone is wider than a line."""
+    return all(type_.width(line, fitted.size) <= width for line in fitted.lines)
+
+
+def _broken(text: str, fitted: Fitted) -> bool:
+    """Whether a word was cut in two: a smaller size is better than that."""
+    words = set(text.split())
+    return any(word not in words for line in fitted.lines for word in line.split() if not re.search(f"[{_WIDE}]", word))
+
+
+def _set(text: str, type_: Type, width: int, size: int) -> Fitted:
+    return Fitted(_wrap(text, type_, width, size), size, round(size * LEADING))
+
+
+def _wrap(text: str, type_: Type, width: int, size: int) -> list[str]:
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if type_.width((lines[-1] + piece).strip(), size) <= width:
+            lines[-1] += piece
+        elif not piece.isspace():
+            lines += _break(piece, type_, width, size)
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _break(word: str, type_: Type, width: int, size: int) -> list[str]:
+    """A word in pieces that each fit a line, with a hyphen where letters were parted. A mark stays with its letter."""
+    pieces = []
+    while word and type_.width(word, size) > width:
+        end = max(1, bisect_right(range(1, len(word)), width, key=lambda at: ceil(type_.width(word[:at] + "-", size))))
+        end = next((at for at in range(end, 0, -1) if at == len(word) or not _is_mark(word[at])), end)
+        pieces.append(word[:end] + ("-" if word[end - 1 : end + 1].isalpha() else ""))
+        word = word[end:]
+    return [*pieces, word]
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
+
+
+def _cut(fitted: Fitted, type_: Type, width: int, height: int) -> Fitted:
+    kept = list(fitted.lines[: max(1, height // fitted.step)])
+    last = kept[-1]
+    while last and type_.width(last + "…", fitted.size) > width:
+        last = last[:-1]
+    return Fitted([*kept[:-1], last.rstrip() + "…"], fitted.size, fitted.step)

@@ -1,0 +1,72 @@
+"""An image model behind the OpenAI-compatible routes `/images/generations` and `/images/edits`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import io
+from typing import Any
+
+from PIL import Image
+
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.ads.picture_files import read_picture
+from agentsvc_nb.tools.ads.shapes import Frame
+from agentsvc_nb.tools.fetching import Fetcher
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.upstream import Upstream
+
+SECONDS = 180.0
+
+
+class ImageModel:
+    """Paints and changes pictures. Every verb raises `WorkFailure`: `not_configured` without its address."""
+
+    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
+        self._model, self._fetcher = settings.image_model, fetcher
+        headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
+        url = settings.image_url
+        self._upstream = Upstream("The image model", url, headers, SECONDS) if url else None
+
+    async def paint(self, prompt: str, frame: Frame) -> Image.Image:
+        """A picture for a prompt, about as wide and high as the frame."""
+        given = {**self._named(), "prompt": prompt, "n": 1, "size": _size(frame)}
+        return await self._picture(await self._asked().post("/images/generations", json=given))
+
+    async def change(self, picture: Image.Image, instruction: str) -> Image.Image:
+        """The picture as the instruction wants it."""
+        file = ("picture.png", await asyncio.to_thread(_png, picture), "image/png")
+        given = {**self._named(), "prompt": instruction, "n": "1"}
+        return await self._picture(await self._asked().post("/images/edits", data=given, files={"image": file}))
+
+    def _asked(self) -> Upstream:
+        if self._upstream is None:
+            said = f"No image model is configured: set {variable('image_url')} to an OpenAI-compatible address."
+            raise WorkFailure("not_configured", said)
+        return self._upstream
+
+    def _named(self) -> dict[str, str]:
+        return {"model": self._model} if self._model else {}
+
+    async def _picture(self, answer: Any) -> Image.Image:
+        try:
+            first = answer["data"][0]
+            data = base64.b64decode(first["b64_json"]) if first.get("b64_json") else None
+            url = "" if data is not None else str(first["url"])
+        except (LookupError, TypeError, AttributeError, binascii.Error):
+            raise WorkFailure("upstream_failed", "The image model answered without a picture.") from None
+        if data is None:
+            data = (await self._fetcher.get(url)).body
+        return await asyncio.to_thread(read_picture, io.BytesIO(data), "The image model's answer")
+
+
+def _size(frame: Frame) -> str:
+    """The nearest of the sizes that such models know."""
+    return {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[frame.shape]
+
+
+def _png(picture: Image.Image) -> bytes:
+    held = io.BytesIO()
+    picture.save(held, "PNG")
+    return held.getvalue()

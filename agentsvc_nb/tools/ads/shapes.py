@@ -1,0 +1,147 @@
+"""The sizes that ads come in, and shapes with smooth edges: drawn twice as large, and reduced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from PIL import Image, ImageDraw, ImageFilter
+
+from agentsvc_nb.tools.ads.colors import Color
+from agentsvc_nb.tools.ads.models import SIZES, SizeName
+
+Shape = Literal["tall", "square", "wide"]
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels."""
+_REFERENCE: Final = 1080
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A size in pixels."""
+
+    width: int
+    height: int
+
+    @property
+    def unit(self) -> float:
+        """The shorter side in parts of 1080: what shapes are measured in."""
+        return min(self.width, self.height) / _REFERENCE
+
+    @property
+    def type_unit(self) -> float:
+        """What type is measured in: large in a tall frame, where there is room for it."""
+        return math.sqrt(self.width * self.height) / _REFERENCE
+
+    @property
+    def shape(self) -> Shape:
+        ratio = self.width / self.height
+        return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
+
+    def box(self, left: float, top: float, right: float, bottom: float) -> Box:
+        """A box given in parts of the frame."""
+        width, height = self.width, self.height
+        return round(left * width), round(top * height), round(right * width), round(bottom * height)
+
+
+def frame(name: SizeName) -> Frame:
+    return Frame(*SIZES[name])
+
+
+_FINE: Final = 2
+_SOFT: Final = 4
+
+
+Points = list[tuple[float, float]]
+Stroke = Callable[[ImageDraw.ImageDraw, Points], None]
+
+
+class Brush:
+    """Draws in finished pixels. Only the part of the ground that is drawn on is made finer, and reduced again."""
+
+    def __init__(self, ground: Image.Image) -> None:
+        self._ground = ground
+        self._strokes: list[tuple[Points, Stroke]] = []
+
+    def disc(self, x: float, y: float, radius: float, fill: Color) -> None:
+        self._add(_around(x, y, radius), lambda draw, points: draw.ellipse(points, fill))
+
+    def quarter(self, x: float, y: float, radius: float, turn: int, fill: Color) -> None:
+        """A quarter of a disc about (x, y), beginning at `turn` quarters clockwise from the right."""
+        self._add(_around(x, y, radius), lambda draw, points: draw.pieslice(points, 90 * turn, 90 * turn + 90, fill))
+
+    def shape(self, points: Points, fill: Color) -> None:
+        self._add(points, lambda draw, points: draw.polygon(points, fill))
+
+    def square(self, x: float, y: float, side: float, fill: Color) -> None:
+        self._add([(x, y), (x + side, y + side)], lambda draw, points: draw.rectangle(points, fill))
+
+    def finished(self) -> Image.Image:
+        left, top, right, bottom = box = self._touched()
+        size = ((right - left) * _FINE, (bottom - top) * _FINE)
+        canvas = self._ground.resize(size, Image.Resampling.NEAREST, box)  # reduced again, it is what it was
+        draw = ImageDraw.Draw(canvas)
+        for points, stroke in self._strokes:
+            stroke(draw, [(_FINE * (x - left), _FINE * (y - top)) for x, y in points])
+        self._ground.paste(canvas.reduce(_FINE), (left, top))
+        return self._ground
+
+    def _add(self, points: Points, stroke: Stroke) -> None:
+        self._strokes.append((points, stroke))
+
+    def _touched(self) -> Box:
+        """The part of the ground that has all strokes."""
+        across = [x for points, _ in self._strokes for x, _ in points]
+        down = [y for points, _ in self._strokes for _, y in points]
+        width, height = self._ground.size
+        return (
+            max(0, math.floor(min(across)) - 1),
+            max(0, math.floor(min(down)) - 1),
+            min(width, math.ceil(max(across)) + 1),
+            min(height, math.ceil(max(down)) + 1),
+        )
+
+
+def _around(x: float, y: float, radius: float) -> Points:
+    return [(x - radius, y - radius), (x + radius, y + radius)]
+
+
+def flat(frame: Frame, color: Color) -> Image.Image:
+    return Image.new("RGB", (frame.width, frame.height), color)
+
+
+def gradient(frame: Frame, start: Color, end: Color, angle: float) -> Image.Image:
+    """From `start` to `end` along `angle` degrees (0: to the right, 90: downwards)."""
+    turned = Image.linear_gradient("L").rotate(90 - angle, Image.Resampling.BILINEAR, expand=True)
+    spread = abs(math.cos(math.radians(angle))) + abs(math.sin(math.radians(angle)))
+    edge = math.ceil((turned.width - 256 / spread) / 2)  # outside are the corners that nothing was turned into
+    mask = turned.resize(
+        (frame.width, frame.height), Image.Resampling.BILINEAR, (edge, edge, turned.width - edge, turned.height - edge)
+    )
+    ends = list(zip(start, end, strict=True))
+    mask.putpalette([round(low + (high - low) * part / 255) for part in range(256) for low, high in ends])
+    return mask.convert("RGB")
+
+
+def pill(width: int, height: int, radius: float | None = None) -> Image.Image:
+    """A mask of a rounded box with smooth edges."""
+    mask = Image.new("L", (width * _FINE, height * _FINE), 0)
+    round_by = _FINE * (height / 2 if radius is None else radius)
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, width * _FINE - 1, height * _FINE - 1), round_by, 255)
+    return mask.reduce(_FINE)
+
+
+def panel(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
+    """A rounded box, on the finished picture."""
+    left, top, right, bottom = box
+    image.paste(fill, (left, top), pill(right - left, bottom - top, radius))
+
+
+def shadow(image: Image.Image, box: Box, radius: float, strength: int, blur: float) -> None:
+    """A soft shadow, on the finished picture."""
+    small = Image.new("L", (image.width // _SOFT, image.height // _SOFT), 0)
+    ImageDraw.Draw(small).rounded_rectangle([part / _SOFT for part in box], radius / _SOFT, strength)
+    soft = small.filter(ImageFilter.GaussianBlur(blur / _SOFT)).resize(image.size, Image.Resampling.BILINEAR)
+    image.paste((0, 0, 0), (0, 0), soft)

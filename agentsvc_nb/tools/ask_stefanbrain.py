@@ -1,0 +1,38 @@
+"""`ask_stefanbrain` in the catalog: one question to the agent (docs/api/tools-and-jobs.md). `actions.asks` does it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from agentsvc_nb.wire.limits import URL_CHARS
+from agentsvc_nb.wire.runs import UploadId
+
+WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
+
+
+class AskInput(BaseModel):
+    message: Annotated[str, StringConstraints(pattern=r"\S")] = Field(description="What to ask.")
+    file_ids: list[UploadId] = Field(
+        default_factory=list, description="Staged files to attach; at most 10 attachments with `image_urls`."
+    )
+    image_urls: list[WebAddress] = Field(default_factory=list, description="Pictures to look at, http or https.")
+    on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
+
+
+class AskStefanBrain:
+    """An entry of the catalog without work of its own: the run does it, and its job is only the handle."""
+
+    name: ClassVar[str] = "ask_stefanbrain"
+    description: ClassVar[str] = "Asks the agent, and answers with its text, or with a job when that takes longer."
+    family: ClassVar[str] = "mcp_ask"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = True
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = AskInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def available(self) -> bool:
+        return True

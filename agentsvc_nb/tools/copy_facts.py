@@ -1,0 +1,304 @@
+"""What can be counted in an ad's words, and how long the platforms let them be. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from agentsvc_nb.tools.port import Check, Filled, ToolInput, ToolOutput
+
+COPY_CHARS = 20_000
+Platform = Literal[
+    "google_search", "meta_feed", "instagram", "linkedin", "x", "tiktok", "pinterest", "youtube", "email", "sms"
+]
+ClaimKind = Literal["superlative", "number", "guarantee", "free", "scarcity", "comparison", "health", "environment"]
+PartText = Annotated[str, StringConstraints(max_length=COPY_CHARS)]
+
+
+class ReviewCopyInput(ToolInput):
+    text: Annotated[Filled, StringConstraints(max_length=COPY_CHARS)] | None = Field(
+        default=None, description="The whole text, when it has no parts.", examples=["Pack light. Tents from 49 euros."]
+    )
+    parts: dict[str, PartText] = Field(
+        default_factory=dict,
+        max_length=50,
+        description="The text by part: `headline`, `description`, `primary_text`, `subject` and so on; a number behind "
+        "the name makes more of one (`headline_2`).",
+    )
+    platform: Platform | None = Field(default=None, description="Where it is to appear; its limits are applied.")
+
+
+class PartFacts(ToolOutput):
+    name: str
+    characters: int = Field(description="As the platform counts them.")
+    words: int
+    limit: int | None = Field(description="More than this is refused; null when the platform has none.")
+    shown: int | None = Field(description="More than this is cut off in what people see at first.")
+
+
+class Reading(ToolOutput):
+    sentences: int
+    words: int
+    words_per_sentence: float
+    syllables_per_word: float
+    ease: float | None = Field(description="Flesch reading ease in the language's own form: 100 easy, 0 hard.")
+
+
+class Claim(ToolOutput):
+    text: str
+    kind: ClaimKind
+    advice: str
+
+
+class Repeated(ToolOutput):
+    word: str
+    count: int
+
+
+class Judgement(ToolOutput):
+    """What a language model says of the text."""
+
+    verdict: Literal["good", "mixed", "poor"]
+    strengths: list[str]
+    weaknesses: list[str]
+    rewrite: str = Field(description="The text as the model would write it.")
+
+
+class CopyReview(ToolOutput):
+    language: str | None = Field(description="`en`, `de`, `fr` or `es`; null when it can't be told.")
+    platform: Platform | None
+    parts: list[PartFacts]
+    reading: Reading
+    claims: list[Claim]
+    repeated: list[Repeated]
+    checks: list[Check]
+    judgement: Judgement | None = Field(default=None, description="What a language model thinks; null without one.")
+
+
+SMALL_WORDS: Final = {
+    "en": "the and for with of to is your our a in on you that it be are we this from no not",
+    "de": "der die das und für mit von zu ist bis ein eine nicht den im auf sie wir ihr dem es auch nur ihre",
+    "fr": "le la les et pour avec de des est votre une du un en vous nous au aux sur dans pas que",
+    "es": "el la los y para con de es su una del las un en que por tu se al no más",
+}
+_CHARS: Final = 4_000
+
+
+def language(text: str) -> str | None:
+    """The language with the most of its small words in the text; None when there are none, or two have as many.
+
+    >>> language("Die Zelte für die ganze Familie"), language("12 %")
+    ('de', None)
+    """
+    words = Counter(re.findall(r"[^\W\d_]+", text[:_CHARS].casefold()))
+    found = sorted((sum(words[word] for word in SMALL_WORDS[name].split()), name) for name in SMALL_WORDS)
+    best, second = found[-1], found[-2]
+    return best[1] if best[0] > second[0] else None
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)|[。！？]|\n+")
+_VOWELS: Final = {
+    "en": re.compile(r"[aeiouy]+"),
+    "de": re.compile(r"[aeiouyäöü]+"),
+    "fr": re.compile(r"[aeiouyàâäéèêëîïôöùûüœ]+"),
+    "es": re.compile(r"[aeouáéíóú]+[iy]?|[iuüy]+"),
+}
+_EASE: Final = {
+    "en": (206.835, 1.015, 84.6),  # Flesch
+    "de": (180.0, 1.0, 58.5),  # Amstad
+    "fr": (207.0, 1.015, 73.6),  # Kandel and Moles
+    "es": (206.84, 1.02, 60.0),  # Fernández Huerta
+}
+_CLAIMS: Final[dict[ClaimKind, tuple[str, str]]] = {
+    "superlative": (
+        r"best|cheapest|fastest|largest|leading|leader|number one|no\. ?1|#1|unbeatable|unique|perfect|world-class|"
+        r"beste[nrms]?|günstigste\w*|schnellste\w*|führende\w*|einzigartig\w*|unschlagbar\w*|nummer 1|nr\. ?1|"
+        r"meilleure?s?|leader|unique|imbattable|mejor(?:es)?|líder|único|insuperable",
+        "Prove it, or say what you mean with a number.",
+    ),
+    "guarantee": (
+        r"guarantee[ds]?|risk[- ]free|always|never fails?|100 ?%|proven|garantier\w*|garantie\w*|bewiesen|immer|"
+        r"risikofrei|garanti\w*|prouvé\w*|toujours|sans risque|garantizad\w*|probado|siempre",
+        "Say the terms: who keeps the promise, for how long.",
+    ),
+    "free": (
+        r"free|no cost|complimentary|gratis|kostenlos\w*|umsonst|gratuit\w*|offert\w*",
+        "Nothing may have to be paid for it; say what follows after a trial.",
+    ),
+    "scarcity": (
+        r"only today|last chance|hurry|limited (?:time|offer|edition)|while stocks? lasts?|ends (?:soon|tonight|today)|"
+        r"nur heute|letzte chance|solange der vorrat reicht|nur noch|dernière chance|offre limitée|plus que|"
+        r"última oportunidad|solo hoy|oferta limitada",
+        "It has to be true, with a date or a number.",
+    ),
+    "comparison": (
+        r"(?:better|cheaper|faster|lighter|more [a-z]+) than|versus|vs\.?|unlike (?:others|other)|besser als|"
+        r"günstiger als|schneller als|mieux que|moins cher que|mejor que|más barato que",
+        "Name with what it is compared, and keep the source.",
+    ),
+    "health": (
+        r"cures?|heals?|detox\w*|anti-aging|lose weight|weight loss|clinically|medically|heilt|heilend\w*|abnehmen|"
+        r"klinisch|guérit|maigrir|cliniquement|cura|adelgazar|clínicamente",
+        "Health claims need approval or studies, and platforms restrict them.",
+    ),
+    "environment": (
+        r"eco-friendly|sustainable|climate[- ]neutral|carbon[- ]neutral|green|biodegradable|nachhaltig\w*|"
+        r"klimaneutral\w*|umweltfreundlich\w*|durable|écologique\w*|neutre en carbone|sostenible\w*|ecológic\w*",
+        "Say what exactly, and how it was measured.",
+    ),
+    "number": (
+        r"[0-9][0-9.,]{0,20}\s?(?:%|percent|prozent|pour cent|por ciento)|[0-9]{1,20}\s?(?:x|times|mal|fois|veces)\b|"
+        r"[0-9][0-9.,]{0,20} (?:customers|users|people|kunden|nutzer|clients|clientes)",
+        "Keep the source, and the date of it.",
+    ),
+}
+_CLAIM = {kind: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.I) for kind, (words, _) in _CLAIMS.items()}
+CLAIMS_MAX: Final = 50
+REPEATED_MIN: Final = 3
+REPEATED_MAX: Final = 20
+_STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
+
+
+def reading(text: str, language: str | None) -> Reading:
+    """How the text reads. `ease` is None for a text without words, or in a language without a formula.
+
+    >>> reading("The cat sat on the mat.", "en").ease
+    116.1
+    """
+    words = _WORD.findall(text)
+    sentences = max(1, sum(bool(_WORD.search(part)) for part in _SENTENCE_END.split(text))) if words else 0
+    if not words:
+        return Reading(sentences=0, words=0, words_per_sentence=0, syllables_per_word=0, ease=None)
+    length, weight = len(words) / sentences, sum(syllables(word, language) for word in words) / len(words)
+    ease = None
+    if language in _EASE:
+        base, by_length, by_weight = _EASE[language]
+        ease = round(base - by_length * length - by_weight * weight, 1)
+    return Reading(
+        sentences=sentences,
+        words=len(words),
+        words_per_sentence=round(length, 1),
+        syllables_per_word=round(weight, 2),
+        ease=ease,
+    )
+
+
+def syllables(word: str, language: str | None) -> int:
+    """Groups of vowels; in English and French an `e` at the end is silent.
+
+    >>> [syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
+    [1, 2, 1, 2, 2]
+    """
+    plain = word.casefold()
+    found = len(_VOWELS.get(language or "", _VOWELS["fr"]).findall(plain))
+    silent = language in ("en", "fr") and plain.endswith("e") and not re.search(r"(?:[^aeiouy]l|[aeiouy])e$", plain)
+    return max(1, found - silent)
+
+
+def claims(text: str) -> list[Claim]:
+    """What the text claims and an advertiser may have to prove, in its order."""
+    found = [
+        (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
+        for kind, pattern in _CLAIM.items()
+        for match in pattern.finditer(text)
+    ]
+    kept, end = [], 0
+    for start, claim in sorted(found, key=lambda pair: (pair[0], -len(pair[1].text))):
+        if start >= end:  # `risk-free` is one claim, not also `free`
+            kept.append(claim)
+            end = start + len(claim.text)
+    return kept[:CLAIMS_MAX]
+
+
+def repeated(text: str) -> list[Repeated]:
+    """Words that come three times or more, small ones left out; the most frequent first."""
+    words = Counter(word for word in map(str.casefold, _WORD.findall(text)) if len(word) > 2 and word not in _STOP)
+    often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
+    return [Repeated(word=word, count=count) for word, count in often]
+
+
+def shouted(text: str) -> list[str]:
+    """Words of four letters or more in capitals alone."""
+    return [word for word in _WORD.findall(text) if len(word) >= 4 and word.isupper()]
+
+
+def emoji(text: str) -> int:
+    return sum(unicodedata.category(char) == "So" for char in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """`limit`: what is longer is refused. `shown`: what is longer is cut off in what people see at first."""
+
+    limit: int | None = None
+    shown: int | None = None
+
+
+ROOMS: Final[dict[Platform, dict[str, Room]]] = {
+    "google_search": {"headline": Room(30), "long_headline": Room(90), "description": Room(90), "path": Room(15)},
+    "meta_feed": {"primary_text": Room(None, 125), "headline": Room(255, 40), "description": Room(None, 30)},
+    "instagram": {"primary_text": Room(2_200, 125), "headline": Room(255, 40)},
+    "linkedin": {"primary_text": Room(600, 150), "headline": Room(200, 70), "description": Room(300, 100)},
+    "x": {"text": Room(280), "headline": Room(70)},
+    "tiktok": {"text": Room(100)},
+    "pinterest": {"title": Room(100, 40), "description": Room(800, 60)},
+    "youtube": {
+        "title": Room(100, 70),
+        "headline": Room(15),
+        "call_to_action": Room(10),
+        "description": Room(5_000, 100),
+    },
+    "email": {"subject": Room(None, 60), "preheader": Room(None, 90)},
+    "sms": {"text": Room(None, 160)},
+}
+_SAME: Final = {
+    "title": ("headline",),
+    "headline": ("title", "subject"),
+    "text": ("primary_text", "description"),
+    "primary_text": ("text", "description"),
+    "body": ("primary_text", "text", "description"),
+    "description": ("primary_text",),
+}
+_WIDE_COUNT_TWICE: Final = frozenset({"google_search", "x"})
+_LINK = re.compile(r"https?://\S+")
+LINK_CHARS_ON_X: Final = 23
+SMS_CHARS: Final = (160, 70)
+_GSM = frozenset(
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿"
+    "abcdefghijklmnopqrstuvwxyzäöñüà^{}\\[~]|€"
+)
+
+
+def part(name: str, text: str, platform: Platform | None) -> PartFacts:
+    """What there is to say about a part's length.
+
+    >>> part("headline_2", "Pack light", "google_search").limit
+    30
+    """
+    room = _room(name, platform)
+    shown = SMS_CHARS[1] if platform == "sms" and not set(text) <= _GSM else room.shown
+    count = characters(text, platform)
+    return PartFacts(name=name, characters=count, words=len(text.split()), limit=room.limit, shown=shown)
+
+
+def characters(text: str, platform: Platform | None) -> int:
+    """Characters as the platform counts them: some count wide ones twice, and one counts every link alike."""
+    if platform == "x":
+        text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0
+    return len(text) + wide
+
+
+def _room(name: str, platform: Platform | None) -> Room:
+    if platform is None:
+        return Room()
+    plain = re.sub(r"[\s_-]*[0-9]+$", "", name.strip().lower()).replace(" ", "_")
+    rooms = ROOMS[platform]
+    known = next((each for each in (plain, *_SAME.get(plain, ())) if each in rooms), None)
+    return rooms[known] if known else Room()

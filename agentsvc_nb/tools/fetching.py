@@ -1,0 +1,235 @@
+"""Fetch what a stranger's address names, and nothing that only this machine or its network can reach."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.limits import FETCH_BYTES, FETCH_REDIRECTS, FETCH_SECONDS, URL_CHARS
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def is_web_address(text: str) -> bool:
+    """Whether it is an http or https URL with a host, of at most 2,000 characters.
+
+    >>> is_web_address("https://example.com/shop"), is_web_address("example.com")
+    (True, False)
+    """
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    written = text.isprintable() and " " not in text and len(text) <= URL_CHARS
+    return written and parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
+"""Where web servers listen; a fetch that reaches others could be made to talk to a mail server or a database."""
+
+_UNICAST: Final = ip_network("2000::/3")
+_TUNNELS: Final = (ip_network("2001::/32"), ip_network("2002::/16"))
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to the open internet: not to this machine, a private network, a group of
+    receivers, or a tunnel (IPv4-mapped, NAT64, 6to4, Teredo) in which another address is hidden.
+
+    >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
+    (True, False, False)
+    """
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address):
+        return ip in _UNICAST and not any(ip in tunnel for tunnel in _TUNNELS) and ip.is_global
+    return ip.is_global and not ip.is_multicast
+
+
+def is_odd_number(host: str) -> bool:
+    """Whether a host is an IPv4 address in a spelling that hides which: decimal, octal, hexadecimal or short.
+
+    >>> is_odd_number("2130706433"), is_odd_number("0x7f.1"), is_odd_number("127.0.0.1"), is_odd_number("7.example")
+    (True, True, False, False)
+    """
+    last = host.rstrip(".").rpartition(".")[2]
+    if not re.fullmatch(r"[0-9]+|0[xX][0-9a-fA-F]*", last):
+        return False
+    try:
+        IPv4Address(host)
+    except ValueError:
+        return True
+    return False
+
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
+_GZIP: Final = 47  # gzip or zlib, whichever the first bytes say
+_SHOWN_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer. `url` is where it came from in the end, `transferred` its body's bytes as they were sent."""
+
+    url: str
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    transferred: int
+    redirects: tuple[str, ...] = ()
+
+    @property
+    def media_type(self) -> str:
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+    @property
+    def text(self) -> str:
+        """The body as text, by the charset that the server names, else UTF-8."""
+        named = str(self.headers.get("content-type", "")).lower().partition("charset=")[2].strip("\"' ;")
+        try:
+            return self.body.decode(named or "utf-8", "replace")
+        except LookupError:
+            return self.body.decode("utf-8", "replace")
+
+
+class Fetcher:
+    """Fetches public addresses, and those whose `host` or `host:port` the operator allows."""
+
+    def __init__(self, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
+        self._allow = frozenset(allow)
+        self._resolve = resolve or _resolve
+
+    async def get(
+        self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
+    ) -> Fetched:
+        """What is at `url`, after at most five redirects, whatever its status.
+
+        Raises `WorkFailure`: `address_refused` for what is not public, `fetch_failed` for what can't be reached, is
+        larger than `max_bytes` or takes longer than `seconds`, all in all.
+        """
+        import httpx
+
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._followed(url, max_bytes, accept)
+        except TimeoutError:
+            raise _failed(url, f"it took longer than {seconds:g} s") from None
+        except httpx.HTTPError as error:
+            raise _failed(url, str(error) or type(error).__name__) from None
+
+    async def _followed(self, url: str, max_bytes: int, accept: str) -> Fetched:
+        passed: list[str] = []
+        while True:
+            found = await self._once(url, max_bytes, accept, tuple(passed))
+            target = found.headers.get("location")
+            if found.status not in REDIRECTS or not target:
+                return found
+            if len(passed) == FETCH_REDIRECTS:
+                raise _failed(url, f"it was redirected more than {FETCH_REDIRECTS} times")
+            passed.append(found.url)
+            url = _joined(found.url, target)
+
+    async def _once(self, url: str, max_bytes: int, accept: str, passed: tuple[str, ...]) -> Fetched:
+        import httpx
+
+        parsed = _parsed(url)
+        address = await self._address(parsed)
+        headers = {**_HEADERS, "Accept": accept, "Host": parsed.netloc.decode("ascii")}
+        extensions = {"sni_hostname": parsed.raw_host.decode("ascii")}
+        # A client of its own: a kept connection belongs to an address, and another host may share it.
+        async with (
+            httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=None) as client,
+            client.stream("GET", parsed.copy_with(host=address), headers=headers, extensions=extensions) as answer,
+        ):
+            skipped = answer.status_code in REDIRECTS
+            body, transferred = (b"", 0) if skipped else await _body(answer, url, max_bytes)
+            return Fetched(str(parsed), answer.status_code, answer.headers, body, transferred, passed)
+
+    async def _address(self, url: httpx.URL) -> str:
+        """The address to connect to: the first that the host resolves to."""
+        host, port = (
+            url.raw_host.decode("ascii").lower().rstrip("."),
+            url.port or (443 if url.scheme == "https" else 80),
+        )
+        allowed = bool({host, f"{host}:{port}"} & self._allow)
+        if not allowed and (is_odd_number(host) or port not in WEB_PORTS):
+            raise _refused(str(url))
+        addresses = await self._resolve(host, port)
+        if not addresses:
+            raise _failed(str(url), f"there is no host {host}")
+        if not allowed and not all(is_public(address) for address in addresses):
+            raise _refused(str(url))
+        return addresses[0]
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, by the system; none when it has none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(address[0]).partition("%")[0] for *_, address in found))
+
+
+async def _body(answer: httpx.Response, url: str, max_bytes: int) -> tuple[bytes, int]:
+    """The body, and its size on the wire. It is unpacked here, piece by piece, so that little can't become too much."""
+    packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
+    unpack = zlib.decompressobj(_GZIP) if packed else None
+    body, transferred = bytearray(), 0
+    async for piece in answer.aiter_raw():
+        transferred += len(piece)
+        try:
+            body += unpack.decompress(piece, max_bytes + 1 - len(body)) if unpack else piece
+        except zlib.error:
+            raise _failed(url, "its contents are badly packed") from None
+        if len(body) > max_bytes or transferred > max_bytes:
+            raise _failed(url, f"it is larger than {max_bytes:,} bytes")
+    return bytes(body), transferred
+
+
+def _parsed(url: str) -> httpx.URL:
+    import httpx
+
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeError):
+        raise _refused(url) from None
+    if parsed.scheme not in ("http", "https") or not parsed.raw_host or parsed.userinfo or len(url) > URL_CHARS:
+        raise _refused(url)
+    return parsed
+
+
+def _joined(url: str, target: str) -> str:
+    import httpx
+
+    try:
+        return str(httpx.URL(url).join(target))
+    except (httpx.InvalidURL, UnicodeError):
+        raise _failed(url, "it is redirected to what is no address") from None
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _refused(url: str) -> WorkFailure:
+    message = f"{url[:_SHOWN_CHARS]!r} is not fetched: give a public http or https address, without a name or password."
+    return WorkFailure("address_refused", message)
+
+
+def _failed(url: str, why: str) -> WorkFailure:
+    return WorkFailure("fetch_failed", f"{url[:_SHOWN_CHARS]!r} could not be fetched: {why}.")

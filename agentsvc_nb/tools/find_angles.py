@@ -1,0 +1,65 @@
+"""`find_angles`: ways to tell people about a product; a language model's work alone, without one it says so."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from agentsvc_nb.tools.port import Complete, Filled, Outcome, ToolContext, ToolInput, ToolOutput, ask
+
+ANGLES_MAX = 20
+
+
+class FindAnglesInput(ToolInput):
+    product: Annotated[Filled, StringConstraints(max_length=10_000)] = Field(description="What is advertised.")
+    audience: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(default=None, description="For whom.")
+    count: int = Field(default=5, ge=1, le=ANGLES_MAX, description="How many angles, at most.")
+
+
+class Angle(ToolOutput):
+    name: str = Field(description="The idea in a few words.")
+    audience: str = Field(description="For whom it works.")
+    hook: str = Field(description="A first line.")
+    why: str = Field(description="Why it would work.")
+    proof: str = Field(description="What an advertiser has to be able to show for it.")
+
+
+class Angles(ToolOutput):
+    angles: list[Angle]
+
+
+PROMPT: Final = (
+    "You plan advertising. Find up to {count} different angles to advertise the product below. For each: a name of a "
+    "few words, its audience, a first line as hook, why it would work, and what proof the advertiser must have. Claim "
+    "nothing that the description does not say.\n\nProduct:\n{product}\n\nAudience: {audience}"
+)
+
+
+class FindAngles:
+    """Asks once."""
+
+    name: ClassVar[str] = "find_angles"
+    description: ClassVar[str] = "Finds angles to advertise a product: audience, hook, reason and proof. Needs a model."
+    family: ClassVar[str] = "find_angles"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = FindAnglesInput
+    Output: ClassVar[type[BaseModel] | None] = Angles
+
+    def __init__(self, complete: Complete | None) -> None:
+        self._complete = complete
+
+    def available(self) -> bool:
+        return self._complete is not None
+
+    async def run(self, given: FindAnglesInput, task: ToolContext) -> Outcome:
+        await task.progress(0, 1, "asking the model")
+        audience = given.audience or "whoever needs it"
+        prompt = PROMPT.format(count=given.count, product=given.product, audience=audience)
+        found = await ask(self._complete, prompt, Angles, task)
+        kept = Angles(angles=found.angles[: given.count])
+        text = "\n".join(f"- {one.name}: {one.hook}" for one in kept.angles)
+        return Outcome(content=[{"type": "text", "text": text}], data=kept.model_dump())

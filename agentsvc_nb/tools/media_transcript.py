@@ -1,0 +1,85 @@
+"""`media_transcript`: what is said in an ad's video or sound, by faster-whisper where it is installed."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field
+
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.port import Outcome, ToolContext, ToolInput, WorkFailure
+from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
+from agentsvc_nb.wire.media import Segment, Transcript
+
+
+class MediaTranscriptInput(ToolInput):
+    media_id: str = Field(description="The id of the media: `media_...`.")
+
+
+CAPTIONS = "Or store the media with its captions: agentsvc media add FILE --captions FILE.vtt"
+
+
+class MediaTranscript:
+    """Needs a speech recogniser and its model; without them it says so, and what helps."""
+
+    name: ClassVar[str] = "media_transcript"
+    description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
+    family: ClassVar[str] = "media_transcript"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
+    Output: ClassVar[type[BaseModel] | None] = Transcript
+
+    def __init__(self, settings: Settings) -> None:
+        self._model = settings.whisper_model
+
+    def available(self) -> bool:
+        return self._missing() is None
+
+    async def run(self, given: MediaTranscriptInput, task: ToolContext) -> Outcome:
+        media = await task.media(given.media_id)
+        if media is None:
+            raise WorkFailure("invalid_tool_input", f"media_id: there is no media {given.media_id[:80]!r}.")
+        stored = media.transcript
+        if stored is None:
+            if missing := self._missing():
+                raise WorkFailure("not_configured", f"{missing} {CAPTIONS}")
+            if media.kind == "image":
+                raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
+            await task.progress(0, None, "listening")
+            stored = await asyncio.to_thread(_heard, self._model, media.file)
+            await task.keep_transcript(media.id, stored)
+        found = Transcript(media_id=media.id, **stored)
+        return Outcome(content=[{"type": "text", "text": found.text}], data=found.model_dump())
+
+    def _missing(self) -> str | None:
+        if find_spec("faster_whisper") is None:
+            return "No speech recogniser is installed: pip install 'agentsvc-nb[transcripts]'."
+        if self._model is None or not self._model.is_dir():
+            return f"Set {variable('whisper_model')} to the folder of a faster-whisper model."
+        return None
+
+
+def _heard(model: Path | None, file: Path) -> dict[str, Any]:
+    """Language, text and segments. The model is loaded for each file: it takes seconds, and much memory to keep."""
+    whisper: Any = import_module("faster_whisper")
+    try:
+        listener = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
+        heard, about = listener.transcribe(str(file))
+        segments = [
+            Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip())
+            for one, _ in zip(heard, range(CAPTIONS_SEGMENTS), strict=False)
+        ]
+    except Exception as error:  # codecs and model files fail in ways of their own
+        said = (
+            f"The speech could not be recognised ({type(error).__name__}): is it a sound or video, and {model} a model?"
+        )
+        raise WorkFailure("transcript_failed", said) from None
+    text = " ".join(segment.text for segment in segments)
+    return {"language": about.language, "text": text, "segments": [segment.model_dump() for segment in segments]}

@@ -1,0 +1,133 @@
+"""`research_shortform`: facts of stored videos by their transcripts, and a language model's ideas for new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from agentsvc_nb.tools.port import Complete, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, ask
+
+
+class ResearchShortformInput(ToolInput):
+    topic: Annotated[Filled, StringConstraints(max_length=2_000)] = Field(description="What the videos are about.")
+    media_ids: list[str] = Field(
+        default_factory=list, max_length=10, description="Stored videos with transcripts, to learn from."
+    )
+    count: int = Field(default=3, ge=1, le=10, description="How many ideas, at most.")
+
+
+class VideoFacts(ToolOutput):
+    """What can be counted in a video with a transcript."""
+
+    media_id: str
+    duration_s: float | None
+    words: int
+    words_per_minute: float | None
+    hook: str = Field(description="What is said in the first three seconds.")
+    hook_s: float | None = Field(description="When the first words are said.")
+    longest_pause_s: float | None
+    ends_with: str = Field(description="The last thing said.")
+
+
+class VideoIdea(ToolOutput):
+    title: str
+    hook: str
+    scenes: list[str]
+    call_to_action: str
+
+
+class ShortformResearch(ToolOutput):
+    videos: list[VideoFacts]
+    ideas: list[VideoIdea] | None = Field(default=None, description="By a language model; null without one.")
+
+
+HOOK_SECONDS: Final = 3.0
+
+
+def facts(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
+    """The facts of a video. Its segments are `{start_s, end_s, text}`, in their order.
+
+    >>> facts("m", 10.0, {"segments": [{"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}]}).words_per_minute
+    18.0
+    """
+    segments = transcript.get("segments") or []
+    text = " ".join(str(one["text"]) for one in segments) or str(transcript.get("text", ""))
+    words = len(text.split())
+    length = duration_s or (segments[-1]["end_s"] if segments else None)
+    pauses = [after["start_s"] - before["end_s"] for before, after in pairwise(segments)]
+    return VideoFacts(
+        media_id=media_id,
+        duration_s=length,
+        words=words,
+        words_per_minute=round(60 * words / length, 1) if length else None,
+        hook=" ".join(one["text"] for one in segments if one["start_s"] < HOOK_SECONDS),
+        hook_s=segments[0]["start_s"] if segments else None,
+        longest_pause_s=round(max(pauses), 3) if pauses else None,
+        ends_with=str(segments[-1]["text"]) if segments else "",
+    )
+
+
+TRANSCRIPT_CHARS: Final = 4_000
+PROMPT: Final = (
+    "You plan short videos (under 60 seconds). Give up to {count} ideas on the topic below: a title, the hook of the "
+    "first three seconds, the scenes in order, and a call to action.\n\nTopic:\n{topic}\n{learned}"
+)
+
+
+class _Ideas(BaseModel):
+    ideas: list[VideoIdea] = Field(default_factory=list)
+
+
+class ResearchShortform:
+    """Counts first; what takes a model is left out without one."""
+
+    name: ClassVar[str] = "research_shortform"
+    description: ClassVar[str] = (
+        "Takes stored short videos apart by their transcripts; a model adds ideas for new ones."
+    )
+    family: ClassVar[str] = "research_shortform"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = ResearchShortformInput
+    Output: ClassVar[type[BaseModel] | None] = ShortformResearch
+
+    def __init__(self, complete: Complete | None) -> None:
+        self._complete = complete
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: ResearchShortformInput, task: ToolContext) -> Outcome:
+        await task.progress(0, 2, "reading transcripts")
+        read = [await _read(task, media_id) for media_id in dict.fromkeys(given.media_ids)]
+        videos = [facts for facts, _ in read]
+        await task.progress(1, 2, "asking the model" if self._complete else "no model is configured")
+        ideas = None
+        if self._complete is not None or not videos:
+            learned = "".join(f"\nA video that worked:\n{text[:TRANSCRIPT_CHARS]}\n" for _, text in read)
+            prompt = PROMPT.format(count=given.count, topic=given.topic, learned=learned)
+            ideas = (await ask(self._complete, prompt, _Ideas, task)).ideas[: given.count]
+        found = ShortformResearch(videos=videos, ideas=ideas)
+        return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
+
+
+async def _read(task: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
+    media = await task.media(media_id)
+    if media is None:
+        raise WorkFailure("invalid_tool_input", f"media_ids: there is no media {media_id[:80]!r}.")
+    if media.transcript is None:
+        said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
+        raise WorkFailure("invalid_tool_input", said)
+    return facts(media_id, media.duration_s, media.transcript), str(media.transcript.get("text", ""))
+
+
+def _told(found: ShortformResearch) -> str:
+    videos = [f"{one.media_id}: {one.words} words; it opens with {one.hook[:200]!r}" for one in found.videos]
+    ideas = [f"{idea.title}: {idea.hook}" for idea in found.ideas or []]
+    missing = ["No ideas: they take a language model."] if found.ideas is None else []
+    return "\n".join([*videos, *ideas, *missing])

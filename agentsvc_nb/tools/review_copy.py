@@ -1,0 +1,114 @@
+"""`review_copy`: facts about an ad's words. What they are worth only a model or a person can say: `judgement`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar, Final
+
+from pydantic import BaseModel
+
+from agentsvc_nb.tools import copy_facts
+from agentsvc_nb.tools.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
+from agentsvc_nb.tools.port import Check, Complete, Outcome, ToolContext, WorkFailure, ask
+
+EASE_MIN: Final = 50.0
+SENTENCE_WORDS_MAX: Final = 20.0
+EMOJI_MAX: Final = 3
+PROMPT: Final = (
+    "You edit advertising. Judge the text below for {platform}: a verdict, its strengths, its weaknesses, and the text "
+    "as you would write it. Claim nothing that the text does not say.\n\n{text}"
+)
+
+
+class ReviewCopy:
+    """Counts; a language model, when there is one, judges."""
+
+    name: ClassVar[str] = "review_copy"
+    description: ClassVar[str] = (
+        "Checks an ad's words: length against the platform's limits, reading ease, claims to prove, repeated words."
+    )
+    family: ClassVar[str] = "review_copy"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = ReviewCopyInput
+    Output: ClassVar[type[BaseModel] | None] = CopyReview
+
+    def __init__(self, complete: Complete | None) -> None:
+        self._complete = complete
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: ReviewCopyInput, task: ToolContext) -> Outcome:
+        parts = {**({"text": given.text} if given.text else {}), **given.parts}
+        if not any(text.strip() for text in parts.values()):
+            raise WorkFailure("invalid_tool_input", "text: give the text to review, or its parts.")
+        await task.progress(0, 2, "counting")
+        review = await asyncio.to_thread(_review, parts, given)
+        if self._complete is not None:
+            await task.progress(1, 2, "asking the model")
+            text = "\n".join(f"{name}: {part}" for name, part in parts.items())
+            prompt = PROMPT.format(platform=given.platform or "no platform in particular", text=text)
+            review.judgement = await ask(self._complete, prompt, Judgement, task)
+        await task.progress(2, 2, "done")
+        return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
+
+
+def _review(parts: dict[str, str], given: ReviewCopyInput) -> CopyReview:
+    whole = "\n".join(parts.values())
+    found = language(whole)
+    measured = [copy_facts.part(name, text, given.platform) for name, text in parts.items()]
+    reading = copy_facts.reading(whole, found)
+    return CopyReview(
+        language=found,
+        platform=given.platform,
+        parts=measured,
+        reading=reading,
+        claims=copy_facts.claims(whole),
+        repeated=copy_facts.repeated(whole),
+        checks=[*(check for part in measured for check in _length(part)), *_reading(reading), *_manner(whole)],
+    )
+
+
+def _length(part: PartFacts) -> list[Check]:
+    found = []
+    if part.limit is not None:
+        said = f"{part.name}: {part.characters} of {part.limit} characters."
+        found.append(_check("limit", part.characters <= part.limit, "high", said))
+    if part.shown is not None:
+        said = f"{part.name}: {part.characters} characters, of which {part.shown} are shown at first."
+        found.append(_check("shown", part.characters <= part.shown, "medium", said))
+    return found
+
+
+def _reading(reading: Reading) -> list[Check]:
+    long = f"{reading.words_per_sentence:g} words a sentence."
+    found = [_check("sentences", reading.words_per_sentence <= SENTENCE_WORDS_MAX, "medium", long)]
+    if reading.ease is not None:
+        said = f"Reading ease {reading.ease:g}; {EASE_MIN:g} or more is easy enough for an ad."
+        found.append(_check("ease", reading.ease >= EASE_MIN, "medium", said))
+    return found
+
+
+def _manner(text: str) -> list[Check]:
+    loud, marks, faces = copy_facts.shouted(text), text.count("!"), copy_facts.emoji(text)
+    return [
+        _check("capitals", not loud, "low", f"In capitals: {', '.join(loud[:5]) or 'nothing'}."),
+        _check("exclamations", marks <= 1, "low", f"{marks} exclamation marks."),
+        _check("emoji", faces <= EMOJI_MAX, "low", f"{faces} emoji."),
+    ]
+
+
+def _check(name: str, passed: bool, severity: str, message: str) -> Check:
+    return Check.model_validate({"name": name, "passed": passed, "severity": severity, "message": message})
+
+
+def _summary(review: CopyReview) -> str:
+    failed = [f"- {check.severity}: {check.message}" for check in review.checks if not check.passed]
+    claims = [f"- claim: {claim.text!r} ({claim.kind}). {claim.advice}" for claim in review.claims]
+    twice = [f"- repeated: {one.word} ({one.count} times)" for one in review.repeated]
+    passed = f"{len(review.checks) - len(failed)} of {len(review.checks)} checks passed"
+    head = f"{passed}; {len(claims)} claim{'s' * (len(claims) != 1)} to prove."
+    return "\n".join([head, *failed, *claims, *twice])

@@ -1,0 +1,122 @@
+"""`web_search`: through the operator's SearXNG, a provider with a key, or the `ddgs` package."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.fetching import is_web_address
+from agentsvc_nb.tools.port import Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
+from agentsvc_nb.tools.upstream import Upstream
+
+RESULTS_MAX: Final = 20
+
+
+class WebSearchInput(ToolInput):
+    query: Annotated[Filled, StringConstraints(max_length=400)] = Field(description="What to search for.")
+    count: int = Field(default=8, ge=1, le=RESULTS_MAX, description="How many results, at most.")
+
+
+class WebResult(ToolOutput):
+    title: str
+    url: str
+    snippet: str
+
+
+class WebResults(ToolOutput):
+    query: str
+    provider: str
+    results: list[WebResult]
+
+
+BRAVE: Final = "https://api.search.brave.com"
+_TITLE_CHARS: Final = 200
+_SNIPPET_CHARS: Final = 500
+
+
+class WebSearch:
+    """Gives what the provider found, and nothing of its own."""
+
+    name: ClassVar[str] = "web_search"
+    description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
+    family: ClassVar[str] = "web_search"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = WebSearchInput
+    Output: ClassVar[type[BaseModel] | None] = WebResults
+
+    def __init__(self, settings: Settings) -> None:
+        self._provider, self._url, self._key = settings.web_search, settings.web_search_url, settings.web_search_key
+
+    def available(self) -> bool:
+        return self._missing() is None
+
+    async def run(self, given: WebSearchInput, task: ToolContext) -> Outcome:
+        if missing := self._missing():
+            raise WorkFailure("not_configured", missing)
+        found = await self._ask(given.query, given.count)
+        results = [made for one in found if (made := _result(one))][: given.count]
+        data = WebResults(query=given.query, provider=str(self._provider), results=results)
+        text = "\n\n".join(f"{one.title}\n{one.url}\n{one.snippet}" for one in results) or "Nothing was found."
+        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump(), uses={"web_search": 1})
+
+    def _missing(self) -> str | None:
+        """What keeps it from working, and what to do."""
+        if self._provider is None:
+            return f"No web search is configured: set {variable('web_search')} to searxng, brave or ddgs."
+        if self._provider == "searxng" and not self._url:
+            return f"Set {variable('web_search_url')} to the address of your SearXNG."
+        if self._provider == "brave" and not self._key:
+            return f"Set {variable('web_search_key')} to your Brave Search API key."
+        if self._provider == "ddgs" and find_spec("ddgs") is None:
+            return "The search package is missing: pip install 'agentsvc-nb[ddgs]'."
+        return None
+
+    async def _ask(self, query: str, count: int) -> list[Any]:
+        if self._provider == "ddgs":
+            return await asyncio.to_thread(_ddgs, query, count)
+        if self._provider == "searxng":
+            searxng = Upstream("SearXNG (with `json` among its search.formats)", str(self._url))
+            return _list(await searxng.get("/search", q=query, format="json"), "results")
+        brave = Upstream("Brave Search", self._url or BRAVE, {"X-Subscription-Token": str(self._key)})
+        answer = await brave.get("/res/v1/web/search", q=query, count=count)
+        return _list(answer.get("web") if isinstance(answer, dict) else None, "results")
+
+
+def _ddgs(query: str, count: int) -> list[Any]:
+    package: Any = import_module("ddgs")
+    try:
+        with package.DDGS(timeout=15) as search:
+            return list(search.text(query, max_results=count))
+    except Exception as error:  # its engines fail in many ways, and it documents none of them
+        if "no results" in str(error).lower():
+            return []
+        said = f"The search engines behind ddgs did not answer ({type(error).__name__}); they limit how often one asks."
+        raise WorkFailure("upstream_failed", said) from None
+
+
+def _list(answer: Any, name: str) -> list[Any]:
+    found = answer.get(name) if isinstance(answer, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _result(one: Any) -> WebResult | None:
+    """A result, however its provider names the parts; None for what has no address of the web."""
+    if not isinstance(one, dict):
+        return None
+    url = str(one.get("url") or one.get("href") or "")
+    snippet = str(one.get("content") or one.get("description") or one.get("body") or "")
+    title = _line(str(one.get("title") or url), _TITLE_CHARS)
+    return WebResult(title=title, url=url, snippet=_line(snippet, _SNIPPET_CHARS)) if is_web_address(url) else None
+
+
+def _line(text: str, limit: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

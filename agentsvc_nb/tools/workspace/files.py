@@ -1,0 +1,153 @@
+"""Look at the chat's files, and write one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, Field
+
+from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.passages import Passage
+from agentsvc_nb.tools.port import Outcome, ReadTime, ReadTooLong, ToolContext, WorkFailure
+from agentsvc_nb.wire.limits import SEARCH_SECONDS
+
+LISTED_MAX: Final = 200
+FOUND_MAX: Final = 10
+READ_CHARS: Final = 8_000
+READ_CHARS_MAX: Final = 40_000
+SNIPPETS: Final = 2
+
+
+class ListFilesInput(BaseModel):
+    under: str = Field(default="", description="Only paths that begin so, such as `uploads/`.")
+
+
+class ListFiles:
+    name: ClassVar[str] = "list_files"
+    description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
+    family: ClassVar[str] = "list_files"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = ListFilesInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: ListFilesInput, task: ToolContext) -> Outcome:
+        found = [entry for entry in await task.workspace.list() if entry.path.startswith(given.under)]
+        lines = [f"{entry.path} ({entry.media_type}, {entry.size_bytes} bytes)" for entry in found[:LISTED_MAX]]
+        if len(found) > LISTED_MAX:
+            lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
+        return _text("\n".join(lines) or "There are no such files.")
+
+
+class SearchFilesInput(BaseModel):
+    query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, this or that.')
+
+
+class SearchFiles:
+    name: ClassVar[str] = "search_files"
+    description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
+    family: ClassVar[str] = "search_files"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = SearchFilesInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: SearchFilesInput, task: ToolContext) -> Outcome:
+        query = grammar.parse(given.query)
+        found = await task.workspace.search(given.query)
+        if query is None or not found:
+            return _text(f"Nothing found for {given.query!r}.")
+        shown = [await _shown(task, query, path) for path, _ in found[:FOUND_MAX]]
+        more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
+        return _text("\n\n".join([*shown, *more]))
+
+
+class ReadFileInput(BaseModel):
+    path: str = Field(description="A path of the workspace.")
+    start: int = Field(default=0, ge=0, description="Character to begin at.")
+    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
+
+
+class ReadFile:
+    name: ClassVar[str] = "read_file"
+    description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
+    family: ClassVar[str] = "read_file"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+
+    Input: ClassVar[type[BaseModel]] = ReadFileInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: ReadFileInput, task: ToolContext) -> Outcome:
+        text = await text_of(task, given.path)
+        if not text:
+            raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
+        end = min(given.start + given.length, len(text))
+        if given.start >= len(text):
+            raise WorkFailure("invalid_tool_input", f"start: {given.path} has {len(text)} characters.")
+        part = "" if end - given.start == len(text) else f"\n[characters {given.start} to {end} of {len(text)}]"
+        return _text(text[given.start : end] + part)
+
+
+class WriteFileInput(BaseModel):
+    path: str = Field(description="Where: a relative path such as `report.md`. A file that is there is replaced.")
+    text: str = Field(max_length=1_000_000, description="The whole text.")
+
+
+class WriteFile:
+    name: ClassVar[str] = "write_file"
+    description: ClassVar[str] = "Writes a text file into the chat's workspace."
+    family: ClassVar[str] = "write_file"
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False  # the same text again is the same file
+
+    Input: ClassVar[type[BaseModel]] = WriteFileInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: WriteFileInput, task: ToolContext) -> Outcome:
+        await task.write(given.path, given.text.encode("utf-8", "replace"))
+        return _text(f"Wrote {given.path}.")
+
+
+async def text_of(task: ToolContext, path: str) -> str:
+    """Raises `WorkFailure("file_not_found")`."""
+    try:
+        return await task.workspace.text(path)
+    except FileNotFoundError:
+        raise WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.") from None
+
+
+async def _shown(task: ToolContext, query: grammar.Query, path: str) -> str:
+    text = await text_of(task, path)
+    try:
+        passages = await asyncio.to_thread(_passages, query, text)
+    except ReadTooLong:
+        raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
+    return "\n".join([path, *("> " + "".join(part for part, _ in passage) for passage in passages)])
+
+
+def _passages(query: grammar.Query, text: str) -> list[Passage]:
+    return grammar.snippets(query, text, SNIPPETS, ReadTime(SEARCH_SECONDS).check)
+
+
+def _text(text: str) -> Outcome:
+    return Outcome(content=[{"type": "text", "text": text}])
