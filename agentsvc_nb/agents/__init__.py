@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.agents.language.model_choice import ModelChoice, missing
-from agentsvc_nb.agents.language.model_choice import Unconfigured as Unconfigured
+from agentsvc_nb.agents.language.agent import Language, missing
+from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
+from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.settings import MODEL_ADVICE, Settings
 
@@ -36,8 +37,6 @@ def fault(settings: Settings, kept_url: str | None = None) -> str | None:
 
 
 def _language(choice: ModelChoice) -> Agent:
-    from agentsvc_nb.agents.language.agent import Language
-
     if lacking := missing(choice):
         raise ValueError(lacking)
     return Language(choice)

@@ -16,8 +16,8 @@ import pytest
 from pydantic_ai.models import KnownModelName
 
 from agentsvc_nb import agents
+from agentsvc_nb.agents.language import agent as answering
 from agentsvc_nb.agents.language import hints
-from agentsvc_nb.agents.language import model_choice as answering
 from agentsvc_nb.settings import Settings
 from tests.service.site import as_json, serving
 

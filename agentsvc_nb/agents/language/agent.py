@@ -1,14 +1,16 @@
-"""The agent behind a model's name: it knows where the model is, and loads what asks it when the first run comes."""
+"""The agent behind a model's name: it knows where the model is, and loads what asks it when the first run comes; and
+what stands in its place where the model can't answer."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.agents.language.engine import Engine
-from agentsvc_nb.agents.language.model_choice import ModelChoice
+from agentsvc_nb.agents.language.model_choice import ModelChoice, own_server
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
@@ -61,3 +63,41 @@ class Language:
             return served.by_name(self._choice)
         at = self._engine.start()
         return served.local(self._choice, at.url, at.key, self._engine.context)
+
+
+class Unconfigured:
+    """`ports.agents.Agent` for a model that lacks something: whoever asks is told what, at once."""
+
+    def __init__(self, lacking: str) -> None:
+        self._lacking = lacking
+
+    async def run(self, turn: RunContext) -> str | None:
+        raise WorkFailure("not_configured", self._lacking)
+
+    async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
+        """`ports.tools.Complete`."""
+        raise WorkFailure("not_configured", self._lacking)
+
+
+def missing(choice: ModelChoice) -> str | None:
+    """What keeps this model from answering here, and what to do; None when nothing is seen to."""
+    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+        return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
+    if choice.gguf is None:
+        return None if own_server(choice) else _lacking(choice)
+    if find_spec("xllamacpp") is None:
+        return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
+    if not choice.gguf.is_file():
+        return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
+    return None
+
+
+def _lacking(choice: ModelChoice) -> str | None:
+    """What a hosted model lacks. Only its library knows: it is loaded here, rather than with the first run."""
+    from agentsvc_nb.agents.language.served import by_name
+
+    try:
+        by_name(choice)
+    except WorkFailure as failure:
+        return failure.message
+    return None

@@ -1,16 +1,11 @@
-"""Which language model the operator chose, and what keeps it from answering here."""
+"""Which language model the operator chose."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
-
-from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import Meter, WorkFailure
+from typing import Final
 
 CONTEXT_TOKENS: Final = 8_192
 """What a model is taken to hold when nobody says: most local servers are set up for that or more."""
@@ -49,41 +44,3 @@ def own_server(choice: ModelChoice) -> str | None:
     if provider == "ollama":
         return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
     return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
-
-
-class Unconfigured:
-    """`ports.agents.Agent` for a model that lacks something: whoever asks is told what, at once."""
-
-    def __init__(self, lacking: str) -> None:
-        self._lacking = lacking
-
-    async def run(self, turn: RunContext) -> str | None:
-        raise WorkFailure("not_configured", self._lacking)
-
-    async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`ports.tools.Complete`."""
-        raise WorkFailure("not_configured", self._lacking)
-
-
-def missing(choice: ModelChoice) -> str | None:
-    """What keeps this model from answering here, and what to do; None when nothing is seen to."""
-    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
-        return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
-    if choice.gguf is None:
-        return None if own_server(choice) else _lacking(choice)
-    if find_spec("xllamacpp") is None:
-        return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
-    if not choice.gguf.is_file():
-        return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
-    return None
-
-
-def _lacking(choice: ModelChoice) -> str | None:
-    """What a hosted model lacks. Only its library knows: it is loaded here, rather than with the first run."""
-    from agentsvc_nb.agents.language.served import by_name
-
-    try:
-        by_name(choice)
-    except WorkFailure as failure:
-        return failure.message
-    return None
