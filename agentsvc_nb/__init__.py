@@ -9,7 +9,7 @@
           wire/              models, error codes, routes, limits, ids: the only thing both sides share
           safe/              foreign text made harmless, beside it
 
-`cli/`, `commands/` and `testing/` sit on top. Importing the package loads none of it: names come when they are used.
+`cli/` and `testing/` sit on top. Importing the package loads none of it: names come when they are used.
 
     from agentsvc_nb import local              # a service and a client on this machine
     from agentsvc_nb import AgentService       # a client of a service elsewhere

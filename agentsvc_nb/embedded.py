@@ -1,7 +1,7 @@
 """A service and a client, ready: finds the service of a data folder, or starts one that outlives this process.
 
 The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`, and one
-that does not get the lock ends with 75. So whoever wants a service looks, starts one, and looks again.
+that does not get the lock ends with 75. So a caller looks for a service, starts one, and looks again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
-from agentsvc_nb.service.plan import Plan, plan_of, restart_command
+from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
 from agentsvc_nb.settings import data_folder
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
 """Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
 
-_told: set[str] = set()
-"""Notices that the user of this process has seen."""
+_shown_notices: set[str] = set()
+"""Notices already shown in this process."""
 
 
 class EmbeddedError(RuntimeError):
@@ -60,10 +60,10 @@ class Connection:
     notice: str | None = None
 
     def news(self) -> str | None:
-        """The notice, the first time that this process has it: each answer of a notebook looks for the service."""
-        if self.notice is None or self.notice in _told:
+        """The notice, once a process: a notebook looks for the service with each answer."""
+        if self.notice is None or self.notice in _shown_notices:
             return None
-        _told.add(self.notice)
+        _shown_notices.add(self.notice)
         return self.notice
 
 
@@ -191,7 +191,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """Has another service taken the folder since? It was started by somebody who wants it."""
+    """True if another service has taken the folder since: it was started on purpose."""
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -203,7 +203,7 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
     return f"A server holds {folder.path} but does not answer: end {process} yourself."
 
 
-def _start(folder: DataFolder, plan: Plan, timeout: float) -> Ready:
+def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
     deadline = time.monotonic() + timeout
     child, again_at = _spawn(folder, plan), 0.0
     while (ready := _running(folder)) is None:
@@ -220,7 +220,7 @@ def _start(folder: DataFolder, plan: Plan, timeout: float) -> Ready:
     return ready
 
 
-def _spawn(folder: DataFolder, plan: Plan) -> Child:
+def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
     if not plan.model_is_kept:  # what else is named stands in its environment, too
         arguments += ["--model", plan.settings.model]
@@ -236,13 +236,13 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, Plan]:
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServicePlan]:
     plan = plan_of(data, model)
     folder = DataFolder(plan.settings.data)
     return folder, _running(folder) or _start(folder, plan, timeout), plan
 
 
-def _connection(folder: DataFolder, ready: Ready, plan: Plan) -> Connection:
+def _connection(folder: DataFolder, ready: Ready, plan: ServicePlan) -> Connection:
     try:
         key = folder.own_key()
     except OSError as error:
@@ -292,7 +292,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _answering(folder: DataFolder) -> Ready | None:
-    """Who says to be the folder's server, which is enough to be told to end: nothing is sent there."""
+    """The record of a server that answers, unproved. Enough to stop it, for no secret is sent."""
     ready = Ready.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
@@ -310,7 +310,7 @@ def _met(ready: Ready) -> Met | None:
     return met if met.health.instance == ready.instance else None
 
 
-def _notice(ready: Ready, plan: Plan) -> str | None:
+def _notice(ready: Ready, plan: ServicePlan) -> str | None:
     if ready.version != __version__:
         restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
@@ -318,7 +318,7 @@ def _notice(ready: Ready, plan: Plan) -> str | None:
 
 
 def is_held(folder: DataFolder) -> bool:
-    """Does a server hold the folder, be it starting, answering or ending?"""
+    """True if a server holds the folder, be it starting, answering or ending."""
     if not folder.lock.exists():
         return False
     try:

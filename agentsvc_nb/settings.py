@@ -1,5 +1,7 @@
 """What an operator may change: `AGENTSVC_*` variables, with the limits table as defaults."""
 
+# ruff: noqa: RUF009 - `setting` makes dataclass fields
+
 from __future__ import annotations
 
 import difflib
@@ -10,7 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -142,51 +144,159 @@ class SettingsError(ValueError):
     """A setting has a value that can't be used; the message says which, and what to give."""
 
 
+def _folder(text: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _model(text: str) -> str:
+    if text not in MODELS and not _MODEL.fullmatch(text):
+        raise ValueError(MODEL_ADVICE)
+    return f"gguf:{_folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a whole number from 0, or leave it unset")
+    return int(text)
+
+
+def _bytes(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError("a number of bytes from 1, such as 100000000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:  # false for NaN, too
+        raise ValueError("a number of seconds from 0, such as 90 or 0.5")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a setting is read, and what it does: a row of `docs/settings.md`."""
+
+    read: Callable[[str], Any]
+    about: str
+    keep: Callable[[Any], bool] = always
+    """Whether the data folder keeps this value for its next service (docs/decisions/0029)."""
+    secret: bool = False
+    """Whether its value must not be shown, not even to say that it is wrong."""
+
+
+def setting(
+    read: Callable[[str], Any],
+    about: str,
+    *,
+    default: Any = None,
+    keep: Callable[[Any], bool] = always,
+    secret: bool = False,
+) -> Any:
+    """A field of `Settings`, with its row in `SETTINGS`."""
+    return field(default=default, metadata={"setting": Setting(read, about, keep, secret)})
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of one service. A limit that is None does not exist (docs/api/conventions.md "Limits").
+
+    A setting is one row here: how its text is read, what it does, its default, whether it is kept.
 
     >>> Settings.from_env({"AGENTSVC_RUN_CAPACITY": "4"}, data="/tmp/service").run_capacity
     4
     """
 
-    data: Path
-    public_url: str | None = None
-    model: str = "offline"
-    model_url: str | None = None
-    model_key: str | None = None
-    """Of that server."""
-    model_context: int | None = None
-    """Tokens."""
-    model_sees: bool | None = None
-    model_tools: bool | None = None
-    approve_effects: bool = False
-    rate_per_minute: int | None = None
-    """Of one key; `rate_per_minute_user` of all keys of an account, as is `rate_per_day`."""
-    rate_per_minute_user: int | None = None
-    rate_per_day: int | None = None
-    run_capacity: int | None = None
-    wallet_cents: int | None = None
-    plan_pool_cents: int | None = None
-    run_hold_cents: int = 1
-    max_file_bytes: int = limits.FILE_MAX_BYTES
-    sync_hold_seconds: float = float(limits.SYNC_HOLD_SECONDS)
-    ask_handle_seconds: float = float(limits.ASK_HANDLE_SECONDS)
-    gateway_seconds: float = float(limits.GATEWAY_SECONDS)
-    upload_ttl_seconds: float = float(limits.UPLOAD_TTL_SECONDS)
-    fetch_allow: tuple[str, ...] = ()
-    image_url: str | None = None
-    image_key: str | None = None
-    image_model: str | None = None
-    smtp_url: str | None = None
-    mail_from: str | None = None
-    mail_recipients: tuple[str, ...] = ()
-    web_search: str | None = None
-    web_search_url: str | None = None
-    web_search_key: str | None = None
-    meta_token: str | None = None
-    meta_url: str = "https://graph.facebook.com/v21.0"
-    whisper_model: Path | None = None
+    data: Path = field(
+        metadata={
+            "setting": Setting(
+                _folder, "The data folder: the database, the files, the embedded account's key, the log.", never
+            )
+        }
+    )
+    public_url: str | None = setting(
+        origin, "The address that people use when a proxy stands before the service: links begin with it."
+    )
+    model: str = setting(_model, "The agent that answers: see models.md.", default="offline")
+    model_url: str | None = setting(
+        address, "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.", keep=without_secrets
+    )
+    model_key: str | None = setting(secret, "That server's key, when it wants one.", secret=True, keep=never)
+    model_context: int | None = setting(_count, "The tokens that the model's context holds, when they are not known.")
+    model_sees: bool | None = setting(flag, "Whether the model looks at pictures, when that is not known.")
+    model_tools: bool | None = setting(flag, "Whether the model is offered tools; small ones can't choose among them.")
+    approve_effects: bool = setting(
+        flag, "Whether a run waits for approval before a tool has an effect: mails.", default=False
+    )
+    rate_per_minute: int | None = setting(_count, "Requests a UTC minute of one key (`request_per_minute`).")
+    rate_per_minute_user: int | None = setting(
+        _count, "The same of all keys of an account (`request_per_minute_user`)."
+    )
+    rate_per_day: int | None = setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`).")
+    run_capacity: int | None = setting(_count, "Active runs that make the service full (`runtime_capacity_busy`).")
+    wallet_cents: int | None = setting(
+        _count, "All the credit that was ever put into the wallet (`api_wallet_exhausted`)."
+    )
+    plan_pool_cents: int | None = setting(
+        _count, "What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."
+    )
+    run_hold_cents: int = setting(
+        _count, "What a run or job holds until it ends and is billed for what it used.", default=1
+    )
+    max_file_bytes: int = setting(
+        _bytes,
+        "The largest file of an upload; a request may hold ten of them and 1 MiB.",
+        default=limits.FILE_MAX_BYTES,
+    )
+    sync_hold_seconds: float = setting(
+        _seconds, "How long a `sync` start is held, from its receipt.", default=float(limits.SYNC_HOLD_SECONDS)
+    )
+    ask_handle_seconds: float = setting(
+        _seconds,
+        "How long an ask is held before it is answered by a job to follow.",
+        default=float(limits.ASK_HANDLE_SECONDS),
+    )
+    gateway_seconds: float = setting(
+        _seconds,
+        "A request that is silent for so long is answered `gateway_timeout`.",
+        default=float(limits.GATEWAY_SECONDS),
+    )
+    upload_ttl_seconds: float = setting(
+        _seconds, "How long the id of a staged upload counts.", default=float(limits.UPLOAD_TTL_SECONDS)
+    )
+    fetch_allow: tuple[str, ...] = setting(
+        hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public.", default=()
+    )
+    image_url: str | None = setting(
+        address, "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.", keep=without_secrets
+    )
+    image_key: str | None = setting(secret, "The image model's key, if it wants one.", secret=True, keep=never)
+    image_model: str | None = setting(secret, "The image model's name, if its address has several.")
+    smtp_url: str | None = setting(
+        mail_server,
+        "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.",
+        secret=True,
+        keep=without_secrets,
+    )
+    mail_from: str | None = setting(mail_address, "The address that mails are sent from.")
+    mail_recipients: tuple[str, ...] = setting(
+        recipients, "Who may be written to: addresses, and `@example.com` for all of a domain.", default=()
+    )
+    web_search: str | None = setting(provider, "Who searches the web: `searxng`, `brave` or `ddgs`.")
+    web_search_url: str | None = setting(
+        address, "SearXNG's address; Brave's, when it is another.", keep=without_secrets
+    )
+    web_search_key: str | None = setting(secret, "The search provider's key.", secret=True, keep=never)
+    meta_token: str | None = setting(
+        secret, "A token for the Meta Ad Library, of a confirmed account.", secret=True, keep=never
+    )
+    meta_url: str = setting(
+        address, "The Graph API with its version.", default="https://graph.facebook.com/v21.0", keep=without_secrets
+    )
+    whisper_model: Path | None = setting(_folder, "The folder of a faster-whisper model, for transcripts.")
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -250,101 +360,5 @@ def _read(name: str, text: str, *, source: str) -> Any:
         raise SettingsError(f"{source} is {shown}: give {error}.") from None
 
 
-def _folder(text: str) -> Path:
-    return Path(os.path.abspath(os.path.expanduser(text)))
-
-
-def _model(text: str) -> str:
-    if text not in MODELS and not _MODEL.fullmatch(text):
-        raise ValueError(MODEL_ADVICE)
-    return f"gguf:{_folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError("a whole number from 0, or leave it unset")
-    return int(text)
-
-
-def _bytes(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ValueError("a number of bytes from 1, such as 100000000")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:  # false for NaN, too
-        raise ValueError("a number of seconds from 0, such as 90 or 0.5")
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How a setting is read, and what it does: a row of `docs/settings.md`."""
-
-    read: Callable[[str], Any]
-    about: str
-    keep: Callable[[Any], bool] = always
-    """Whether the data folder keeps this value for its next service (docs/decisions/0029)."""
-    secret: bool = False
-    """Whether its value must not be shown, not even to say that it is wrong."""
-
-
-SETTINGS: Final = {
-    "data": Setting(_folder, "The data folder: the database, the files, the embedded account's key, the log.", never),
-    "public_url": Setting(
-        origin, "The address that people use when a proxy stands before the service: links begin with it."
-    ),
-    "model": Setting(_model, "The agent that answers: see models.md."),
-    "model_url": Setting(
-        address,
-        "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
-        without_secrets,
-    ),
-    "model_key": Setting(secret, "That server's key, when it wants one.", never, secret=True),
-    "model_context": Setting(_count, "The tokens that the model's context holds, when they are not known."),
-    "model_sees": Setting(flag, "Whether the model looks at pictures, when that is not known."),
-    "model_tools": Setting(flag, "Whether the model is offered tools; small ones can't choose among them."),
-    "approve_effects": Setting(flag, "Whether a run waits for approval before a tool has an effect: mails."),
-    "rate_per_minute": Setting(_count, "Requests a UTC minute of one key (`request_per_minute`)."),
-    "rate_per_minute_user": Setting(_count, "The same of all keys of an account (`request_per_minute_user`)."),
-    "rate_per_day": Setting(_count, "Requests a UTC day of all keys of an account (`request_per_day`)."),
-    "run_capacity": Setting(_count, "Active runs that make the service full (`runtime_capacity_busy`)."),
-    "wallet_cents": Setting(_count, "All the credit that was ever put into the wallet (`api_wallet_exhausted`)."),
-    "plan_pool_cents": Setting(_count, "What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."),
-    "run_hold_cents": Setting(_count, "What a run or job holds until it ends and is billed for what it used."),
-    "max_file_bytes": Setting(_bytes, "The largest file of an upload; a request may hold ten of them and 1 MiB."),
-    "sync_hold_seconds": Setting(_seconds, "How long a `sync` start is held, from its receipt."),
-    "ask_handle_seconds": Setting(_seconds, "How long an ask is held before it is answered by a job to follow."),
-    "gateway_seconds": Setting(_seconds, "A request that is silent for so long is answered `gateway_timeout`."),
-    "upload_ttl_seconds": Setting(_seconds, "How long the id of a staged upload counts."),
-    "fetch_allow": Setting(
-        hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public."
-    ),
-    "image_url": Setting(
-        address,
-        "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.",
-        without_secrets,
-    ),
-    "image_key": Setting(secret, "The image model's key, if it wants one.", never, secret=True),
-    "image_model": Setting(secret, "The image model's name, if its address has several."),
-    "smtp_url": Setting(
-        mail_server,
-        "The mail server: `smtp://USER:PASSWORD@HOST:587` or `smtps://...`.",
-        without_secrets,
-        secret=True,
-    ),
-    "mail_from": Setting(mail_address, "The address that mails are sent from."),
-    "mail_recipients": Setting(recipients, "Who may be written to: addresses, and `@example.com` for all of a domain."),
-    "web_search": Setting(provider, "Who searches the web: `searxng`, `brave` or `ddgs`."),
-    "web_search_url": Setting(address, "SearXNG's address; Brave's, when it is another.", without_secrets),
-    "web_search_key": Setting(secret, "The search provider's key.", never, secret=True),
-    "meta_token": Setting(secret, "A token for the Meta Ad Library, of a confirmed account.", never, secret=True),
-    "meta_url": Setting(address, "The Graph API with its version.", without_secrets),
-    "whisper_model": Setting(_folder, "The folder of a faster-whisper model, for transcripts."),
-}
+SETTINGS: Final[dict[str, Setting]] = {each.name: each.metadata["setting"] for each in fields(Settings)}
 """Every setting, by its field of `Settings`."""

@@ -10,59 +10,16 @@ from pydantic import BaseModel
 
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.catalog import offered, tools
-from agentsvc_nb.tools.port import Described
+from agentsvc_nb.tools.port import Described, ToolDeclaration
 
 HEAD: Final = """# Tools
 
-Rendered from the models in `wire/` by `python -m docs.tables`; do not edit by hand. Call one with
+Rendered from the modules in `agentsvc_nb/tools` by `python -m docs.tables`; do not edit by hand. Call one with
 `client.tools.invoke(NAME, input)`, submit a job of an asynchronous one with `client.jobs.submit(NAME, input)`, or name
 it to the agent. A tool that lacks a setting answers `is_error: true` with `error.code: "not_configured"` and says what
 to set; its entry in the catalog says `available: false`. It never invents data.
 All settings: [settings.md](settings.md).
 """
-
-ABOUT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "create_images": (
-        ("image_url", "image_key", "image_model"),
-        "Needs no model and no network, but for `background: model`. Texts keep a contrast of 4.5 by WCAG 2.",
-    ),
-    "edit_image": (
-        ("image_url", "image_key", "image_model"),
-        "Needs no model and no network, but for an `instruction`.",
-    ),
-    "media_transcript": (
-        ("whisper_model",),
-        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
-        "captions.",
-    ),
-    "find_angles": (("model",), "Needs a language model: [models.md](models.md)."),
-    "research_shortform": (
-        ("model",),
-        "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing.",
-    ),
-    "review_copy": (("model",), "Needs nothing; `judgement` takes a language model and is null without one."),
-    "review_funnel": (
-        ("fetch_allow",),
-        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
-        "private networks are refused, unless the operator allows them.",
-    ),
-    "web_search": (
-        ("web_search", "web_search_url", "web_search_key"),
-        "Needs a SearXNG of your own, a Brave Search API key, or the package `agentsvc-nb[ddgs]`, whose engines limit "
-        "how often they are asked. A search costs a cent.",
-    ),
-    "get_meta_ad": (
-        ("meta_token", "meta_url", "fetch_allow"),
-        "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot pages; "
-        "an ad without any is named in `without_media`.",
-    ),
-    "send_email": (
-        ("smtp_url", "mail_from", "mail_recipients"),
-        "A dry run, which is the default, needs no setting; to send takes all three.",
-    ),
-    "ask_stefanbrain": ((), "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."),
-}
-"""The settings that a tool reads, and what it does without them. Tools for tests are left out."""
 
 
 def page() -> str:
@@ -72,7 +29,8 @@ def page() -> str:
 
 
 def _section(tool: Described) -> str:
-    settings, without = ABOUT[tool.name]
+    assert isinstance(tool, ToolDeclaration)
+    settings, without = tool.settings_used, tool.requirements
     kind = "asynchronous" if tool.asynchronous else "direct"
     traits = [kind, "idempotent" if tool.idempotent else "not idempotent", *(["has an effect"] if tool.effect else [])]
     lines = [f"## {tool.name}", "", tool.description, "", f"Family `{tool.family}`; {', '.join(traits)}. {without}", ""]

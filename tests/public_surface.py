@@ -67,7 +67,7 @@ def _commands(parser: argparse.ArgumentParser | None = None, typed: str = "agent
         if isinstance(action, argparse._SubParsersAction):
             for name, inner in action.choices.items():
                 yield from _commands(inner, f"{typed} {name}")
-        elif not isinstance(action, argparse._HelpAction):
+        elif not isinstance(action, argparse._HelpAction) and action.help != argparse.SUPPRESS:
             yield f"{typed} {_argument(action)}"
 
 

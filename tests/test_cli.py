@@ -18,10 +18,10 @@ import pytest
 from filelock import FileLock
 
 from agentsvc_nb import __version__, embedded
+from agentsvc_nb.cli import lab as lab_command
 from agentsvc_nb.cli import main
+from agentsvc_nb.cli.runs import StreamedText, UnreadableFile, ask
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.commands import lab as lab_command
-from agentsvc_nb.commands.ask import FileRefused, Spoken, ask
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Event, Run
@@ -42,6 +42,18 @@ def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]
 def test_version() -> None:
     """`agentsvc --version` says it."""
     assert agentsvc("--version").stdout == f"agentsvc {__version__}\n"
+
+
+def test_version_imports_no_work_of_a_command() -> None:
+    """Of the package `cli/` alone, and nothing slow of the standard library: a mistyped line is answered at once."""
+    code = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); from agentsvc_nb.cli import main; "
+    shown = subprocess.run([sys.executable, "-c", code + "main(['--version'])"], capture_output=True, text=True)
+    loaded = set(shown.stdout.split())
+    ours = {name for name in loaded if name.startswith("agentsvc_nb.")}
+    assert "agentsvc_nb.cli.runs" in ours
+    assert {name for name in ours if not name.startswith("agentsvc_nb.cli")} == set()
+    assert "agentsvc_nb.cli.checks" not in ours
+    assert loaded.isdisjoint({"asyncio", "dataclasses", "hashlib", "httpx", "sqlite3", "subprocess", "tempfile"})
 
 
 @pytest.mark.parametrize(
@@ -221,7 +233,7 @@ def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: p
         (tmp_path, "{} is a folder; nothing was sent"),
         (secret, "{} can't be read; nothing was sent"),
     ):
-        with pytest.raises(FileRefused, match=re.escape(message.format(file))):
+        with pytest.raises(UnreadableFile, match=re.escape(message.format(file))):
             ask("hello", data=data, files=[file])
     assert not data.exists()
     done = agentsvc("ask", "hello", "--file", "nope.csv", "--data", data)
@@ -249,11 +261,11 @@ def delta(id: int, text: str) -> Event:
 
 def test_what_was_taken_back_is_marked() -> None:
     """After a crash a step speaks again: the terminal says so, and the end is not printed twice."""
-    spoken = Spoken()
-    printed = spoken.take(delta(1, "Kept. ")) + spoken.take(delta(3, "Lost"))
-    printed += spoken.take(Event(4, "run.resumed", "", {"attempt": 2, "discard_after": 2}))
-    printed += spoken.take(delta(5, "Again."))
-    printed += spoken.end(Run(run_id="r", status="completed", output="Kept. Again."))
+    printer = StreamedText()
+    printed = printer.add(delta(1, "Kept. ")) + printer.add(delta(3, "Lost"))
+    printed += printer.add(Event(4, "run.resumed", "", {"attempt": 2, "discard_after": 2}))
+    printed += printer.add(delta(5, "Again."))
+    printed += printer.finish(Run(run_id="r", status="completed", output="Kept. Again."))
     first, notice, last = printed.splitlines()
     assert (first, last) == ("Kept. Lost", "Again.")
     assert "replaces" in notice
@@ -261,9 +273,9 @@ def test_what_was_taken_back_is_marked() -> None:
 
 def test_another_answer_than_was_said_is_printed() -> None:
     """The output counts: when it is not what was streamed, it is printed too."""
-    spoken = Spoken()
-    assert spoken.take(delta(1, "Thinking aloud")) == "Thinking aloud"
-    assert spoken.end(Run(run_id="r", status="completed", output="42")) == "\n42\n"
+    printer = StreamedText()
+    assert printer.add(delta(1, "Thinking aloud")) == "Thinking aloud"
+    assert printer.finish(Run(run_id="r", status="completed", output="42")) == "\n42\n"
 
 
 def test_status_stop_and_restart(tmp_path: Path) -> None:
@@ -421,7 +433,7 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
     assert "The service goes on" in last
     assert f"agentsvc stop --data {data}" in last
     assert not answers(f"{origin}/api/contents", token)
-    assert (tmp_path / lab_command.FOLDER).is_dir()
+    assert (tmp_path / lab_command.NOTEBOOK_FOLDER).is_dir()
     assert embedded.stop(data), "the service was still there"
 
 

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.cli import checks, doctor
+from agentsvc_nb.cli.checks import CHECKS, Finding
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.commands.doctor import CHECKS, machine, model, service
-from agentsvc_nb.commands.doctor import folder as folder_checks
-from agentsvc_nb.commands.doctor.finding import Finding
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -113,17 +112,17 @@ def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:
 
 def test_a_server_that_does_not_answer(folder: DataFolder) -> None:
     with folder.hold():
-        assert is_failure(the(service.server(folder)), "does not answer")
-    assert the(service.server(folder)).level == "note"
+        assert is_failure(the(checks.check_server(folder)), "does not answer")
+    assert the(checks.check_server(folder)).level == "note"
 
 
 def test_what_a_killed_server_left(folder: DataFolder) -> None:
     """Its record is no failure: the next start removes it."""
     with running_service() as running:
         record = (running.data / "ready.json").read_text()
-        assert the(service.server(DataFolder(running.data))).level == "ok"
+        assert the(checks.check_server(DataFolder(running.data))).level == "ok"
     write_private(folder.ready, record)
-    found = the(service.server(folder))
+    found = the(checks.check_server(folder))
     assert found.level == "warn"
     assert "killed" in found.what
 
@@ -132,19 +131,19 @@ def test_a_port_that_another_program_has(folder: DataFolder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         number = other.getsockname()[1]
         folder.port.write_text(str(number))
-        told = {finding.what: finding for finding in service.port(folder)}
+        told = {finding.what: finding for finding in checks.check_port(folder)}
         assert told[f"another program listens on {number}"].level == "warn"
-    assert f"{number} is free" in {finding.what for finding in service.port(folder)}
+    assert f"{number} is free" in {finding.what for finding in checks.check_port(folder)}
 
 
 def test_a_damaged_database(folder: DataFolder) -> None:
     with folder.database.open("r+b") as database:
         database.seek(4096)
         database.write(os.urandom(8192))
-    assert is_failure(the(folder_checks.database(folder)), "damaged")
+    assert is_failure(the(checks.check_database(folder)), "damaged")
     folder.database.write_bytes(b"no database at all" * 1000)
-    assert is_failure(the(folder_checks.database(folder)), "damaged")
-    assert is_failure(the(folder_checks.schema(folder)), "no database")
+    assert is_failure(the(checks.check_database(folder)), "damaged")
+    assert is_failure(the(checks.check_schema(folder)), "no database")
 
 
 def test_contents_that_are_missing(folder: DataFolder) -> None:
@@ -154,25 +153,25 @@ def test_contents_that_are_missing(folder: DataFolder) -> None:
         values = f"('chat_a', '{path}', '{path}', 'upload', 'text/plain', 4, '{sha256}', 1)"
         columns = "(chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at)"
         change(folder, f"INSERT INTO file {columns} VALUES {values}")
-    assert is_failure(the(folder_checks.contents(folder)), "1 of 2 contents")
+    assert is_failure(the(checks.check_contents(folder)), "1 of 2 contents")
 
 
 def test_a_clock_that_is_behind_the_records(folder: DataFolder) -> None:
-    assert the(folder_checks.clock(folder)).level == "ok"
+    assert the(checks.check_clock(folder)).level == "ok"
     change(folder, f"INSERT INTO project (id, account, name, created_at) VALUES ('p', 'a', 'x', {FAR_FUTURE_MS})")
     change(folder, f"INSERT INTO chat (id, account, created_at) VALUES ('c', 'a', {FAR_FUTURE_MS})")
-    assert is_failure(the(folder_checks.clock(folder)), "2096")
+    assert is_failure(the(checks.check_clock(folder)), "2096")
 
 
 def test_an_insane_year(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_checks, "SANE_YEARS", range(1980, 1990))
-    assert is_failure(the(folder_checks.clock(folder)), "the year is")
+    monkeypatch.setattr(checks, "PLAUSIBLE_YEARS", range(1980, 1990))
+    assert is_failure(the(checks.check_clock(folder)), "the year is")
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     """A file stands where the folder should be."""
     (tmp_path / "file").write_text("")
-    assert is_failure(the(folder_checks.data(DataFolder(tmp_path / "file" / "data"))), "can't be written")
+    assert is_failure(the(checks.check_data_folder(DataFolder(tmp_path / "file" / "data"))), "can't be written")
 
 
 def test_a_full_disk(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,17 +179,17 @@ def test_a_full_disk(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> Non
     for free in (10_000_000, 100_000_000, 10_000_000_000):
         usage = type("Usage", (), {"free": free})
         monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
-        levels.append(list(folder_checks.data(folder))[-1].level)
+        levels.append(list(checks.check_data_folder(folder))[-1].level)
     assert levels == ["fail", "warn", "ok"]
 
 
 @pytest.mark.parametrize(
     ("check", "name", "value", "said"),
     [
-        (machine.python, "PYTHON", (99, 0), "Python 3"),
-        (machine.sqlite, "SQLITE", (99, 0, 0), "too old"),
-        (machine.sqlite, "FTS5", "CREATE VIRTUAL TABLE words USING fts99 (word)", "full-text"),
-        (machine.packages, "_missing", lambda: ["pypdf"], "pypdf"),
+        (checks.check_python, "MIN_PYTHON", (99, 0), "Python 3"),
+        (checks.check_sqlite, "MIN_SQLITE", (99, 0, 0), "too old"),
+        (checks.check_sqlite, "CREATE_FTS5", "CREATE VIRTUAL TABLE words USING fts99 (word)", "full-text"),
+        (checks.check_packages, "_missing_packages", lambda: ["pypdfium2"], "pypdfium2"),
     ],
 )
 def test_what_the_machine_lacks(
@@ -201,11 +200,11 @@ def test_what_the_machine_lacks(
     value: object,
     said: str,
 ) -> None:
-    monkeypatch.setattr(machine, name, value)
+    monkeypatch.setattr(checks, name, value)
     assert is_failure(next(check(folder)), said)
 
 
 def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason is in the line."""
-    monkeypatch.setattr(model, "QUESTION", "fail no_model The model is gone.")
-    assert is_failure(the(model.turn("scripted", KeptSettings())), "The model is gone.")
+    monkeypatch.setattr(doctor, "QUESTION", "fail no_model The model is gone.")
+    assert is_failure(doctor.try_model("scripted", KeptSettings()), "The model is gone.")

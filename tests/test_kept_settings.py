@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import embedded
-from agentsvc_nb.cli import main
-from agentsvc_nb.cli.failures import EXIT_USAGE
+from agentsvc_nb.cli import EXIT_USAGE, main
 from agentsvc_nb.embedded import EmbeddedError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session

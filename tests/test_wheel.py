@@ -23,7 +23,7 @@ HEAVY = {
     "numpy",
     "pandas",
     "PIL",
-    "pypdf",
+    "pypdfium2",
     "starlette",
     "uvicorn",
 }

@@ -1,4 +1,4 @@
-"""What an agent is, and what it gets for one turn. The docstrings are the contract."""
+"""The interface between the service and its agents. The docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentsvc_nb.tools.port import Outcome, Tool, Workspace, WorkspaceEntry
 
 @dataclass(frozen=True, slots=True)
 class EarlierTurn:
-    """A turn of the chat that has ended: what was asked, and what was answered until its end."""
+    """A finished turn of the chat: its message, its output and its final status."""
 
     message: str
     output: str
@@ -19,10 +19,10 @@ class EarlierTurn:
 
 
 class RunContext(Protocol):
-    """What an agent gets in hand for one turn: what was asked, the chat's files, and verbs that become events.
+    """One run as its agent sees it: the message, the chat's files, and methods that emit events.
 
-    A turn may be a continuation after a crash: `state` is then what the last `checkpoint` gave, else None, and
-    `said` the text up to it.
+    A run may be resumed after a crash: `state` is then the state of the last `checkpoint`, else None, and `said` the
+    text up to that checkpoint.
     """
 
     @property
@@ -86,7 +86,7 @@ class RunContext(Protocol):
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
-        """Everything so far is safe: after a crash the turn goes on from here with this `state`."""
+        """Save all progress: after a crash the run resumes here with this `state`."""
         ...
 
     async def rewind(self) -> None:
@@ -99,7 +99,7 @@ class Agent(Protocol):
     tools, too."""
 
     async def run(self, turn: RunContext) -> str | None:
-        """Do one turn; the final text, or None when it is what was said.
+        """Execute one run. Returns the final text, or None when it is the text streamed by `say`.
 
         Raises `WorkFailure` for a failure with a code of its own. Must let `asyncio.CancelledError` pass.
         """
@@ -107,4 +107,4 @@ class Agent(Protocol):
 
 
 class StepsExceeded(Exception):
-    """The turn needs more model steps than a run may have."""
+    """The run needs more model steps than it may have."""

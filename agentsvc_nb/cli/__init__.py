@@ -1,6 +1,7 @@
-"""The command line `agentsvc` (docs/api/embedded.md): a module a group of commands, each with `add(commands, folder)`.
+"""The command line `agentsvc` (docs/api/embedded.md): one module a group of commands, with `add_parsers`.
 
-They say what can be typed and import what it needs only when it is: `--version` needs nothing.
+A module holds the arguments of its commands and their work. At its top it imports only what parsing needs; everything
+slow is imported inside the functions that use it, so that `--version` and a mistyped line are answered at once.
 """
 
 from __future__ import annotations
@@ -9,31 +10,47 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import account, backup, doctor, feedback, keys, lab, media, models, pages, runs, service
+from agentsvc_nb.cli import accounts, backup, doctor, feedback, lab, media, models, runs, service
 from agentsvc_nb.cli.arguments import data_option
-from agentsvc_nb.cli.failures import EXIT_ERROR, EXIT_INTERRUPTED, exit_code, sentence
 
-GROUPS = (service, keys, account, feedback, media, models, pages, lab, runs, backup, doctor)
+GROUPS: Final = (
+    service.add_parsers,
+    accounts.add_parsers,
+    feedback.add_parsers,
+    media.add_parsers,
+    models.add_parsers,
+    media.add_page_parsers,
+    lab.add_parsers,
+    runs.add_parsers,
+    backup.add_parsers,
+    doctor.add_parsers,
+)
+"""In the order of `agentsvc --help`."""
+
+EXIT_ERROR: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. An expected failure is one sentence on stderr, without a traceback."""
-    given = _parser().parse_args(argv)
+    """Run one command and return its exit code. An expected failure prints one sentence to stderr, no traceback."""
+    args = _parser().parse_args(argv)
     try:
-        code: int = given.run(given)
+        code: int = args.run(args)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # `agentsvc ask ... | head`: nobody reads on, so nothing may be flushed at exit
+    except BrokenPipeError:  # `agentsvc ask ... | head`: the reader is gone, and the flush at exit must not fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except Exception as error:
-        expected = exit_code(error)
-        if expected is None:
+        failure = _exit_code(error)
+        if failure is None:
             raise
-        print(f"agentsvc: {sentence(error)}", file=sys.stderr)
-        return expected
+        print(f"agentsvc: {_message(error)}", file=sys.stderr)
+        return failure
     return code
 
 
@@ -41,7 +58,40 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
     parser.add_argument("--version", action="version", version=f"agentsvc {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    folder = data_option()
-    for group in GROUPS:
-        group.add(commands, folder)
+    data = data_option()
+    for add_parsers in GROUPS:
+        add_parsers(commands, data)
     return parser
+
+
+def _exit_code(error: Exception) -> int | None:
+    """The exit code of an expected failure; None for a bug of ours."""
+    from agentsvc_nb.service.child import EXIT_HELD
+    from agentsvc_nb.service.folder import FolderHeld
+    from agentsvc_nb.settings import SettingsError
+
+    if isinstance(error, SettingsError):
+        return EXIT_USAGE
+    if isinstance(error, FolderHeld):  # before the slow imports below: an embedded starter waits for this exit
+        return EXIT_HELD
+    return EXIT_ERROR if isinstance(error, _expected_errors()) else None
+
+
+def _expected_errors() -> tuple[type[Exception], ...]:
+    from agentsvc_nb.client.errors import StefanBrainError
+    from agentsvc_nb.embedded import EmbeddedError
+    from agentsvc_nb.service.api_error import ApiError
+    from agentsvc_nb.service.backup import BackupError
+    from agentsvc_nb.service.folder import NoService
+    from agentsvc_nb.service.serve import ServeError
+    from agentsvc_nb.service.store.migrations import SchemaTooNew
+
+    of_commands = (lab.LabError, models.PullError)
+    of_service = (ApiError, BackupError, NoService, SchemaTooNew, ServeError)
+    return (*of_commands, *of_service, EmbeddedError, StefanBrainError, OSError)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)

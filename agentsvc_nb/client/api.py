@@ -4,193 +4,119 @@ from __future__ import annotations
 
 import copy
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Generic, Self, Unpack
 
 from agentsvc_nb.client.batch import mapping
 from agentsvc_nb.client.downloads import fetching
-from agentsvc_nb.client.methods import aio, aio_pages, aio_stream, sync, sync_pages, sync_stream
+from agentsvc_nb.client.methods import Async, F, Sync, operation, pages, stream
 from agentsvc_nb.client.operations import ask, chats, feedback, jobs, media, runs, tools
 from agentsvc_nb.client.request.history import History
-from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, OnRetry, OnWait, Settings
+from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
 from agentsvc_nb.client.request.request import BASE_URL, Core, Origin, Revive
 from agentsvc_nb.client.transport.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import MAX_RETRIES
 
 
-class Group:
-    def __init__(self, core: Core) -> None:
+class OperationGroup(Generic[F]):
+    """The operations of one resource, for one face of the client."""
+
+    _face: F
+
+    def __init__(self, core: Core, face: F) -> None:
         self._core = core
+        self._face = face
 
 
-class Runs(Group):
+class Runs(OperationGroup[F]):
     """Agent Runs: one agent turn inside a chat."""
 
-    start = sync(runs.start)
-    get = sync(runs.get)
-    wait = sync(runs.wait)
-    cancel = sync(runs.cancel)
-    approve = sync(runs.approve)
-    refuse = sync(runs.refuse)
-    events = sync(runs.events)
-    iterate_events = sync_pages(runs.iterate_events)
-    attach = sync_stream(runs.attach)
-    start_and_stream = sync_stream(runs.start_and_stream)
+    start = operation(runs.start)
+    get = operation(runs.get)
+    wait = operation(runs.wait)
+    cancel = operation(runs.cancel)
+    approve = operation(runs.approve)
+    refuse = operation(runs.refuse)
+    events = operation(runs.events)
+    iterate_events = pages(runs.iterate_events)
+    attach = stream(runs.attach)
+    start_and_stream = stream(runs.start_and_stream)
 
 
-class Files(Group):
+class Files(OperationGroup[F]):
     """Uploads and the files of a chat."""
 
-    upload = sync(chats.upload)
-    list = sync_pages(chats.list_)
-    search = sync(chats.search)
-    download = sync(fetching.download)
-    head = sync(fetching.head)
-    rename = sync(chats.rename)
+    upload = operation(chats.upload)
+    list = pages(chats.list_)
+    search = operation(chats.search)
+    download = operation(fetching.download)
+    head = operation(fetching.head)
+    rename = operation(chats.rename)
 
 
-class Jobs(Group):
+class Jobs(OperationGroup[F]):
     """Long-running tool jobs."""
 
-    submit = sync(jobs.submit)
-    status = sync(jobs.status)
-    wait = sync(jobs.wait)
-    result = sync(jobs.result)
-    cancel = sync(jobs.cancel)
-    submit_and_wait = sync(jobs.submit_and_wait)
-    download_artifacts = sync(jobs.download_artifacts)
+    submit = operation(jobs.submit)
+    status = operation(jobs.status)
+    wait = operation(jobs.wait)
+    result = operation(jobs.result)
+    cancel = operation(jobs.cancel)
+    submit_and_wait = operation(jobs.submit_and_wait)
+    download_artifacts = operation(jobs.download_artifacts)
 
 
-class Tools(Group):
+class Tools(OperationGroup[F]):
     """The tool catalog."""
 
-    list = sync(tools.list_)
-    describe = sync(tools.describe)
-    invoke = sync(tools.invoke)
+    list = operation(tools.list_)
+    describe = operation(tools.describe)
+    invoke = operation(tools.invoke)
 
 
-class Feedback(Group):
+class Feedback(OperationGroup[F]):
     """Reports to the team that runs the service, and its replies."""
 
-    send = sync(feedback.send)
-    from_last_error = sync(feedback.from_last_error)
-    list = sync(feedback.list_)
-    get = sync(feedback.get)
+    send = operation(feedback.send)
+    from_last_error = operation(feedback.from_last_error)
+    list = operation(feedback.list_)
+    get = operation(feedback.get)
 
 
-class Media(Group):
+class Media(OperationGroup[F]):
     """Stored ad media and their transcripts."""
 
-    get = sync(media.get)
-    transcribe = sync(media.transcribe)
+    get = operation(media.get)
+    transcribe = operation(media.transcribe)
 
 
-class Labels(Group):
+class Labels(OperationGroup[F]):
     """Landing pages and their labels."""
 
-    list = sync(media.list_labels)
-    get = sync(media.get_page)
-    write = sync(media.write_labels)
+    list = operation(media.list_labels)
+    get = operation(media.get_page)
+    write = operation(media.write_labels)
 
 
-class Projects(Group):
+class Projects(OperationGroup[F]):
     """Projects: chats that belong together."""
 
-    create = sync(chats.create_project)
-    list = sync(chats.list_projects)
+    create = operation(chats.create_project)
+    list = operation(chats.list_projects)
 
 
-class Chats(Group):
+class Chats(OperationGroup[F]):
     """Chats, which runs and tools make as they need them."""
 
-    retire = sync(chats.retire)
-
-
-class AsyncRuns(Group):
-    """Agent Runs: one agent turn inside a chat."""
-
-    start = aio(runs.start)
-    get = aio(runs.get)
-    wait = aio(runs.wait)
-    cancel = aio(runs.cancel)
-    approve = aio(runs.approve)
-    refuse = aio(runs.refuse)
-    events = aio(runs.events)
-    iterate_events = aio_pages(runs.iterate_events)
-    attach = aio_stream(runs.attach)
-    start_and_stream = aio_stream(runs.start_and_stream)
-
-
-class AsyncFiles(Group):
-    """Uploads and the files of a chat."""
-
-    upload = aio(chats.upload)
-    list = aio_pages(chats.list_)
-    search = aio(chats.search)
-    download = aio(fetching.download)
-    head = aio(fetching.head)
-    rename = aio(chats.rename)
-
-
-class AsyncJobs(Group):
-    """Long-running tool jobs."""
-
-    submit = aio(jobs.submit)
-    status = aio(jobs.status)
-    wait = aio(jobs.wait)
-    result = aio(jobs.result)
-    cancel = aio(jobs.cancel)
-    submit_and_wait = aio(jobs.submit_and_wait)
-    download_artifacts = aio(jobs.download_artifacts)
-
-
-class AsyncTools(Group):
-    """The tool catalog."""
-
-    list = aio(tools.list_)
-    describe = aio(tools.describe)
-    invoke = aio(tools.invoke)
-
-
-class AsyncFeedback(Group):
-    """Reports to the team that runs the service, and its replies."""
-
-    send = aio(feedback.send)
-    from_last_error = aio(feedback.from_last_error)
-    list = aio(feedback.list_)
-    get = aio(feedback.get)
-
-
-class AsyncMedia(Group):
-    """Stored ad media and their transcripts."""
-
-    get = aio(media.get)
-    transcribe = aio(media.transcribe)
-
-
-class AsyncLabels(Group):
-    """Landing pages and their labels."""
-
-    list = aio(media.list_labels)
-    get = aio(media.get_page)
-    write = aio(media.write_labels)
-
-
-class AsyncProjects(Group):
-    """Projects: chats that belong together."""
-
-    create = aio(chats.create_project)
-    list = aio(chats.list_projects)
-
-
-class AsyncChats(Group):
-    """Chats, which runs and tools make as they need them."""
-
-    retire = aio(chats.retire)
+    retire = operation(chats.retire)
 
 
 class _Client:
     _core: Core
+    _face: Sync | Async
+
+    ask = operation(ask.ask)
+    map = operation(mapping.map_)
 
     @property
     def base_url(self) -> str:
@@ -255,6 +181,8 @@ class AgentService(_Client):
     ...     print(client.runs.wait(run.run_id).output)
     """
 
+    _face: Sync = Sync()
+
     def __init__(
         self,
         api_key: str | None = None,
@@ -268,18 +196,21 @@ class AgentService(_Client):
         http_client: SyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
+        settings = ClientSettings(timeout, None, max_retries, {}, on_retry, on_wait)
         origin = Origin(api_key, base_url, revive)
         self._use(Core(origin, SyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
-        self.runs, self.files, self.jobs, self.tools = Runs(core), Files(core), Jobs(core), Tools(core)
-        self.projects, self.chats = Projects(core), Chats(core)
-        self.feedback, self.media, self.labels = Feedback(core), Media(core), Labels(core)
-
-    ask = sync(ask.ask)
-    map = sync(mapping.map_)
+        self.runs = Runs(core, self._face)
+        self.files = Files(core, self._face)
+        self.jobs = Jobs(core, self._face)
+        self.tools = Tools(core, self._face)
+        self.projects = Projects(core, self._face)
+        self.chats = Chats(core, self._face)
+        self.feedback = Feedback(core, self._face)
+        self.media = Media(core, self._face)
+        self.labels = Labels(core, self._face)
 
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
@@ -301,6 +232,8 @@ class AsyncAgentService(_Client):
     ...             print(event.type)
     """
 
+    _face: Async = Async()
+
     def __init__(
         self,
         api_key: str | None = None,
@@ -314,19 +247,21 @@ class AsyncAgentService(_Client):
         http_client: AsyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = Settings(timeout, None, max_retries, {}, on_retry, on_wait)
+        settings = ClientSettings(timeout, None, max_retries, {}, on_retry, on_wait)
         origin = Origin(api_key, base_url, revive)
         self._use(Core(origin, AsyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
-        self.runs, self.files = AsyncRuns(core), AsyncFiles(core)
-        self.jobs, self.tools = AsyncJobs(core), AsyncTools(core)
-        self.projects, self.chats = AsyncProjects(core), AsyncChats(core)
-        self.feedback, self.media, self.labels = AsyncFeedback(core), AsyncMedia(core), AsyncLabels(core)
-
-    ask = aio(ask.ask)
-    map = aio(mapping.map_)
+        self.runs = Runs(core, self._face)
+        self.files = Files(core, self._face)
+        self.jobs = Jobs(core, self._face)
+        self.tools = Tools(core, self._face)
+        self.projects = Projects(core, self._face)
+        self.chats = Chats(core, self._face)
+        self.feedback = Feedback(core, self._face)
+        self.media = Media(core, self._face)
+        self.labels = Labels(core, self._face)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the client opens new ones when it is used again."""

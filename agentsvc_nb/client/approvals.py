@@ -1,4 +1,4 @@
-"""The tool calls of a run that wait for somebody's yes or no (docs/decisions/0020-effects-wait.md)."""
+"""The tool calls of a run that wait for approval (docs/decisions/0020-effects-wait.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call as the agent asked for it; `since` is a time."""
+    """A tool call that waits for approval, as the agent made it. `since` is a time."""
 
     run_id: str
     call_id: str
@@ -25,7 +25,7 @@ class WaitingCall:
 
 
 def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
-    """Bring `waiting`, by call id, up to this event of the run. After a crash the service asks anew."""
+    """Update `waiting`, by call id, with an event of the run. After a crash the service asks anew."""
     if event.type == "approval.requested":
         given = event.payload
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
@@ -45,7 +45,7 @@ def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
 
 @dataclass(slots=True)
 class Watched:
-    """A run as far as its events were read: its state, and its calls that wait."""
+    """A run as of the last event read: its state, and the calls that wait."""
 
     client: AgentService
     run_id: str
@@ -54,7 +54,7 @@ class Watched:
     _after: int = 0
 
     def look(self) -> None:
-        """Read what has come since the last look. Raises as `client.runs.events`."""
+        """Read the events since the last look. Raises as `client.runs.events`."""
         more = True
         while more:
             page = self.client.runs.events(self.run_id, after=self._after, limit=_PAGE)

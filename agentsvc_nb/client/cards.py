@@ -72,7 +72,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
     more = [f"… {count - ROWS:,} more"] if count > ROWS else []
     head = f"{title} ({count:,})"
     lines = (
-        [label(head), *(f"  {line}" for line in _aligned([[label(name) for name in columns], *shown]))]
+        [label(head), *(f"  {line}" for line in aligned([[label(name) for name in columns], *shown]))]
         if shown
         else [label(head)]
     )
@@ -93,7 +93,8 @@ def _tr(cells: Iterable[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}{_CELL}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a text table: cells padded to the width of their column, two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 

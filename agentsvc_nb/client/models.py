@@ -80,14 +80,21 @@ def _name(shape: Any) -> str:
     return getattr(shape, "__name__", str(shape))
 
 
-_TIME: Final = "datetime64[ns, UTC]"
-_TYPES: Final[Mapping[frozenset[object], str]] = {
-    frozenset({str}): "string",
+TIME_DTYPE: Final = "datetime64[ns, UTC]"
+JSON_DTYPES: Final[Mapping[str, str]] = {
+    "string": "string",
+    "integer": "Int64",
+    "number": "Float64",
+    "boolean": "boolean",
+}
+"""The dtype of a column for each type of JSON; all others are objects."""
+_DTYPES: Final[Mapping[frozenset[object], str]] = {
+    frozenset({str}): JSON_DTYPES["string"],
     frozenset({Literal, str}): "category",
     frozenset({Literal}): "category",
-    frozenset({int}): "Int64",
-    frozenset({float}): "Float64",
-    frozenset({bool}): "boolean",
+    frozenset({int}): JSON_DTYPES["integer"],
+    frozenset({float}): JSON_DTYPES["number"],
+    frozenset({bool}): JSON_DTYPES["boolean"],
 }
 
 
@@ -134,7 +141,7 @@ def _column(name: str, table: list[Mapping[str, Any]], kind: Any) -> pd.Series[A
 
     values = pd.Series([row.get(name) for row in table], dtype="object")
     try:
-        return _times(values) if kind == _TIME else values.astype(kind)
+        return _times(values) if kind == TIME_DTYPE else values.astype(kind)
     except (ValueError, TypeError, OverflowError):
         raise StefanBrainError(f"The service sent a `{name}` that is no {kind}; use the records themselves.") from None
 
@@ -143,7 +150,7 @@ def _times(column: pd.Series[Any]) -> pd.Series[Any]:
     import pandas as pd
 
     times = pd.to_datetime(column.astype("string"), utc=True, format="ISO8601", errors="coerce")
-    return times.astype(_TIME)
+    return times.astype(TIME_DTYPE)
 
 
 def _row(record: Any) -> dict[str, Any]:
@@ -157,8 +164,8 @@ def _type(name: str, hint: Any) -> str:
     kinds = frozenset(get_origin(part) or part for part in get_args(hint) or [hint] if part is not type(None))
     if get_origin(hint) is Literal:
         return "category"
-    found = _TYPES.get(kinds, "object")
-    return _TIME if found == "string" and name.endswith("_at") else found
+    found = _DTYPES.get(kinds, "object")
+    return TIME_DTYPE if found == "string" and name.endswith("_at") else found
 
 
 class Run(Showing, runs.Run):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from agentsvc_nb.formats.tables import decode
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment
 
@@ -119,22 +120,13 @@ def read(data: bytes) -> Captions:
     """
     if len(data) > CAPTIONS_BYTES:
         raise ValueError(f"captions may have {CAPTIONS_BYTES:,} bytes")
-    lines = _decoded(data).splitlines()
+    lines = decode(data).splitlines()
     segments = [segment for segment in _segments(lines) if segment is not None]
     if not segments:
         raise ValueError("it holds no captions in SubRip (.srt) or WebVTT (.vtt)")
     if len(segments) > CAPTIONS_SEGMENTS:
         raise ValueError(f"captions may have {CAPTIONS_SEGMENTS:,} segments")
     return Captions(_language(lines), segments)
-
-
-def _decoded(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")  # what old subtitle editors write
 
 
 def _language(lines: list[str]) -> str | None:

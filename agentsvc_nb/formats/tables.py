@@ -185,7 +185,7 @@ def parse(path: str, text: str) -> Table | None:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252 as spreadsheets still write it."""
+    """UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252 as old editors write it."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     try:

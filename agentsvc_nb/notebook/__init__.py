@@ -11,7 +11,7 @@ questions/  what a cell asks; asked once, in variants, of each row; asked anew o
 jobs/       one in its cell, some in the background; list, watch, show and cancel them
 runs/       a run: its stream, its one output, its answer; in the background; list, wait, cancel, review; approvals
 files/      the files of a chat: list, put, get, look at, search, pictures; what goes along with a question
-previews/   a file of any kind as one safe, static output: a module a kind
+previews/   a file of any kind as one safe, static output
 here        the session, for functions called without a magic
 host        what the cell runs in: a front end with live outputs, a page of voila, a terminal
 memory/     connection and chat (`session`, `trail`), keys, the journal of runs and jobs, names for Tab

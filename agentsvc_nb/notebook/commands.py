@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.runs.approving import approvals, approve
 from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.runs.history import cancel, runs, the_run, wait
 from agentsvc_nb.notebook.runs.review import diff, export, show
-from agentsvc_nb.notebook.runs.turn import Turn
+from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.tools.calling import call
 from agentsvc_nb.notebook.tools.catalog import tools, tools_describe
@@ -77,7 +77,7 @@ __all__ = [
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> Answer:
-    """Follow a run that was started before, from its beginning. Returns and raises as `Turn.watch`."""
+    """Follow a run that was started before, from its beginning. Returns and raises as `RunWatcher.watch`."""
     run_id, client = the_run(session, run_id), session.client()
-    feed = Feed(lambda door: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
-    return Turn(session, client, feed, screen, timeout).watch()
+    feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
+    return RunWatcher(session, client, feed, screen, timeout).watch()

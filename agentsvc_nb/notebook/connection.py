@@ -9,9 +9,9 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agentsvc_nb.notebook.display.results import Said
+from agentsvc_nb.notebook.display.results import PrintedText
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, telling
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.text import label
 
@@ -22,7 +22,7 @@ KNOCK_SECONDS: Final = 3.0
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
-def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_key: bool = False) -> Said:
+def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_key: bool = False) -> PrintedText:
     """Use the service at `url`, or with `local` the embedded one, from now on (docs/api/embedded.md "Address and key").
 
     Where no key is known for it, `ask_key(prompt)` is called for one, if given; `keep_key` puts it into the keyring.
@@ -41,19 +41,19 @@ def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_k
     return status(session)
 
 
-def chat(session: Session, chat_id: str | None = None) -> Said:
+def chat(session: Session, chat_id: str | None = None) -> PrintedText:
     """Ask in this chat from now on; without an id, say which chat is asked in. Raises `AskError`."""
     if chat_id is None:
-        return Said(session.known_chat(session.address()) or "none yet; the first ask begins one")
+        return PrintedText(session.known_chat(session.address()) or "none yet; the first ask begins one")
     if not ids.is_chat(chat_id):
         raise AskError(f"{label(chat_id, 80)!r} is no chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
-    with telling(session):
+    with errors_as_cells(session):
         next(iter(session.client().files.list(chat_id)), None)  # is it there?
     session.move(chat_id)
     return status(session)
 
 
-def workstream(session: Session, name: str | None = None) -> Said:
+def workstream(session: Session, name: str | None = None) -> PrintedText:
     """Ask in the chat of this session label from now on; without one, in the notebook's own chat. Raises `AskError`."""
     if name is not None and not (0 < len(name) <= limits.SESSION_CHARS and name.isprintable()):
         raise AskError(f"A session label has 1 to {limits.SESSION_CHARS} characters on one line.", "Choose another.")
@@ -61,7 +61,7 @@ def workstream(session: Session, name: str | None = None) -> Said:
     return status(session)
 
 
-def project(session: Session, named: str | None = None, *, create: bool = False) -> Said:
+def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
     """Ask in this project from now on, by id or name; without one, in none. `create` makes it. Raises `AskError`."""
     found = None if named is None else _project(session, named, create)
     session.turn_to(label=session.workstream, project=found)
@@ -69,7 +69,7 @@ def project(session: Session, named: str | None = None, *, create: bool = False)
 
 
 def _project(session: Session, named: str, create: bool) -> str:
-    with telling(session):
+    with errors_as_cells(session):
         known = session.client().projects.list()
         session.known.projects = {each.name: each.id for each in known}
         found = [each.id for each in known if named in (each.id, each.name)]
@@ -83,7 +83,7 @@ def _project(session: Session, named: str, create: bool) -> str:
     return found[0]
 
 
-def status(session: Session) -> Said:
+def status(session: Session) -> PrintedText:
     """Which service, key, chat and journal are in use, in words; sends nothing and names no secret."""
     lines = [f"service  {_service(session)}"]
     lines += [f"project  {session.project}"] if session.project else []
@@ -92,7 +92,7 @@ def status(session: Session) -> Said:
     count = len(session.journal.runs(session.notebook or session.label))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
-    return Said("\n".join([*lines, *session.take_notes()]))
+    return PrintedText("\n".join([*lines, *session.take_notes()]))
 
 
 def _service(session: Session) -> str:

@@ -1,4 +1,7 @@
-"""What a failed cell shows: two or three lines, no stack of our own functions; limits and budgets in words."""
+"""The exceptions of a failed cell, shown in two or three lines without a traceback; limits and budgets in words.
+
+Loaded with the magics: the client is imported for type checkers only.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.errors import StefanBrainError
 
 
-def explained(error: StefanBrainError, now: datetime | None = None) -> str:
-    """What the service said about a limit, as a sentence; empty when it said nothing."""
+def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
+    """The limit that an error reports, as a sentence; empty if it reports none."""
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     for name, whose, limit, used in (
@@ -23,15 +26,15 @@ def explained(error: StefanBrainError, now: datetime | None = None) -> str:
     ):
         if isinstance(facts := detail.get(name), dict):
             spent = f"{whose} has used {_money(facts.get(used))} of {_money(facts.get(limit))} this month"
-            return _until(spent, facts.get("resets_at"), now)
+            return _with_reset(spent, facts.get("resets_at"), now)
     if error.reset_at:
         counted = f"{detail['observed']} requests of {detail['limit']}" if "observed" in detail else ""
-        return _until(counted, error.reset_at, now)
+        return _with_reset(counted, error.reset_at, now)
     return f"Try again in {error.retry_after_seconds:g} s." if error.retry_after_seconds else ""
 
 
 def local_time(moment: str, now: datetime | None = None) -> str:
-    """A time of the service by this machine's clock, with the day when it is another; as it stands if it is no time.
+    """A timestamp of the service in local time, with the day unless it is today; unchanged if it is no timestamp.
 
     >>> local_time("soon")
     'soon'
@@ -47,9 +50,9 @@ def local_time(moment: str, now: datetime | None = None) -> str:
     return f"{day}{there:%H:%M %Z}".rstrip() + wait
 
 
-def _until(said: str, resets_at: object, now: datetime | None) -> str:
+def _with_reset(used: str, resets_at: object, now: datetime | None) -> str:
     when = f"it resets at {local_time(resets_at, now)}" if isinstance(resets_at, str) else ""
-    sentence = "; ".join(part for part in (said, when) if part)
+    sentence = "; ".join(part for part in (used, when) if part)
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
@@ -63,12 +66,12 @@ R = TypeVar("R")
 _BOLD, _OFF = "\x1b[1m", "\x1b[0m"  # red on the pink of a notebook's errors is hard to read
 
 
-class _Short(BaseException):
-    """An exception told in a few lines: what was wrong, then what to do."""
+class _ShownBriefly(BaseException):
+    """An exception that IPython shows in two lines: the problem, then a hint."""
 
     hint: str
     answer: object = None
-    """What there is of the answer, for `-o name`; None when nothing began."""
+    """The partial answer, for `-o name`; None if nothing was started."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(plain(message))
@@ -79,27 +82,30 @@ class _Short(BaseException):
         return [*lines, self.hint] if self.hint else lines
 
 
-class AskError(_Short, Exception):
-    """What was asked could not be done: nothing was sent, or the service refused it.
+class AskError(_ShownBriefly, Exception):
+    """The request was invalid, or the service refused it.
 
-    `refused`: the service answered no, so that nothing can have started; `unsent`: it was not reached; `error`: what
-    the client raised, if it did.
+    Attributes:
+        refused: the service refused it, so nothing was started.
+        unsent: the service was not reached.
+        error: the client's exception, if there was one.
     """
 
-    refused = unsent = False
+    refused = False
+    unsent = False
     error: StefanBrainError | None = None
 
 
-class RunFailed(_Short, Exception):
+class RunFailed(_ShownBriefly, Exception):
     """The run or job was started and failed."""
 
 
-class RunStopped(_Short, KeyboardInterrupt):
+class RunStopped(_ShownBriefly, KeyboardInterrupt):
     """The run was stopped with the cell. A KeyboardInterrupt, so that nothing swallows it and Run All stops."""
 
 
-def shortly(magic: Callable[P, R]) -> Callable[P, R]:
-    """A magic whose interrupt is told in one line, wherever it came."""
+def interrupts_as_run_stopped(magic: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a magic so that a Ctrl-C anywhere in it raises `RunStopped`, which is shown in one line."""
 
     @functools.wraps(magic)
     def short(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -113,20 +119,19 @@ def shortly(magic: Callable[P, R]) -> Callable[P, R]:
     return short
 
 
-def told(error: StefanBrainError, service: str) -> AskError:
-    """An error of the client as a cell shows it: its message with code and request id, and what to do.
+def to_ask_error(error: StefanBrainError, service: str) -> AskError:
+    """The `AskError` for an error of the client: its message with code and request id, and a hint.
 
-    `service` is the address in use, named when no answer came from there.
+    `service` is the address in use; the hint names it if there was no response.
     """
-    failure = _told(error, service)
+    failure = _with_hint(error, service)
     failure.error = error
     failure.refused = error.status is not None and error.status < 500
     failure.unsent = getattr(error, "sent", True) is False
     return failure
 
 
-def _told(error: StefanBrainError, service: str) -> AskError:
-
+def _with_hint(error: StefanBrainError, service: str) -> AskError:
     if error.active_run_id:
         busy = label(error.active_run_id, 64)
         return AskError(
@@ -137,5 +142,5 @@ def _told(error: StefanBrainError, service: str) -> AskError:
     facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
     other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
     lost = f"The service in use is {service}; {other}" if error.status is None else ""
-    hint = " ".join(part for part in (explained(error), error.hint or lost) if part)
+    hint = " ".join(part for part in (budget_display(error), error.hint or lost) if part)
     return AskError(f"{error.message} ({facts})" if facts else error.message, hint)

@@ -9,12 +9,12 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, moment
-from agentsvc_nb.notebook.display.results import Preview, Said, Table
+from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
 from agentsvc_nb.notebook.display.tables import Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.runs.answer import Answer
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.text import escape, label, plain
@@ -45,12 +45,12 @@ class About:
         return None
 
 
-def feedback(session: Session, *, status: Status | None = None) -> Table:
+def feedback(session: Session, *, status: Status | None = None) -> ResultTable:
     """The account's reports with the team's replies, newest first: 100 at most. Raises `AskError`."""
-    with telling(session):
+    with errors_as_cells(session):
         found = session.client().feedback.list(status=status, limit=LIST_LIMIT)
     session.known.feedback = [report.id for report in found]
-    return Table(feedback_bundle(found), lambda: of(FeedbackReport, found))
+    return ResultTable(feedback_bundle(found), lambda: of(FeedbackReport, found))
 
 
 def feedback_bundle(found: list[FeedbackReport]) -> Bundle:
@@ -71,7 +71,7 @@ def _row(report: FeedbackReport) -> Row:
 
 def feedback_show(session: Session, report_id: str) -> Preview:
     """A report and the team's reply. Raises `AskError`."""
-    with telling(session):
+    with errors_as_cells(session):
         return Preview(report_bundle(session.client().feedback.get(report_id)))
 
 
@@ -93,12 +93,12 @@ def feedback_send(
     category: Category | None = None,
     impact: Impact | None = None,
     about: About | None = None,
-) -> Said:
+) -> PrintedText:
     """Send a report; never sent twice. `about`: the error that it is about. Raises `AskError`."""
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
     known = about or About()
-    with telling(session):
+    with errors_as_cells(session):
         receipt = session.client().feedback.send(
             summary,
             category=category,
@@ -108,7 +108,7 @@ def feedback_send(
             request_id=known.request_id,
         )
     session.known.feedback.insert(0, receipt.id)
-    return Said(f"Sent as {receipt.id}. {receipt.guidance}".strip())
+    return PrintedText(f"Sent as {receipt.id}. {receipt.guidance}".strip())
 
 
 def last_error(session: Session, error: object) -> About:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.state.session import Session
 
 
-class Desk(Protocol):
+class LoadedMagics(Protocol):
     """What the magics of a shell share."""
 
     @property
@@ -19,7 +19,7 @@ class Desk(Protocol):
     def widgets(self) -> bool: ...
 
 
-desks: WeakKeyDictionary[Any, Desk] = WeakKeyDictionary()
+contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
 """By shell, while the magics are loaded there."""
 
 
@@ -31,8 +31,8 @@ def here() -> tuple[Session, bool]:
 
     if (shell := get_ipython()) is None:
         return _alone(None), False
-    if desk := desks.get(shell):
-        return desk.session, desk.widgets
+    if context := contexts.get(shell):
+        return context.session, context.widgets
     return _alone(host.notebook(shell)), host.shows_widgets(shell)
 
 

@@ -16,9 +16,8 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.context import Access, KnownKeys, Services
-from agentsvc_nb.service.http.guard import unknown_path
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
-from agentsvc_nb.service.http.routing import routes
+from agentsvc_nb.service.http.routing import routes, unknown_path
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -52,9 +51,9 @@ class Engines:
 class ServiceState:
     """The running service, as `app.state.service`: what `serve` asks of it."""
 
-    def __init__(self, backend: Services, database: SqliteDatabase, retention: Retention) -> None:
-        self.backend = backend
-        self.edge: RequestLifecycleMiddleware | None = None
+    def __init__(self, services: Services, database: SqliteDatabase, retention: Retention) -> None:
+        self.services = services
+        self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
         self._sweeping: asyncio.Task[None] | None = None
@@ -63,26 +62,28 @@ class ServiceState:
     def busy(self) -> bool:
         """A run or job is active, or a stream or request is open."""
         return (
-            self.backend.runs.crew.busy or self.backend.jobs.crew.busy or (self.edge is not None and self.edge.open > 0)
+            self.services.runs.supervisor.busy
+            or self.services.jobs.supervisor.busy
+            or (self.lifecycle is not None and self.lifecycle.open > 0)
         )
 
     def idle_seconds(self) -> float:
         """Seconds since the last request, 0 while busy."""
-        return 0.0 if self.busy or self.edge is None else time.monotonic() - self.edge.last_seen
+        return 0.0 if self.busy or self.lifecycle is None else time.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
         """Let open streams end, so that the server need not wait for them."""
-        self.backend.storage.signals.stop()
+        self.services.storage.signals.stop()
 
     async def start(self) -> None:
         """Open the store and take up what a dead server left. The caller holds the data folder's lock."""
         self._database.open()
-        await self.backend.storage.index_older_files()
-        self.backend.blobs.sweep_incoming()
-        waiting = await self.backend.runs.recover()
-        await self.backend.jobs.recover()  # before their runs, which follow them
+        await self.services.storage.index_older_files()
+        self.services.blobs.sweep_incoming()
+        waiting = await self.services.runs.recover()
+        await self.services.jobs.recover()  # before their runs, which follow them
         for run_id in waiting:
-            self.backend.runs.wake(run_id)
+            self.services.runs.wake(run_id)
         self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
 
     async def close(self) -> None:
@@ -91,11 +92,11 @@ class ServiceState:
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
-        self.backend.jobs.crew.stopping = True  # first: a run that is left for recovery leaves its job, too
-        await self.backend.runs.crew.stop()
-        await self.backend.jobs.crew.stop()
-        if self.edge is not None:
-            await self.edge.emptied()
+        self.services.jobs.supervisor.stopping = True  # first: a run that is left for recovery leaves its job, too
+        await self.services.runs.supervisor.stop()
+        await self.services.jobs.supervisor.stop()
+        if self.lifecycle is not None:
+            await self.lifecycle.emptied()
         self._database.close()
 
 
@@ -113,28 +114,28 @@ def create_app(
     names, `engines` the embedded ones."""
     build_all()  # here, rather than while the first requests wait
     agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
-    live = _assemble(settings, instance, origin, sign_in_token, agent, engines)
+    state = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await live.start()
+        await state.start()
         try:
             yield
         finally:
-            await live.close()
+            await state.close()
 
-    def edge(app: ASGIApp) -> RequestLifecycleMiddleware:
-        live.edge = RequestLifecycleMiddleware(app, settings.gateway_seconds, live.backend.access)
-        return live.edge
+    def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
+        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access)
+        return state.lifecycle
 
     app = Starlette(
         routes=[*routes(), *pages()],
-        middleware=[Middleware(edge)],
+        middleware=[Middleware(lifecycle)],
         exception_handlers={404: unknown_path},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.service = live
+    app.state.service = state
     return app
 
 
@@ -145,11 +146,11 @@ def _assemble(
     storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
     catalog = tools(settings, getattr(agent, "complete", None))
     job_runner = JobRunner(storage, catalog)
-    run_runner = RunRunner(storage, settings, agent, within(catalog), job_runner)
+    run_runner = RunRunner(storage, settings, agent, within(catalog, settings), job_runner)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys, streams = KnownKeys(database), Streams(storage)
     access = Access(keys, database, engines.clock)
-    backend = Services(
+    services = Services(
         instance, settings, storage, keys, access, streams, blobs, catalog, run_runner, job_runner, sign_in_token
     )
-    return ServiceState(backend, database, retention)
+    return ServiceState(services, database, retention)

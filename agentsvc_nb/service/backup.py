@@ -20,7 +20,7 @@ from typing import IO, BinaryIO, Final
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.records import garbage
+from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -84,7 +84,7 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
 
 
 def _copied(folder: DataFolder, copy: Path) -> set[str]:
-    """Copy the database; the hashes that it names. The copy gets this version's schema, which `leftovers` knows."""
+    """Copy the database; the hashes that it names. The copy gets this version's schema, which `records.files` knows."""
     try:
         sqlite.copy(folder.database, copy)
         damage = sqlite.damage(copy)
@@ -94,7 +94,7 @@ def _copied(folder: DataFolder, copy: Path) -> set[str]:
     try:
         if damage is not None:
             raise BackupError(f"The database {folder.database} is damaged ({damage}); nothing was written.")
-        return database.read(garbage.contents)
+        return database.read(files.referenced_contents)
     finally:
         database.close()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ from typing import Any, Final
 from agentsvc_nb.service.folder import DataFolder
 
 EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (docs/api/embedded.md "The data folder")
+END_WITH_PARENT: Final = "--end-with-parent"
 LOG_MAX_BYTES: Final = 10_000_000
 TAIL_LINES: Final = 5
 
@@ -19,26 +22,36 @@ TAIL_LINES: Final = 5
 class Child:
     """`agentsvc serve --data FOLDER ARGUMENTS`, writing to the folder's log.
 
-    It has a session of its own, which neither a kernel's interrupt nor the end of a kernel reaches.
+    It has a session of its own, which neither a kernel's interrupt nor the end of a kernel reaches. With
+    `end_with_parent` it ends soon after this process does, even if this process is killed.
     """
 
-    def __init__(self, folder: DataFolder, arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: DataFolder,
+        arguments: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        end_with_parent: bool = False,
+    ) -> None:
         folder.make()
         self._log = folder.log
         self._shorten_log()
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             # -P: a `random.py` in the notebook's folder must not become a module of the service.
+            command = [sys.executable, "-P", "-m", "agentsvc_nb", "serve", "--data", str(folder.path), *arguments]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "agentsvc_nb", "serve", "--data", str(folder.path), *arguments],
-                stdin=subprocess.DEVNULL,
+                [*command, END_WITH_PARENT] if end_with_parent else command,
+                stdin=subprocess.PIPE if end_with_parent else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=env,
                 **_own_session(),
             )
-        # Reaps it whenever it ends, and keeps Popen from complaining that nobody waited.
-        threading.Thread(target=self._process.wait, name="service-reaper", daemon=True).start()
+        # Reaps it whenever it ends, and keeps Popen from complaining that nobody waited. It also keeps the pipe open
+        # when this object is dropped while the service runs.
+        threading.Thread(target=_reap, args=(self._process,), name="service-reaper", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -69,6 +82,31 @@ class Child:
         with contextlib.suppress(OSError):  # none yet; or on Windows, open in a server that is ending
             if self._log.stat().st_size > LOG_MAX_BYTES:
                 self._log.replace(self._log.with_suffix(".log.1"))
+
+
+def end_with_parent() -> None:
+    """In the service: have this process stop, as by SIGTERM, at the end of its standard input.
+
+    The parent holds the other end of that pipe and writes nothing; the operating system closes it when the parent
+    ends, in whatever way.
+    """
+    pipe = os.dup(0)  # not inherited, unlike standard input, which child processes of the service get
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    threading.Thread(target=_stop_at_end_of, args=(pipe,), name="parent-watch", daemon=True).start()
+
+
+def _stop_at_end_of(pipe: int) -> None:
+    with contextlib.suppress(OSError):
+        while os.read(pipe, 4096):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _own_session() -> dict[str, Any]:

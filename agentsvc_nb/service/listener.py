@@ -28,9 +28,9 @@ class WriteCoalescer:
     """The transports that have something to send when the loop's turn ends."""
 
     def __init__(self) -> None:
-        self._waiting: list[JoinedTransport] = []
+        self._waiting: list[CoalescingTransport] = []
 
-    def add(self, transport: JoinedTransport) -> None:
+    def add(self, transport: CoalescingTransport) -> None:
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._end)
         self._waiting.append(transport)
@@ -41,13 +41,13 @@ class WriteCoalescer:
             transport.send()
 
 
-class JoinedTransport(asyncio.Transport):
+class CoalescingTransport(asyncio.Transport):
     """A transport whose writes wait for the end of the loop's turn."""
 
-    def __init__(self, inner: asyncio.Transport, turn: WriteCoalescer) -> None:
+    def __init__(self, inner: asyncio.Transport, coalescer: WriteCoalescer) -> None:
         super().__init__()
         self._inner = inner
-        self._turn = turn
+        self._turn = coalescer
         self._held: list[bytes | bytearray | memoryview] = []
         self._held_bytes = 0
 
@@ -83,13 +83,13 @@ class JoinedTransport(asyncio.Transport):
             self._held_bytes = 0
 
 
-def joining(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
     """uvicorn's `protocol`, on whichever parser, on such a transport."""
-    turn = WriteCoalescer()
+    coalescer = WriteCoalescer()
 
     def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]
-        protocol.connection_made(self, JoinedTransport(transport, turn))
+        protocol.connection_made(self, CoalescingTransport(transport, coalescer))
 
     return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})
 
@@ -140,7 +140,7 @@ class Listener(uvicorn.Server):
     def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
         config = uvicorn.Config(
             app,
-            http=joining(enveloping(AutoHTTPProtocol)),
+            http=coalescing(enveloping(AutoHTTPProtocol)),
             loop="asyncio",
             ws="none",
             lifespan="on",

@@ -152,7 +152,7 @@ MODEL_URL: Final = variable("model_url")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServicePlan:
     """What a service of a folder would be started with.
 
     kept: what the folder keeps now.
@@ -261,7 +261,7 @@ def _held(kept: KeptSettings) -> set[str]:
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
-def plan_of(data: str | Path | None = None, model: str | None = None) -> Plan:
+def plan_of(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
     """What a service of the folder would be started with from here: what it keeps, and what is named in the environment
     or by `model`, where an empty variable stands for the default. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
@@ -271,7 +271,7 @@ def plan_of(data: str | Path | None = None, model: str | None = None) -> Plan:
     settings = Settings.from_env({**before.settings, **os.environ}, data=folder.path, model=model)
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
-    return Plan(settings, kept, named, before.changed(named, settings), kept_url)
+    return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

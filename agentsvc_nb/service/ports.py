@@ -46,7 +46,7 @@ class Database(Protocol):
         they may take. Raises `ReadTooLong`."""
         ...
 
-    def look(self, use: Callable[[Tx], T]) -> T:
+    def read_single(self, use: Callable[[Tx], T]) -> T:
         """`read` for a `use` of one statement: that needs no transaction to see a snapshot."""
         ...
 
@@ -56,8 +56,8 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The text of a file, its tokens, and those that stand out behind their levels (`rules.indexing.reading`)."""
+class IndexedText:
+    """The text of a file, its tokens, and the prominent ones with levels (`usecases.searching.indexed_text`)."""
 
     text: str = ""
     words: str = ""
@@ -67,12 +67,12 @@ class Reading:
 class Index(Protocol):
     """Full-text index over the names and contents of workspace files, inside the database's own transactions.
 
-    `names` are the file's name and, when it was renamed, the member's own. A query is one that `rules.search` parsed;
-    a file is found by name when one of its names answers it, and in neither way when a name or the contents hold an
-    exclusion. What is found comes lazily: take as many as are needed, within the transaction.
+    `names` are the file's name and, when it was renamed, the member's own. A query is one that `formats.queries`
+    parsed; a file is found by name when one of its names matches it, and not at all when a name or the contents hold
+    an exclusion. Results are lazy: take as many as are needed, within the transaction.
     """
 
-    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], reading: Reading) -> None:
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         """Store and index a file's text and names, replacing what was there."""
         ...
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.service.plan import Plan
+from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:
     from socket import socket
@@ -32,7 +32,7 @@ class ServeError(Exception):
 
 
 @dataclass(frozen=True)
-class Address:
+class ListenAddress:
     """Where to listen, and how long: `port` 0 is any free port, `idle_stop` in seconds."""
 
     host: str = "127.0.0.1"
@@ -41,7 +41,7 @@ class Address:
     idle_stop: float | None = None
 
 
-def serve(plan: Plan, address: Address = Address()) -> None:
+def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     """Serve until SIGTERM, SIGINT or `idle_stop`; runs in progress are left for recovery.
 
     Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port that is taken or a
@@ -58,7 +58,7 @@ def serve(plan: Plan, address: Address = Address()) -> None:
             _answer(plan, folder, address, listening)
 
 
-def _bind(folder: DataFolder, address: Address) -> socket:
+def _bind(folder: DataFolder, address: ListenAddress) -> socket:
     from agentsvc_nb.service.listener import bind
 
     if address.port == LAST_PORT:
@@ -73,7 +73,7 @@ def _bind(folder: DataFolder, address: Address) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(plan: Plan, folder: DataFolder, address: Address, listening: socket) -> None:
+def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.listener import Listener, origin
 
@@ -120,7 +120,7 @@ def _make_key(folder: DataFolder) -> None:
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 
 
-def _announce(plan: Plan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
     from agentsvc_nb.agents.language.hints import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])

@@ -1,4 +1,4 @@
-"""For tests: a real service of your own (`running_service`), and transports that record a service and play it back.
+"""For tests: a real service (`running_service`), and transports that record a service and replay it.
 
 Record once against a service, then test notebooks and scripts offline:
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NotRecorded", "Record", "Replay", "RunningService", "running_service"]
 
-_HOMES = {
+_MODULES = {
     "NotRecorded": "replay",
     "Record": "record",
     "Replay": "replay",
@@ -28,8 +28,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Who replays does not load the service.
-    if name not in _HOMES:
+    # Imported on first use: a replay needs nothing of the service.
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value

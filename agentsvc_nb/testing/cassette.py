@@ -1,8 +1,8 @@
-"""What a cassette holds: one exchange a line, as JSON, in the order in which they ended.
+"""The file format of a cassette: one request with its response a line, as JSON, in the order in which they ended.
 
-There is nothing secret on it and nothing that differs from one recording to the next: of a request its method, path,
-query, body and the headers that change what is answered; of an answer its status, a few headers and the body. The
-API key is not there; where the service repeats it, it reads REDACTED.
+A cassette holds no secrets, and nothing of a request that differs from one recording to the next: of a request its
+method, path, query, body and the headers that affect the response; of a response its status, a few headers and the
+body. The API key is left out; where the service repeats it, the cassette says REDACTED.
 """
 
 from __future__ import annotations
@@ -16,22 +16,28 @@ from typing import Any, Final
 
 import httpx
 
-_ASKED: Final = ("accept", "last-event-id", "range")
-_ANSWERED: Final = (
-    *("content-type", "content-encoding", "content-length", "content-range"),
-    *("etag", "location", "retry-after"),
+_REQUEST_HEADERS: Final = ("accept", "last-event-id", "range")
+_RESPONSE_HEADERS: Final = (
+    "content-type",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "etag",
+    "location",
+    "retry-after",
 )
 _BOUNDARY: Final = re.compile(r"multipart/form-data; boundary=(\S+)")
 REDACTED: Final = "REDACTED"
 STREAM: Final = "text/event-stream"
+_REQUEST_FIELD: Final = "asked"  # in the files that users have recorded
 
 Chunk = str | dict[str, str]
 """Text, or `{"base64": ...}`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, by what it means: two that ask for the same are equal."""
+class RecordedRequest:
+    """A request in a canonical form: two requests for the same thing are equal."""
 
     method: str
     path: str
@@ -47,66 +53,72 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request and its answer. The chunks of a stream of events are kept as they came; all else is one.
+class RecordedExchange:
+    """A request and its response.
 
-    `broken`: the connection was lost before the answer's end.
+    Attributes:
+        chunks: of an event stream the chunks as they arrived; of anything else the whole body in one.
+        broken: the connection was lost before the end of the response.
     """
 
-    asked: Asked
+    request: RecordedRequest
     status: int
     headers: dict[str, str]
     chunks: list[Chunk]
     broken: bool = False
 
     def line(self) -> str:
-        return json.dumps(asdict(self))
+        fields = asdict(self)
+        return json.dumps({_REQUEST_FIELD: fields.pop("request"), **fields})
 
     @classmethod
-    def read(cls, line: str) -> Exchange:
+    def read(cls, line: str) -> RecordedExchange:
         fields = json.loads(line)
-        return cls(**fields | {"asked": Asked(**fields["asked"])})
+        return cls(RecordedRequest(**fields.pop(_REQUEST_FIELD)), **fields)
 
-    def content(self) -> list[bytes]:
+    def body(self) -> list[bytes]:
+        """The chunks as bytes."""
         return [
             chunk.encode() if isinstance(chunk, str) else base64.b64decode(chunk["base64"]) for chunk in self.chunks
         ]
 
 
-def asked(request: httpx.Request) -> Asked:
-    """What a request that has been read asks for."""
-    headers = {name: request.headers[name] for name in _ASKED if name in request.headers}
+def canonical(request: httpx.Request) -> RecordedRequest:
+    """The canonical form of a request whose body has been read."""
+    headers = {name: request.headers[name] for name in _REQUEST_HEADERS if name in request.headers}
     if headers.get("accept") != STREAM:
         headers.pop("accept", None)
     query = sorted([name, value] for name, value in request.url.params.multi_items())
-    return Asked(request.method, request.url.path, query, headers, _body(request))
+    return RecordedRequest(request.method, request.url.path, query, headers, _body(request))
 
 
-def kept(headers: httpx.Headers) -> dict[str, str]:
-    return {name: headers[name] for name in _ANSWERED if name in headers}
+def response_headers(headers: httpx.Headers) -> dict[str, str]:
+    """The headers that are recorded."""
+    return {name: headers[name] for name in _RESPONSE_HEADERS if name in headers}
 
 
-def chunk(content: bytes) -> Chunk:
+def to_chunk(content: bytes) -> Chunk:
     try:
         return content.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
 
 
-def redacted(content: bytes, secrets: list[str]) -> bytes:
+def redact(content: bytes, secrets: list[str]) -> bytes:
     for secret in secrets:
         content = content.replace(secret.encode(), REDACTED.encode())
     return content
 
 
-def key(request: httpx.Request) -> list[str]:
-    """The credential of a request, if any."""
-    given = [request.headers.get("authorization", "").removeprefix("Bearer "), request.headers.get("x-api-key", "")]
-    return [secret for secret in given if secret]
+def credentials(request: httpx.Request) -> list[str]:
+    """The API keys of a request, if any."""
+    found = [request.headers.get("authorization", "").removeprefix("Bearer "), request.headers.get("x-api-key", "")]
+    return [secret for secret in found if secret]
 
 
 def _body(request: httpx.Request) -> Any:
-    content = redacted(request.content, key(request))
+    content = redact(request.content, credentials(request))
+    # A multipart boundary is random, and the sole difference between two requests with the same files.
     if found := _BOUNDARY.fullmatch(request.headers.get("content-type", "")):
         content = content.replace(found[1].encode(), b"boundary")
     if not content:
@@ -114,8 +126,8 @@ def _body(request: httpx.Request) -> Any:
     try:
         return json.loads(content)
     except ValueError:
-        return {"sha256": hashlib.sha256(content).hexdigest(), "files": _names(content)}
+        return {"sha256": hashlib.sha256(content).hexdigest(), "files": _file_names(content)}
 
 
-def _names(multipart: bytes) -> list[str]:
+def _file_names(multipart: bytes) -> list[str]:
     return [name.decode("utf-8", "replace") for name in re.findall(rb'filename="([^"]*)"', multipart)]

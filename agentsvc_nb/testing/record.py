@@ -1,4 +1,4 @@
-"""A transport that passes everything on to the service and writes down what it answers."""
+"""A transport that forwards requests to the service and records the responses on a cassette."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import cast
 import httpx
 
 from agentsvc_nb.testing import cassette
-from agentsvc_nb.testing.cassette import STREAM, Asked, Exchange
+from agentsvc_nb.testing.cassette import STREAM, RecordedExchange, RecordedRequest
 
 
 class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Writes a cassette, for either client, and replaces what stood at `path`.
+    """Records a cassette, for either client; an existing file at `path` is overwritten.
 
     Args:
         path: the cassette, JSON lines.
-        transport: what it records, in place of the network: a transport of the kind that the client needs.
+        transport: the transport to record, in place of the network: a sync or an async one, as the client needs.
 
     >>> with AgentService(key, base_url, transport=Record("prices.jsonl")) as client:  # doctest: +SKIP
     ...     client.runs.start("What changed?", sync=True)
@@ -34,7 +34,8 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
         path: str | os.PathLike[str],
         transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._path, self._given = Path(path), transport
+        self._path = Path(path)
+        self._given = transport
         self._path.write_text("", encoding="utf-8")
         self._lock = threading.Lock()
         self._blocking: httpx.BaseTransport | None = None
@@ -43,11 +44,11 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        request.headers["accept-encoding"] = "identity"
+        request.headers["accept-encoding"] = "identity"  # a cassette is readable text
         if self._blocking is None:
             self._blocking = cast(httpx.BaseTransport, self._given) or httpx.HTTPTransport()
         response = self._blocking.handle_request(request)
-        return self._watched(request, response)
+        return self._recorded(request, response)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
@@ -56,10 +57,10 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if loop not in self._by_loop:
             self._by_loop[loop] = cast(httpx.AsyncBaseTransport, self._given) or httpx.AsyncHTTPTransport()
         response = await self._by_loop[loop].handle_async_request(request)
-        return self._watched(request, response)
+        return self._recorded(request, response)
 
     def close(self) -> None:
-        """Close the connections; the cassette is whole after each answer."""
+        """Close the connections; the cassette is complete after each response."""
         blocking, self._blocking = self._blocking, None
         if blocking:
             blocking.close()
@@ -69,60 +70,71 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if transport := self._by_loop.pop(asyncio.get_running_loop(), None):
             await transport.aclose()
 
-    def _watched(self, request: httpx.Request, response: httpx.Response) -> httpx.Response:
-        stream = _Watched(response.stream, functools.partial(self._write, cassette.asked(request), request, response))
+    def _recorded(self, request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        """The response with a body that is recorded when it is closed."""
+        write = functools.partial(self._write, cassette.canonical(request), request, response)
+        stream = _RecordedBody(response.stream, write)
         return httpx.Response(
             response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
         )
 
     def _write(
-        self, asked: Asked, request: httpx.Request, response: httpx.Response, chunks: list[bytes], broken: bool
+        self,
+        canonical: RecordedRequest,
+        request: httpx.Request,
+        response: httpx.Response,
+        received: list[bytes],
+        broken: bool,
     ) -> None:
-        events = response.headers.get("content-type", "").startswith(STREAM)
-        secrets = cassette.key(request)
-        said = [cassette.chunk(cassette.redacted(part, secrets)) for part in (chunks if events else [b"".join(chunks)])]
-        exchange = Exchange(asked, response.status_code, cassette.kept(response.headers), said, broken)
+        is_stream = response.headers.get("content-type", "").startswith(STREAM)
+        parts = received if is_stream else [b"".join(received)]
+        secrets = cassette.credentials(request)
+        chunks = [cassette.to_chunk(cassette.redact(part, secrets)) for part in parts]
+        headers = cassette.response_headers(response.headers)
+        exchange = RecordedExchange(canonical, response.status_code, headers, chunks, broken)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(exchange.line() + "\n")
 
 
-class _Watched(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """An answer's body on its way to the client; `write` gets what passed, once it is closed."""
+class _RecordedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A response body on its way to the client; `write` gets the chunks that were read, once, when it is closed."""
 
     def __init__(self, stream: object, write: Callable[[list[bytes], bool], None]) -> None:
-        self._stream, self._write = stream, write
+        self._stream = stream
+        self._write = write
         self._chunks: list[bytes] = []
-        self._broken = self._written = False
+        self._broken = False
+        self._written = False
 
     def __iter__(self) -> Iterator[bytes]:
-        with self._breaking():
+        with self._noting_a_break():
             for chunk in cast(httpx.SyncByteStream, self._stream):
                 self._chunks.append(chunk)
                 yield chunk
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._breaking():
+        with self._noting_a_break():
             async for chunk in cast(httpx.AsyncByteStream, self._stream):
                 self._chunks.append(chunk)
                 yield chunk
 
     def close(self) -> None:
         cast(httpx.SyncByteStream, self._stream).close()
-        self._end()
+        self._write_once()
 
     async def aclose(self) -> None:
         await cast(httpx.AsyncByteStream, self._stream).aclose()
-        self._end()
+        self._write_once()
 
     @contextmanager
-    def _breaking(self) -> Iterator[None]:
+    def _noting_a_break(self) -> Iterator[None]:
         try:
             yield
         except httpx.TransportError:
             self._broken = True
             raise
 
-    def _end(self) -> None:
+    def _write_once(self) -> None:
         if not self._written:
             self._written = True
             self._write(self._chunks, self._broken)

@@ -1,4 +1,4 @@
-"""A real service for tests: a process of its own, in a temporary folder, with the deterministic `scripted` agent.
+"""A real service for tests: a child process in a temporary folder, with the deterministic `scripted` agent.
 
 @pytest.fixture
 def service() -> Iterator[RunningService]:
@@ -23,48 +23,52 @@ from agentsvc_nb.settings import PREFIX, variable
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0
 POLL_SECONDS: Final = 0.01
-IDLE_SECONDS: Final = 3_600
-"""Then it ends by itself: its caller may have been killed."""
 
 
 class RunningService:
-    """A service in `data`; `start` after `kill` or `stop` takes the same folder, address and key.
+    """A service in the folder `data`; `start` after `kill` or `stop` reuses its folder, address and key.
 
     Attributes:
-        data: its folder; the log is `data / "serve.log"`.
+        data: the data folder; the log is `data / "serve.log"`.
         base_url: its origin, the same after each start.
         api_key: a full-access key.
-        sign_in_url: the link that signs a browser in, another after each start.
-        pid: its process, another after each start.
-        model: what answers; another one counts from the next start.
+        sign_in_url: the link that signs a browser in, a new one after each start.
+        pid: its process id, a new one after each start.
+        model: the model that answers; a change takes effect at the next start.
     """
 
     def __init__(self, data: Path, model: str, settings: dict[str, object]) -> None:
         self.data = data
-        self.base_url = self.api_key = self.sign_in_url = ""
-        self.pid = self._port = 0
-        self._folder, self.model = DataFolder(data), model
+        self.model = model
+        self.base_url = ""
+        self.api_key = ""
+        self.sign_in_url = ""
+        self.pid = 0
+        self._port = 0
+        self._folder = DataFolder(data)
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
         self._child: Child | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises `RuntimeError` with its last log lines when it does not."""
-        arguments = ["--port", str(self._port), "--model", self.model, "--idle-stop", str(IDLE_SECONDS)]
-        child = self._child = Child(self._folder, arguments, env=self._env)
+        """Start it and wait until it answers. Raises `RuntimeError` with the end of its log when it does not."""
+        arguments = ["--port", str(self._port), "--model", self.model]
+        child = self._child = Child(self._folder, arguments, env=self._env, end_with_parent=True)
         ready = self._wait_ready(child)
-        self.base_url, self.pid, self.sign_in_url = ready.base_url, ready.pid, ready.sign_in_url
+        self.base_url = ready.base_url
+        self.pid = ready.pid
+        self.sign_in_url = ready.sign_in_url
         self._port = int(ready.base_url.rpartition(":")[2])
         self.api_key = self._folder.key.read_text().strip()
 
     def stop(self) -> None:
-        """End it with SIGTERM, which leaves runs for recovery. Raises `subprocess.TimeoutExpired`."""
+        """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`."""
         if self._child is not None:
             self._child.terminate()
             self._child.wait(STOP_SECONDS)
             self._child = None
 
     def kill(self) -> None:
-        """End it at once, as a crash would (`kill -9`)."""
+        """Kill it (SIGKILL), as a crash would."""
         if self._child is not None:
             self._child.kill()
             self._child.wait(STOP_SECONDS)
@@ -78,14 +82,14 @@ class RunningService:
         budget_cents: int | None = None,
         member: bool = False,
     ) -> str:
-        """Another key, valid at once; the arguments are those of `agentsvc keys create`."""
+        """Create another key, valid at once; the arguments are those of `agentsvc keys create`."""
         from agentsvc_nb.service.keyring import create_key
 
         return create_key(self._folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
     def _wait_ready(self, child: Child) -> Ready:
         deadline = time.monotonic() + START_SECONDS
-        # By process: after a crash the record of the one before is still there.
+        # The pid is compared because after a crash the record of the previous process is still there.
         while (ready := Ready.read(self._folder.ready)) is None or ready.pid != child.pid:
             if child.exit_code() is not None or time.monotonic() > deadline:
                 child.kill()
@@ -96,9 +100,10 @@ class RunningService:
 
 @contextlib.contextmanager
 def running_service(model: str = "scripted", **settings: object) -> Iterator[RunningService]:
-    """A service with these settings (field names of `Settings`, such as `max_file_bytes=1000`), ended on leaving.
+    """A service with these settings (field names of `Settings`, such as `max_file_bytes=1000`), stopped on exit.
 
-    It listens on a free port of 127.0.0.1. The caller's own `AGENTSVC_*` variables and provider keys do not reach it.
+    It listens on a free port of 127.0.0.1. The caller's `AGENTSVC_*` variables and `SERVICE_API_KEY` are not passed to
+    it. It also ends when the calling process is killed; then its temporary folder is left behind.
     Raises `RuntimeError` when it does not start.
 
     >>> with running_service() as service:
@@ -114,5 +119,5 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
 
 
 def _environment() -> dict[str, str]:
-    ours = (PREFIX, "SERVICE_API_KEY")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    private = (PREFIX, "SERVICE_API_KEY")
+    return {name: value for name, value in os.environ.items() if not name.startswith(private)}

@@ -1,1 +1,1 @@
-"""What an agent or a caller can have done: one module a tool, discovered by the catalog; `port` is what they see."""
+"""The tools: one module each, discovered by `catalog`. They see the service through `port` alone."""

@@ -1,4 +1,4 @@
-"""`ask_stefanbrain` in the catalog: one question to the agent (docs/api/tools-and-jobs.md). `actions.asks` does it."""
+"""`ask_stefanbrain` in the catalog: one question to the agent (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from agentsvc_nb.tools.port import ToolDeclaration
 from agentsvc_nb.wire.limits import URL_CHARS
 from agentsvc_nb.wire.runs import UploadId
 
@@ -21,18 +22,14 @@ class AskInput(BaseModel):
     on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
 
 
-class AskStefanBrain:
-    """An entry of the catalog without work of its own: the run does it, and its job is only the handle."""
+class AskStefanBrain(ToolDeclaration):
+    """A catalog entry without `run`: the service starts a run for it, and its job is only a handle on that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
     description: ClassVar[str] = "Asks the agent, and answers with its text, or with a job when that takes longer."
     family: ClassVar[str] = "mcp_ask"
-    asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    requirements: ClassVar[str] = "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."
 
     Input: ClassVar[type[BaseModel]] = AskInput
-    Output: ClassVar[type[BaseModel] | None] = None
-
-    def available(self) -> bool:
-        return True

@@ -1,63 +1,45 @@
-"""The catalog: the tools that exist for a model, and how each is described (docs/api/tools-and-jobs.md "Catalog")."""
+"""The catalog: the tools that exist for a model, and how each is described (docs/api/tools-and-jobs.md "Catalog").
+
+A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`; no list names it. The modules are imported when the
+catalog is made, and not before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import cast
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools import workspace
 from agentsvc_nb.tools.ask_stefanbrain import AskStefanBrain
-from agentsvc_nb.tools.create_images import CreateImages
-from agentsvc_nb.tools.echo_job import EchoJob
-from agentsvc_nb.tools.edit_image import EditImage
-from agentsvc_nb.tools.fetching import Fetcher
-from agentsvc_nb.tools.find_angles import FindAngles
-from agentsvc_nb.tools.get_meta_ad import GetMetaAd
-from agentsvc_nb.tools.media_transcript import MediaTranscript
-from agentsvc_nb.tools.port import Complete, Described, Tool
-from agentsvc_nb.tools.research_shortform import ResearchShortform
-from agentsvc_nb.tools.review_copy import ReviewCopy
-from agentsvc_nb.tools.review_funnel import ReviewFunnel
-from agentsvc_nb.tools.send_email import SendEmail
-from agentsvc_nb.tools.web_search import WebSearch
+from agentsvc_nb.tools.port import BaseTool, Complete, Described, Tool, ToolServices
 from agentsvc_nb.wire.tools import ToolDescription
+
+TOOLS = "agentsvc_nb.tools"
+WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"
 
 
 def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
-    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the
-    language model, when there is one.
+    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model, when
+    there is one.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
     (True, False)
     """
-    fetcher = Fetcher(settings.fetch_allow)
-    offered: list[Tool] = [
-        CreateImages(settings, fetcher),
-        EditImage(settings, fetcher),
-        FindAngles(complete),
-        GetMetaAd(settings, fetcher),
-        MediaTranscript(settings),
-        ResearchShortform(complete),
-        ReviewCopy(complete),
-        ReviewFunnel(fetcher),
-        SendEmail(settings),
-        WebSearch(settings),
-    ]
-    if settings.model == "scripted":
-        offered.append(EchoJob(settings.data))
-    return {tool.name: tool for tool in offered}
+    return _constructed(TOOLS, ToolServices(settings, complete))
 
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, Described]:
-    """What callers from outside are offered: to ask, too, which within a run would wait for itself."""
+    """The tools exposed over HTTP. Includes `ask_stefanbrain`, excluded inside runs because it would deadlock."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 
 
-def within(tools: Mapping[str, Tool]) -> dict[str, Tool]:
-    """What an agent is offered: the chat's files, too, for which callers from outside have endpoints."""
-    return {**tools, **{tool.name: tool for tool in workspace.tools()}}
+def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
+    """The tools offered to an agent. Includes those for the chat's files, for which HTTP callers have endpoints."""
+    return {**tools, **_constructed(WORKSPACE_TOOLS, ToolServices(settings))}
 
 
 def describe(tool: Described) -> ToolDescription:
@@ -73,3 +55,28 @@ def describe(tool: Described) -> ToolDescription:
         input_schema=tool.Input.model_json_schema(),
         output_schema=None if tool.Output is None else tool.Output.model_json_schema(mode="serialization"),
     )
+
+
+def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
+    """The tools of a package, those for tests last."""
+    scripted = services.settings.model == "scripted"
+    classes = [tool for tool in _discovered(package) if scripted or not tool.scripted_only]
+    classes.sort(key=lambda tool: tool.scripted_only)
+    constructed = (cast(Tool, tool(services)) for tool in classes)
+    return {tool.name: tool for tool in constructed}
+
+
+def _discovered(package: str) -> Iterator[type[BaseTool]]:
+    """The tool classes that the modules of a package define, by module name, then in the order of the module.
+
+    A base class that several tools share has no `name`. A module `*_child` is the program of a child process, with
+    imports that the service must not make.
+    """
+    for module_info in iter_modules(import_module(package).__path__):
+        if module_info.ispkg or module_info.name.endswith("_child"):
+            continue
+        module = import_module(f"{package}.{module_info.name}")
+        for value in vars(module).values():
+            is_tool = isinstance(value, type) and issubclass(value, BaseTool) and hasattr(value, "name")
+            if is_tool and value.__module__ == module.__name__:
+                yield value

@@ -12,13 +12,11 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.models import CreateImagesInput, ImageSet
-from agentsvc_nb.tools.fetching import Fetcher
-from agentsvc_nb.tools.port import Outcome, ToolContext
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
 
 
-class CreateImages:
+class CreateImages(BaseTool):
     """Draws static ads with Pillow: PNG files, the same for the same brief."""
 
     name: ClassVar[str] = "create_images"
@@ -26,20 +24,18 @@ class CreateImages:
     family: ClassVar[str] = "static_ad"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("image_url", "image_key", "image_model")
+    requirements: ClassVar[str] = (
+        "Needs no model and no network, but for `background: model`. Texts keep a contrast of 4.5 by WCAG 2."
+    )
 
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
-    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
-        self._settings, self._fetcher = settings, fetcher
-
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: CreateImagesInput, task: ToolContext) -> Outcome:
+    async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.creating")
         from agentsvc_nb.tools.ads.creating import create
         from agentsvc_nb.tools.ads.image_model import ImageModel
 
-        return await create(given.request, ImageModel(self._settings, self._fetcher), task)
+        return await create(given.request, ImageModel(self.services.settings), context)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from pathlib import Path
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.tools.port import Outcome, ToolContext
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices
 
 EFFECTS: Final = "effects.log"
 
@@ -32,42 +31,39 @@ class EchoLine(BaseModel):
     """Of the work: a line that is there is not written again."""
 
 
-class EchoJob:
-    """Takes its time, reports progress per step, writes the files, and logs that it ran. `data` is the data folder."""
+class EchoJob(BaseTool):
+    """Takes its time, reports progress per step, writes the files, and logs that it ran."""
 
     name: ClassVar[str] = "echo_job"
     description: ClassVar[str] = "For tests: reports progress in steps, writes the given files, and logs that it ran."
     family: ClassVar[str] = "echo"
     asynchronous: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
+    scripted_only: ClassVar[bool] = True
 
     Input: ClassVar[type[BaseModel]] = EchoJobInput
-    Output: ClassVar[type[BaseModel] | None] = None
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._data = services.settings.data
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: EchoJobInput, task: ToolContext) -> Outcome:
+    async def run(self, given: EchoJobInput, context: ToolContext) -> Outcome:
         for step in range(1, given.steps + 1):
             await asyncio.sleep(given.seconds / given.steps)
-            await task.progress(step, given.steps, f"step {step} of {given.steps}")
+            await context.progress(step, given.steps, f"step {step} of {given.steps}")
         if not given.steps:
             await asyncio.sleep(given.seconds)
         for path, text in given.files.items():
-            await task.write(path, text.encode("utf-8", "replace"))
+            await context.write(path, text.encode("utf-8", "replace"))
         digest = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-        line = EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files), key=task.key)
+        line = EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files), key=context.key)
         await asyncio.to_thread(self._log, line.model_dump_json() + "\n")
         return self._outcome(given)
 
     def _log(self, line: str) -> None:
-        self.data.mkdir(parents=True, exist_ok=True)
-        with (self.data / EFFECTS).open("a+", encoding="utf-8") as log:
+        self._data.mkdir(parents=True, exist_ok=True)
+        with (self._data / EFFECTS).open("a+", encoding="utf-8") as log:
             log.seek(0)
             if line not in log:
                 log.write(line)

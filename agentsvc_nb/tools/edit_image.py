@@ -11,14 +11,12 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.models import EditImageInput, ImageSet
-from agentsvc_nb.tools.fetching import Fetcher
-from agentsvc_nb.tools.port import Outcome, ToolContext
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
 
 
-class EditImage:
-    """Draws again what it drew; lays words over what it did not."""
+class EditImage(BaseTool):
+    """Redraws an ad from the design in its file; lays text over any other picture."""
 
     name: ClassVar[str] = "edit_image"
     description: ClassVar[str] = (
@@ -28,20 +26,16 @@ class EditImage:
     family: ClassVar[str] = "static_ad"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("image_url", "image_key", "image_model")
+    requirements: ClassVar[str] = "Needs no model and no network, but for an `instruction`."
 
     Input: ClassVar[type[BaseModel]] = EditImageInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
-    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
-        self._settings, self._fetcher = settings, fetcher
-
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: EditImageInput, task: ToolContext) -> Outcome:
+    async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.editing")
         from agentsvc_nb.tools.ads.editing import change
         from agentsvc_nb.tools.ads.image_model import ImageModel
 
-        return await change(given.request, ImageModel(self._settings, self._fetcher), task)
+        return await change(given.request, ImageModel(self.services.settings), context)

@@ -1,4 +1,4 @@
-"""Fetch what a stranger's address names, and nothing that only this machine or its network can reach."""
+"""Fetch untrusted URLs, guarded against server-side request forgery: only public addresses are reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`find_angles`: ways to tell people about a product; a language model's work alone, without one it says so."""
+"""`find_angles`: advertising angles for a product, by a language model; `not_configured` without one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import Complete, Filled, Outcome, ToolContext, ToolInput, ToolOutput, ask
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, ask
 
 ANGLES_MAX = 20
 
@@ -36,30 +36,29 @@ PROMPT: Final = (
 )
 
 
-class FindAngles:
-    """Asks once."""
+class FindAngles(BaseTool):
+    """Makes one call of the language model."""
 
     name: ClassVar[str] = "find_angles"
     description: ClassVar[str] = "Finds angles to advertise a product: audience, hook, reason and proof. Needs a model."
     family: ClassVar[str] = "find_angles"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("model",)
+    requirements: ClassVar[str] = "Needs a language model: [models.md](models.md)."
 
     Input: ClassVar[type[BaseModel]] = FindAnglesInput
     Output: ClassVar[type[BaseModel] | None] = Angles
 
-    def __init__(self, complete: Complete | None) -> None:
-        self._complete = complete
-
     def available(self) -> bool:
-        return self._complete is not None
+        return self.services.complete is not None
 
-    async def run(self, given: FindAnglesInput, task: ToolContext) -> Outcome:
-        await task.progress(0, 1, "asking the model")
+    async def run(self, given: FindAnglesInput, context: ToolContext) -> Outcome:
+        await context.progress(0, 1, "asking the model")
         audience = given.audience or "whoever needs it"
         prompt = PROMPT.format(count=given.count, product=given.product, audience=audience)
-        found = await ask(self._complete, prompt, Angles, task)
+        found = await ask(self.services.complete, prompt, Angles, context)
         kept = Angles(angles=found.angles[: given.count])
         text = "\n".join(f"- {one.name}: {one.hook}" for one in kept.angles)
         return Outcome(content=[{"type": "text", "text": text}], data=kept.model_dump())

@@ -12,9 +12,18 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.fetching import Fetcher, is_web_address
-from agentsvc_nb.tools.port import Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
+from agentsvc_nb.tools.port import (
+    BaseTool,
+    Filled,
+    Outcome,
+    ToolContext,
+    ToolInput,
+    ToolOutput,
+    ToolServices,
+    WorkFailure,
+)
 from agentsvc_nb.tools.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
 
@@ -141,7 +150,7 @@ FIELDS: Final = (
 )
 
 
-class GetMetaAd:
+class GetMetaAd(BaseTool):
     """Asks the library; fetches only what its answers name."""
 
     name: ClassVar[str] = "get_meta_ad"
@@ -149,44 +158,52 @@ class GetMetaAd:
     family: ClassVar[str] = "get_meta_ad"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("meta_token", "meta_url", "fetch_allow")
+    requirements: ClassVar[str] = (
+        "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot "
+        "pages; an ad without any is named in `without_media`."
+    )
 
     Input: ClassVar[type[BaseModel]] = GetMetaAdInput
     Output: ClassVar[type[BaseModel] | None] = MetaAds
 
-    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
-        self._token, self._fetcher = settings.meta_token, fetcher
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        settings = services.settings
+        self._token = settings.meta_token
+        self._fetcher = Fetcher(settings.fetch_allow)
         headers = {"Authorization": f"Bearer {self._token}"}
         self._library = Upstream("The Meta Ad Library", settings.meta_url, headers)
 
     def available(self) -> bool:
         return self._token is not None
 
-    async def run(self, given: GetMetaAdInput, task: ToolContext) -> Outcome:
+    async def run(self, given: GetMetaAdInput, context: ToolContext) -> Outcome:
         if self._token is None:
             said = f"No token for the Meta Ad Library: set {variable('meta_token')} to one of a confirmed account."
             raise WorkFailure("not_configured", said)
         if not given.search_terms and not given.page_ids:
             raise WorkFailure("invalid_tool_input", "search_terms: give words to search for, or page_ids.")
-        await task.progress(0, None, "asking the library")
+        await context.progress(0, None, "asking the library")
         answer = await self._library.get("/ads_archive", **_query(given))
         found = listed(answer, "data")[: given.count]
         ads = []
         for number, one in enumerate(found):
-            await task.progress(number, len(found), f"ad {number + 1} of {len(found)}")
-            ads.append(await self._ad(one, given.media, task))
+            await context.progress(number, len(found), f"ad {number + 1} of {len(found)}")
+            ads.append(await self._ad(one, given.media, context))
         more = isinstance(answer, dict) and bool(listed(answer, "data")[given.count :] or _next(answer))
         bare = [ad.id for ad in ads if given.media and not ad.media_ids]
         data = MetaAds(ads=ads, more=more, without_media=bare)
-        await task.progress(len(found), len(found), "done")
+        await context.progress(len(found), len(found), "done")
         return Outcome(content=[{"type": "text", "text": _told(data)}], data=data.model_dump())
 
-    async def _ad(self, one: dict[str, Any], media: bool, task: ToolContext) -> MetaAd:
+    async def _ad(self, one: dict[str, Any], media: bool, context: ToolContext) -> MetaAd:
         snapshot = str(one.get("ad_snapshot_url") or "")
-        kept = await self._media(snapshot, task) if media and snapshot else []
+        kept = await self._media(snapshot, context) if media and snapshot else []
         return ad(one, kept)
 
-    async def _media(self, snapshot: str, task: ToolContext) -> list[str]:
+    async def _media(self, snapshot: str, context: ToolContext) -> list[str]:
         """The ids of what the snapshot shows; what can't be had is left out."""
         kept = []
         shown = without_token(snapshot)
@@ -201,7 +218,7 @@ class GetMetaAd:
             except WorkFailure:
                 continue
             name = hashlib.sha256(found.body).hexdigest()[:16]
-            if found.status == 200 and (media := await task.keep_media(name, found.body, "meta_ad_library", shown)):
+            if found.status == 200 and (media := await context.keep_media(name, found.body, "meta_ad_library", shown)):
                 kept.append(media)
         return list(dict.fromkeys(kept))
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.port import Outcome, ToolContext, ToolInput, WorkFailure
+from agentsvc_nb.settings import variable
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
 from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment, Transcript
 
@@ -23,27 +23,32 @@ class MediaTranscriptInput(ToolInput):
 CAPTIONS = "Or store the media with its captions: agentsvc media add FILE --captions FILE.vtt"
 
 
-class MediaTranscript:
+class MediaTranscript(BaseTool):
     """Needs a speech recogniser and its model; without them it says so, and what helps."""
 
     name: ClassVar[str] = "media_transcript"
     description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
     family: ClassVar[str] = "media_transcript"
     asynchronous: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("whisper_model",)
+    requirements: ClassVar[str] = (
+        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
+        "captions."
+    )
 
     Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
     Output: ClassVar[type[BaseModel] | None] = Transcript
 
-    def __init__(self, settings: Settings) -> None:
-        self._model = settings.whisper_model
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._model = services.settings.whisper_model
 
     def available(self) -> bool:
         return self._missing() is None
 
-    async def run(self, given: MediaTranscriptInput, task: ToolContext) -> Outcome:
-        media = await task.media(given.media_id)
+    async def run(self, given: MediaTranscriptInput, context: ToolContext) -> Outcome:
+        media = await context.media(given.media_id)
         if media is None:
             raise WorkFailure("invalid_tool_input", f"media_id: there is no media {given.media_id[:80]!r}.")
         stored = media.transcript
@@ -52,9 +57,9 @@ class MediaTranscript:
                 raise WorkFailure("not_configured", f"{missing} {CAPTIONS}")
             if media.kind == "image":
                 raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
-            await task.progress(0, None, "listening")
+            await context.progress(0, None, "listening")
             stored = await asyncio.to_thread(_heard, self._model, media.file)
-            await task.keep_transcript(media.id, stored)
+            await context.keep_transcript(media.id, stored)
         found = Transcript(media_id=media.id, **stored)
         return Outcome(content=[{"type": "text", "text": found.text}], data=found.model_dump())
 

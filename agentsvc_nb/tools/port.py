@@ -1,20 +1,21 @@
-"""What a tool is, and what it gets while it runs. The docstrings are the contract."""
+"""The interface between the service and its tools. The docstrings are the contract."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from agentsvc_nb.settings import variable
+from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, URL_CHARS
 
 FIELD_CHARS: Final = 200
-"""A field may have a name of the caller's own, of any length: so much of it is told."""
+"""Longest field name in an error message: the caller chooses the names of some fields."""
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
@@ -30,7 +31,7 @@ def fault(error: ValidationError) -> tuple[str, str]:
 
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
-"""A text with something in it."""
+"""A text that is not blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
 """The path of a file in the chat's workspace: a form offers those that are there."""
 
@@ -48,7 +49,7 @@ class ToolOutput(BaseModel):
 
 
 class Check(ToolOutput):
-    """One thing that was looked at, by a rule that anybody can repeat."""
+    """The result of one deterministic check."""
 
     name: str = Field(description="What was looked at, such as `title`.")
     passed: bool
@@ -62,8 +63,8 @@ CODE_CHARS: Final = 100
 class WorkFailure(Exception):
     """The work failed for a reason with a code: it becomes the run's `last_error`, or the error of the tool.
 
-    Of a message that is a whole document so much is kept as
-    somebody may read."""
+    A long message is cut to `MESSAGE_CHARS`.
+    """
 
     def __init__(self, code: str, message: str = "") -> None:
         super().__init__(message or code)
@@ -135,9 +136,9 @@ class Meter(Protocol):
 
 
 class ToolContext(Meter, Protocol):
-    """What a tool gets in hand while it runs. `workspace` is that of the chat that it runs in.
+    """The service as a running tool sees it. `workspace` holds the files of its chat.
 
-    What an asynchronous tool uses of a language model is billed with its job; others may not use one.
+    Only asynchronous tools may use a language model: the tokens are billed with the job.
     """
 
     @property
@@ -145,8 +146,8 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """The same when the work is done again after a crash, and of no other work: a mail's Message-ID is made of it,
-        and what has left its mark under this key need not be done again."""
+        """Identifies this piece of work, also when it is repeated after a crash. A mail's Message-ID is derived
+        from it; an effect recorded under this key need not be repeated."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
@@ -169,7 +170,7 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        """Store what is said in it: `language`, `text` and `segments`."""
+        """Store the transcript of a medium: `language`, `text` and `segments`."""
         ...
 
 
@@ -177,13 +178,13 @@ class Complete(Protocol):
     """Asks a language model."""
 
     async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """An object that fits the JSON Schema; `meter` counts what it took, also when it fails. Raises
+        """Return an object that fits the JSON Schema; `meter` counts the tokens, also of a failed call. Raises
         `WorkFailure`."""
         ...
 
 
 class Outcome(BaseModel):
-    """What a tool answers. `content` are content blocks (docs/api/tools-and-jobs.md); a tool that failed sets
+    """The result of a tool. `content` are content blocks (docs/api/tools-and-jobs.md); a tool that failed sets
     `error`."""
 
     content: list[dict[str, Any]] = []
@@ -193,7 +194,7 @@ class Outcome(BaseModel):
     inline: bool = True
     """False when the result is the files that were written."""
     uses: dict[str, int] = {}
-    """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
+    """Units that are billed, by kind (`usecases.money.PER_USE`)."""
 
 
 class Described(Protocol):
@@ -207,7 +208,7 @@ class Described(Protocol):
     effect: ClassVar[bool]
     Input: ClassVar[type[BaseModel]]
     Output: ClassVar[type[BaseModel] | None]
-    """What its `data` holds; None for a tool that has none to promise."""
+    """The model of `Outcome.data`; None when the tool promises none."""
 
     def available(self) -> bool: ...
 
@@ -216,12 +217,54 @@ class Tool(Described, Protocol):
     """A tool of the catalog that does its work itself.
 
     After a crash a call that had not ended is made again when the tool has no `effect`. One whose effect may be out is
-    answered `outcome_unknown`, unless the tool says `repeatable = True`: it finds by `Task.key` what it has done.
+    answered `outcome_unknown`, unless the tool says `repeatable = True`: it finds by its key what it has done.
     """
 
-    async def run(self, given: Any, task: ToolContext) -> Outcome:
+    async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""
         ...
+
+
+class ToolDeclaration:
+    """The attributes of `Described`, with their usual values, and what `docs/tools.md` says beside them."""
+
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    settings_used: ClassVar[tuple[str, ...]] = ()
+    """The names of the settings that the tool reads."""
+    requirements: ClassVar[str] = ""
+    """What the tool needs and what it does without it, in Markdown."""
+
+    def available(self) -> bool:
+        """Whether everything that the tool needs is configured."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServices:
+    """What the service gives every tool when it constructs it."""
+
+    settings: Settings
+    complete: Complete | None = None
+    """Asks the language model; None when there is none."""
+
+
+class BaseTool(ToolDeclaration):
+    """Base class of the tools that the catalog discovers.
+
+    To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `family`,
+    `Input` and `async def run(self, given, context)`, as `Tool` describes them. Heavy libraries are imported by `run`,
+    because every module is imported when the service starts.
+    """
+
+    scripted_only: ClassVar[bool] = False
+    """Whether the tool exists only with the `scripted` model: a tool for tests."""
+
+    def __init__(self, services: ToolServices) -> None:
+        self.services = services
 
 
 def repeatable(tool: Tool) -> bool:
@@ -233,7 +276,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:
-    """What the model answers; `meter`, the tool's task, counts it.
+    """Ask the model for an object of the given shape; `meter`, the tool's context, counts the tokens.
 
     Raises `WorkFailure`: `not_configured` without a model, `output_schema_mismatch` for an answer that does not fit.
     """
@@ -248,13 +291,13 @@ async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Met
 
 
 class ReadTooLong(Exception):
-    """A read took more of the processor than it was given."""
+    """A read used up its processor time."""
 
 
 class ReadTime:
-    """What a read may take of the processor, in the thread that makes this; without `seconds` as much as it needs.
+    """A budget of processor time for a read, in the thread that creates it; unlimited without `seconds`.
 
-    Not by the clock: on a busy machine a usual read would be over, too.
+    Wall-clock time would fail ordinary reads on a busy machine.
     """
 
     def __init__(self, seconds: float | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import Complete, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, ask
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, ask
 
 
 class ResearchShortformInput(ToolInput):
@@ -81,8 +81,8 @@ class _Ideas(BaseModel):
     ideas: list[VideoIdea] = Field(default_factory=list)
 
 
-class ResearchShortform:
-    """Counts first; what takes a model is left out without one."""
+class ResearchShortform(BaseTool):
+    """Computes facts of the videos; ideas are added when a language model is configured."""
 
     name: ClassVar[str] = "research_shortform"
     description: ClassVar[str] = (
@@ -90,34 +90,31 @@ class ResearchShortform:
     )
     family: ClassVar[str] = "research_shortform"
     asynchronous: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("model",)
+    requirements: ClassVar[str] = (
+        "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing."
+    )
 
     Input: ClassVar[type[BaseModel]] = ResearchShortformInput
     Output: ClassVar[type[BaseModel] | None] = ShortformResearch
 
-    def __init__(self, complete: Complete | None) -> None:
-        self._complete = complete
-
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: ResearchShortformInput, task: ToolContext) -> Outcome:
-        await task.progress(0, 2, "reading transcripts")
-        read = [await _read(task, media_id) for media_id in dict.fromkeys(given.media_ids)]
+    async def run(self, given: ResearchShortformInput, context: ToolContext) -> Outcome:
+        await context.progress(0, 2, "reading transcripts")
+        read = [await _read(context, media_id) for media_id in dict.fromkeys(given.media_ids)]
         videos = [facts for facts, _ in read]
-        await task.progress(1, 2, "asking the model" if self._complete else "no model is configured")
+        await context.progress(1, 2, "asking the model" if self.services.complete else "no model is configured")
         ideas = None
-        if self._complete is not None or not videos:
+        if self.services.complete is not None or not videos:
             learned = "".join(f"\nA video that worked:\n{text[:TRANSCRIPT_CHARS]}\n" for _, text in read)
             prompt = PROMPT.format(count=given.count, topic=given.topic, learned=learned)
-            ideas = (await ask(self._complete, prompt, _Ideas, task)).ideas[: given.count]
+            ideas = (await ask(self.services.complete, prompt, _Ideas, context)).ideas[: given.count]
         found = ShortformResearch(videos=videos, ideas=ideas)
         return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
 
 
-async def _read(task: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
-    media = await task.media(media_id)
+async def _read(context: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
+    media = await context.media(media_id)
     if media is None:
         raise WorkFailure("invalid_tool_input", f"media_ids: there is no media {media_id[:80]!r}.")
     if media.transcript is None:

@@ -1,4 +1,4 @@
-"""`review_copy`: facts about an ad's words. What they are worth only a model or a person can say: `judgement`."""
+"""`review_copy`: measurable facts about the text of an ad, and a language model's judgement when one is configured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from agentsvc_nb.tools import copy_facts
 from agentsvc_nb.tools.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
-from agentsvc_nb.tools.port import Check, Complete, Outcome, ToolContext, WorkFailure, ask
+from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 
 EASE_MIN: Final = 50.0
 SENTENCE_WORDS_MAX: Final = 20.0
@@ -20,8 +20,8 @@ PROMPT: Final = (
 )
 
 
-class ReviewCopy:
-    """Counts; a language model, when there is one, judges."""
+class ReviewCopy(BaseTool):
+    """Computes facts about the text; a language model adds its judgement when one is configured."""
 
     name: ClassVar[str] = "review_copy"
     description: ClassVar[str] = (
@@ -30,29 +30,25 @@ class ReviewCopy:
     family: ClassVar[str] = "review_copy"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("model",)
+    requirements: ClassVar[str] = "Needs nothing; `judgement` takes a language model and is null without one."
 
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
     Output: ClassVar[type[BaseModel] | None] = CopyReview
 
-    def __init__(self, complete: Complete | None) -> None:
-        self._complete = complete
-
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: ReviewCopyInput, task: ToolContext) -> Outcome:
+    async def run(self, given: ReviewCopyInput, context: ToolContext) -> Outcome:
         parts = {**({"text": given.text} if given.text else {}), **given.parts}
         if not any(text.strip() for text in parts.values()):
             raise WorkFailure("invalid_tool_input", "text: give the text to review, or its parts.")
-        await task.progress(0, 2, "counting")
+        await context.progress(0, 2, "counting")
         review = await asyncio.to_thread(_review, parts, given)
-        if self._complete is not None:
-            await task.progress(1, 2, "asking the model")
+        if self.services.complete is not None:
+            await context.progress(1, 2, "asking the model")
             text = "\n".join(f"{name}: {part}" for name, part in parts.items())
             prompt = PROMPT.format(platform=given.platform or "no platform in particular", text=text)
-            review.judgement = await ask(self._complete, prompt, Judgement, task)
-        await task.progress(2, 2, "done")
+            review.judgement = await ask(self.services.complete, prompt, Judgement, context)
+        await context.progress(2, 2, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
 

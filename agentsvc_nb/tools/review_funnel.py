@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agentsvc_nb.tools import landing
 from agentsvc_nb.tools.fetching import Fetched, Fetcher
 from agentsvc_nb.tools.landing import FunnelReview, PageFacts, ReviewFunnelInput, Weight
-from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
@@ -22,7 +22,7 @@ AT_ONCE: Final = 6
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
-class ReviewFunnel:
+class ReviewFunnel(BaseTool):
     """Fetches what any visitor may see. It runs no scripts."""
 
     name: ClassVar[str] = "review_funnel"
@@ -32,32 +32,35 @@ class ReviewFunnel:
     family: ClassVar[str] = "review_funnel"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow",)
+    requirements: ClassVar[str] = (
+        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
+        "private networks are refused, unless the operator allows them."
+    )
 
     Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
     Output: ClassVar[type[BaseModel] | None] = FunnelReview
 
-    def __init__(self, fetcher: Fetcher) -> None:
-        self._fetcher = fetcher
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._fetcher = Fetcher(services.settings.fetch_allow)
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: ReviewFunnelInput, task: ToolContext) -> Outcome:
-        await task.progress(0, 3, f"fetching {given.url[:100]}")
+    async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
+        await context.progress(0, 3, f"fetching {given.url[:100]}")
         fetched = await self._fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
-        await task.progress(1, 3, "reading the page")
+        await context.progress(1, 3, "reading the page")
         page = await asyncio.to_thread(landing.facts, fetched.text)
-        weight = await self._weight(fetched, page, task, given.weigh)
-        review = _review(await task.keep_page(given.url), given.url, fetched, page, weight)
-        await task.progress(3, 3, "done")
+        weight = await self._weight(fetched, page, context, given.weigh)
+        review = _review(await context.keep_page(given.url), given.url, fetched, page, weight)
+        await context.progress(3, 3, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
-    async def _weight(self, fetched: Fetched, page: PageFacts, task: ToolContext, weigh: bool) -> Weight:
+    async def _weight(self, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool) -> Weight:
         urls = [urljoin(fetched.url, url) for _, url in page.files][: FILES_WEIGHED if weigh else 0]
-        await task.progress(2, 3, f"weighing {len(urls)} files")
+        await context.progress(2, 3, f"weighing {len(urls)} files")
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def size(url: str) -> int | None:

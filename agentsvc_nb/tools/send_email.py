@@ -13,9 +13,19 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.mail_message import Attachment, Mail, written
-from agentsvc_nb.tools.port import Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, WorkspacePath
+from agentsvc_nb.tools.port import (
+    BaseTool,
+    Filled,
+    Outcome,
+    ToolContext,
+    ToolInput,
+    ToolOutput,
+    ToolServices,
+    WorkFailure,
+    WorkspacePath,
+)
 from agentsvc_nb.wire.limits import MB
 
 RECIPIENTS_MAX: Final = 50
@@ -176,8 +186,8 @@ ATTACHED_BYTES: Final = 20 * MB
 NOBODY: Final = "agent@localhost.invalid"
 
 
-class SendEmail:
-    """Its file in the workspace is written before it is sent, so that nothing is sent that is not kept."""
+class SendEmail(BaseTool):
+    """Writes the .eml file before sending, so that every message sent is also in the workspace."""
 
     name: ClassVar[str] = "send_email"
     description: ClassVar[str] = (
@@ -185,31 +195,31 @@ class SendEmail:
         "are allowed."
     )
     family: ClassVar[str] = "send_email"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = True
+
+    settings_used: ClassVar[tuple[str, ...]] = ("smtp_url", "mail_from", "mail_recipients")
+    requirements: ClassVar[str] = "A dry run, which is the default, needs no setting; to send takes all three."
 
     Input: ClassVar[type[BaseModel]] = SendEmailInput
     Output: ClassVar[type[BaseModel] | None] = SentEmail
 
-    def __init__(self, settings: Settings) -> None:
-        self._server, self._sender = settings.smtp_url, settings.mail_from
-        self._allowed = settings.mail_recipients
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._server = services.settings.smtp_url
+        self._sender = services.settings.mail_from
+        self._allowed = services.settings.mail_recipients
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: SendEmailInput, task: ToolContext) -> Outcome:
+    async def run(self, given: SendEmailInput, context: ToolContext) -> Outcome:
         recipients = list(dict.fromkeys(given.to))
         self._check(recipients, given.dry_run)
-        files = [await _attachment(task, path) for path in given.attachments]
+        files = [await _attachment(context, path) for path in given.attachments]
         if sum(len(file.data) for file in files) > ATTACHED_BYTES:
             raise WorkFailure("invalid_tool_input", f"attachments: they have more than {ATTACHED_BYTES:,} bytes.")
         sender = self._sender or NOBODY
-        mail = Mail(sender, recipients, given.subject, given.text, _message_id(task.key, sender), given.html, files)
+        mail = Mail(sender, recipients, given.subject, given.text, _message_id(context.key, sender), given.html, files)
         message = await asyncio.to_thread(written, mail)
         path = f"mail/{mail.message_id[1:17]}.eml"
-        await task.write(path, message)
+        await context.write(path, message)
         refused: list[str] = []
         if not given.dry_run:
             assert self._server is not None
@@ -220,7 +230,7 @@ class SendEmail:
         return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
-        """Raises `recipient_refused` for who is not allowed, and `not_configured` when it can't be sent at all."""
+        """Raises `recipient_refused` for a recipient that is not allowed, `not_configured` without a mail server."""
         needed = {"smtp_url": self._server, "mail_from": self._sender, "mail_recipients": self._allowed}
         missing = [variable(name) for name, value in needed.items() if not value]
         if missing and not dry_run:
@@ -235,13 +245,13 @@ class SendEmail:
         return plain in self._allowed or f"@{plain.rpartition('@')[2]}" in self._allowed
 
 
-async def _attachment(task: ToolContext, path: str) -> Attachment:
-    entry = next((one for one in await task.workspace.list() if one.path == path), None)
+async def _attachment(context: ToolContext, path: str) -> Attachment:
+    entry = next((one for one in await context.workspace.list() if one.path == path), None)
     if entry is None:
         raise WorkFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
     if entry.size_bytes > ATTACHED_BYTES:
         raise WorkFailure("invalid_tool_input", f"attachments: {path[:200]!r} has more than {ATTACHED_BYTES:,} bytes.")
-    data = await asyncio.to_thread((await task.workspace.open(path)).read_bytes)
+    data = await asyncio.to_thread((await context.workspace.open(path)).read_bytes)
     return Attachment(PurePosixPath(path).name, entry.media_type, data)
 
 

@@ -1,5 +1,6 @@
-"""Ask a service that the operator has set: a search engine, an image model, an ad library. Its address is trusted,
-what it answers is not: it is read up to a size, for a time, and what it says of an error is shown without our key.
+"""JSON client for services that the operator configured: a search engine, an image model, an ad library.
+
+The address is trusted, the answers are not: size and time are limited, and our key is removed from error messages.
 """
 
 from __future__ import annotations

@@ -9,9 +9,18 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.fetching import is_web_address
-from agentsvc_nb.tools.port import Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
+from agentsvc_nb.tools.port import (
+    BaseTool,
+    Filled,
+    Outcome,
+    ToolContext,
+    ToolInput,
+    ToolOutput,
+    ToolServices,
+    WorkFailure,
+)
 from agentsvc_nb.tools.upstream import Upstream
 
 RESULTS_MAX: Final = 20
@@ -39,26 +48,32 @@ _TITLE_CHARS: Final = 200
 _SNIPPET_CHARS: Final = 500
 
 
-class WebSearch:
-    """Gives what the provider found, and nothing of its own."""
+class WebSearch(BaseTool):
+    """Hands on the results of the configured provider."""
 
     name: ClassVar[str] = "web_search"
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
     family: ClassVar[str] = "web_search"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
+
+    settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
+    requirements: ClassVar[str] = (
+        "Needs a SearXNG of your own, a Brave Search API key, or the package `agentsvc-nb[ddgs]`, whose engines "
+        "limit how often they are asked. A search costs a cent."
+    )
 
     Input: ClassVar[type[BaseModel]] = WebSearchInput
     Output: ClassVar[type[BaseModel] | None] = WebResults
 
-    def __init__(self, settings: Settings) -> None:
-        self._provider, self._url, self._key = settings.web_search, settings.web_search_url, settings.web_search_key
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._provider = services.settings.web_search
+        self._url = services.settings.web_search_url
+        self._key = services.settings.web_search_key
 
     def available(self) -> bool:
         return self._missing() is None
 
-    async def run(self, given: WebSearchInput, task: ToolContext) -> Outcome:
+    async def run(self, given: WebSearchInput, context: ToolContext) -> Outcome:
         if missing := self._missing():
             raise WorkFailure("not_configured", missing)
         found = await self._ask(given.query, given.count)
@@ -68,7 +83,7 @@ class WebSearch:
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump(), uses={"web_search": 1})
 
     def _missing(self) -> str | None:
-        """What keeps it from working, and what to do."""
+        """The missing configuration and how to supply it; None when nothing is missing."""
         if self._provider is None:
             return f"No web search is configured: set {variable('web_search')} to searxng, brave or ddgs."
         if self._provider == "searxng" and not self._url:

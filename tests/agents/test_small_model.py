@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.agents.language.engine import Engine
-from agentsvc_nb.commands.models import pull
+from agentsvc_nb.cli.models import pull
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import until
 

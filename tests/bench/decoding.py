@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.streams.sse import Decoder
+from agentsvc_nb.client.streams.sse import EventDecoder
 from tests.bench import peers
 from tests.bench.peers import Work, compare, show
 from tests.client.conftest import RUN_ID, run
@@ -62,7 +62,7 @@ def _answer(text: bytes, library: Any = httpx) -> Any:
 def _decoder(text: bytes) -> Work:
     def work(times: int) -> None:
         for _ in range(times):
-            decoder = Decoder()
+            decoder = EventDecoder()
             assert sum(len(decoder.feed(chunk)) for chunk in _chunks(text)) == EVENTS
 
     return work

@@ -21,9 +21,9 @@ from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files as actions
+from agentsvc_nb.service.usecases import files as file_usecases
 from agentsvc_nb.service.usecases import searching
-from agentsvc_nb.service.usecases.searching import reading
+from agentsvc_nb.service.usecases.searching import indexed_text
 from tests.bench.corpus import Corpus, Made
 
 ACCOUNT = "acct_bench"
@@ -54,14 +54,14 @@ class Ours:
 
     def put(self, chat: int, made: Sequence[Made]) -> None:
         contents = [
-            Content(one.name, "text/plain", len(one.text), f"{number:064x}", reading(one.text))
+            Content(one.name, "text/plain", len(one.text), f"{number:064x}", indexed_text(one.text))
             for number, one in enumerate(made)
         ]
 
         def use(tx: Tx) -> None:
             for content in contents:
                 path = f"uploads/{content.file_name}"
-                actions.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
+                file_usecases.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
 
         self._database.write_now(use)
 

@@ -44,7 +44,7 @@ class Network:
         self.requests: list[httpx.Request] = []
         self.io = InstantIO(httpx.MockTransport(self._answer))
         self.core = Core(Origin(KEY, "http://service.test"), self.io)
-        self.core.dice = lambda: 1.0
+        self.core.rng = lambda: 1.0
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         request.read()

@@ -16,7 +16,7 @@ from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
 from agentsvc_nb.client.operations import chats, runs
-from agentsvc_nb.client.request.options import Settings
+from agentsvc_nb.client.request.options import ClientSettings
 from agentsvc_nb.client.request.request import Core, Origin
 from agentsvc_nb.client.streams.pages import Pages
 from agentsvc_nb.client.transport.io import step
@@ -215,7 +215,7 @@ class Embedded:
         self.net = Network(answers)
         self.revived = 0
         origin = Origin(KEY, "http://127.0.0.1:1", self.revive)
-        self.core = Core(origin, self.net.io, Settings(max_retries=max_retries))
+        self.core = Core(origin, self.net.io, ClientSettings(max_retries=max_retries))
 
     def revive(self) -> tuple[str, str]:
         self.revived += 1

@@ -10,7 +10,7 @@ import pytest
 
 import agentsvc_nb
 
-HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypdf", "jsonschema", "jsonschema_rs"}
+HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypdfium2", "jsonschema", "jsonschema_rs"}
 
 
 FIRST_USE = """

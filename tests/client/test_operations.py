@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.api import AgentService, AsyncAgentService, AsyncRuns, Runs
+from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.operations import chats, jobs, runs, tools
@@ -399,8 +399,8 @@ def test_both_faces_have_the_same_operations(group: str) -> None:
 
 
 def test_what_is_awaited_is_a_coroutine_function() -> None:
-    assert inspect.iscoroutinefunction(AsyncRuns.get)
-    assert not inspect.iscoroutinefunction(Runs.get)
+    assert inspect.iscoroutinefunction(AsyncAgentService(KEY).runs.get)
+    assert not inspect.iscoroutinefunction(AgentService(KEY).runs.get)
 
 
 def test_a_transport_can_stand_in_for_the_network() -> None:

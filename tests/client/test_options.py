@@ -54,7 +54,7 @@ def test_an_unknown_option_is_named() -> None:
 
 
 def test_an_attempt_may_take_what_is_left(network: Networks) -> None:
-    """Each wait is the dice's 0.5 s, then 1 s, of a deadline of 3 s."""
+    """The waits are 0.5 s, then 1 s, of a deadline of 3 s."""
     net = network(*[httpx.ReadError("reset")] * 3)
     with pytest.raises(APIConnectionError):
         step(runs.get(net.core, RUN_ID, deadline=3))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.client import api
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
 from agentsvc_nb.client.operations import chats, feedback, media, tools
 from agentsvc_nb.client.request.request import Core
@@ -139,13 +137,3 @@ def test_a_transcript_is_stored_or_made_by_a_job(network: Networks) -> None:
 def test_a_lost_connection_says_that_it_may_be_done(network: Networks) -> None:
     with pytest.raises(APIConnectionError, match="may have"):
         step(tools.invoke(network(httpx.ReadError("reset")).core, "t", {}))
-
-
-def test_both_faces_have_the_same_operations() -> None:
-    faces = [kind for _, kind in inspect.getmembers(api, inspect.isclass) if issubclass(kind, api.Group)]
-    names = {kind.__name__: {name for name in vars(kind) if not name.startswith("_")} for kind in faces}
-    plain = {name: found for name, found in names.items() if not name.startswith("Async") and name != "Group"}
-    assert len(plain) >= 9
-    assert {f"Async{name}": found for name, found in plain.items()} == {
-        name: found for name, found in names.items() if name.startswith("Async")
-    }

@@ -14,7 +14,8 @@ from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.request import ApiRequest
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.codes import CODES, Code
-from agentsvc_nb.wire.routes import ROUTES, Resend, Route
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.route import Resend, Route
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.streams.sse import Decoder, Frame
+from agentsvc_nb.client.streams.sse import EventDecoder, ServerSentEvent
 
 CASES = {
     "plain": (b"data: a\n\n", [("message", b"a", "")]),
@@ -36,15 +36,15 @@ CASES = {
 }
 
 
-def decode(*chunks: bytes) -> list[Frame]:
-    decoder = Decoder()
+def decode(*chunks: bytes) -> list[ServerSentEvent]:
+    decoder = EventDecoder()
     return [frame for chunk in chunks for frame in decoder.feed(chunk)]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_conformance_at_every_split(name: str) -> None:
     text, frames = CASES[name]
-    expected = [Frame(*frame) for frame in frames]
+    expected = [ServerSentEvent(*frame) for frame in frames]
     assert decode(text) == expected
     assert decode(*(bytes([byte]) for byte in text)) == expected
     for cut in range(len(text) + 1):
@@ -70,18 +70,18 @@ def test_any_split_gives_the_same_events(text: bytes, cuts: list[int]) -> None:
 )
 def test_an_endless_event_is_refused(text: bytes) -> None:
     with pytest.raises(StefanBrainError, match="more than 100 bytes"):
-        Decoder(max_bytes=100).feed(text)
-    decoder = Decoder(max_bytes=100)
+        EventDecoder(max_bytes=100).feed(text)
+    decoder = EventDecoder(max_bytes=100)
     with pytest.raises(StefanBrainError, match="more than 100 bytes"):
         list(map(decoder.feed, (bytes([byte]) for byte in text)))
 
 
 def test_many_events_are_no_endless_one() -> None:
-    assert len(Decoder(max_bytes=100).feed(b"data: x\n\n" * 1_000)) == 1_000
+    assert len(EventDecoder(max_bytes=100).feed(b"data: x\n\n" * 1_000)) == 1_000
 
 
 @pytest.mark.parametrize(("line", "seconds"), [(b"retry: 1500", 1.5), (b"retry: x", None), (b"retry: -1", None)])
 def test_retry(line: bytes, seconds: float | None) -> None:
-    decoder = Decoder()
+    decoder = EventDecoder()
     decoder.feed(line + b"\n")
     assert decoder.retry_seconds == seconds

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.streams.sse import Decoder
+from agentsvc_nb.client.streams.sse import EventDecoder
 from agentsvc_nb.wire.limits import EVENT_MAX_BYTES, MIB
 
 
@@ -67,7 +67,7 @@ def standard(stream: bytes) -> Seen:
 
 
 def ours(*chunks: bytes) -> Seen:
-    decoder = Decoder()
+    decoder = EventDecoder()
     frames = [frame for chunk in chunks for frame in decoder.feed(chunk)]
     seen = [(frame.event, frame.data.decode("utf-8", "replace"), frame.id) for frame in frames]
     return Seen(seen, None if decoder.retry_seconds is None else round(decoder.retry_seconds * 1000))
@@ -109,7 +109,7 @@ def test_what_a_cut_leaves_unfinished_is_never_delivered(stream: bytes) -> None:
 
 @pytest.mark.parametrize("line", [b"data: ", b"event: ", b"id: ", b": ", b"unknown: ", b""])
 def test_an_endless_line_is_refused_before_it_fills_the_memory(line: bytes) -> None:
-    decoder, size = Decoder(), 64 * 1024
+    decoder, size = EventDecoder(), 64 * 1024
     tracemalloc.start()
     try:
         decoder.feed(line)
@@ -121,7 +121,7 @@ def test_an_endless_line_is_refused_before_it_fills_the_memory(line: bytes) -> N
 
 
 def test_a_line_just_within_the_limit_is_read() -> None:
-    decoder = Decoder()
+    decoder = EventDecoder()
     text = b"x" * (EVENT_MAX_BYTES - len("data: "))
     assert decoder.feed(b"data: " + text) == []
     assert [frame.data for frame in decoder.feed(b"\n\n")] == [text]

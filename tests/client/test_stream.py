@@ -18,7 +18,7 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.streams import event_stream
 from agentsvc_nb.client.streams.event_stream import EventStream
-from agentsvc_nb.client.streams.sse import Frame
+from agentsvc_nb.client.streams.sse import ServerSentEvent
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.runs import Event
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -153,7 +153,7 @@ def test_an_interrupt_at_any_point_loses_nothing(network: Networks, monkeypatch:
     net = network(answer(200, run()), sse(first, second), sse(frames(events(4)[1:])))
     read, interrupts = event_stream._event, iter([False, True])
 
-    def interrupted(frame: Frame) -> Event:
+    def interrupted(frame: ServerSentEvent) -> Event:
         if next(interrupts, False):
             raise KeyboardInterrupt
         return read(frame)

@@ -6,7 +6,6 @@ import re
 
 import httpx
 
-from agentsvc_nb.wire.operations import OPERATIONS, codes
 from agentsvc_nb.wire.routes import ROUTES
 
 
@@ -16,7 +15,7 @@ def check(answer: httpx.Response) -> None:
     if name is None or answer.status_code < 400:
         return
     answer.read()
-    listed = codes(ROUTES[name], OPERATIONS[name]).get(answer.status_code, [])
+    listed = ROUTES[name].errors_by_status().get(answer.status_code, [])
     code = answer.json()["error"]["code"]
     assert code in listed, f"{name}: {answer.status_code} {answer.text}"
 

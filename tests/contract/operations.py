@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.client.api import Group
+from agentsvc_nb.client.api import OperationGroup
 from tests.contract.stage import Stage
 
 Case = Callable[[Any, Stage], Coroutine[Any, Any, None]]
@@ -42,6 +42,6 @@ async def each(walk: Any) -> list[Any]:
 
 def operations_of(client: AgentService | AsyncAgentService) -> set[str]:
     """The names of all that a client can do."""
-    groups = {name: group for name, group in vars(client).items() if isinstance(group, Group)}
+    groups = {name: group for name, group in vars(client).items() if isinstance(group, OperationGroup)}
     found = {f"{name}.{operation}" for name, group in groups.items() for operation in vars(type(group))}
     return {name for name in found if "._" not in name} | {"ask", "map"}

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.http.routing import HANDLERS
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire, code
 from tests.contract.right_requests import RIGHT
@@ -48,7 +47,7 @@ def stranger(stage: Stage) -> Wire:
 
 def test_every_route_that_takes_an_id_is_here() -> None:
     """`{name}` is a tool's, and the catalog is everybody's; a browser's session has no other account."""
-    keyed = {name for name in HANDLERS if ROUTES[name].access == "key"}
+    keyed = {name for name, route in ROUTES.items() if route.access == "key"}
     assert {name for name in keyed if "{" in ROUTES[name].path.replace("{name}", "")} <= set(HIDDEN)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
-from agentsvc_nb.wire.routes import V1
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire, code
 
 TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")

@@ -1,4 +1,4 @@
-"""Every row of `wire/routes.py`, over real HTTP (docs/api/conventions.md "Routes", docs/api/accounts.md "Scopes")."""
+"""Every row of `wire/routes/`, over real HTTP (docs/api/conventions.md "Routes", docs/api/accounts.md "Scopes")."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.http.routing import HANDLERS
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import ROUTES, SCOPES, Route, Scope
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.route import SCOPES, Route, Scope
 from tests.contract.conftest import code
 from tests.contract.right_requests import FILLED, RIGHT
 from tests.contract.stage import Stage, operate
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-BUILT: Final = [ROUTES[name] for name in HANDLERS]
+BUILT: Final = list(ROUTES.values())
 KEYED: Final = [route for route in BUILT if route.access == "key"]
 WITH_PARTS: Final = [route for route in BUILT if "{" in route.path]
 PATHS: Final = sorted({route.path for route in BUILT})
@@ -26,7 +26,7 @@ def ids(route: Route) -> str:
 
 
 def test_each_route_that_is_built_has_a_right_request() -> None:
-    assert set(HANDLERS) <= set(RIGHT)
+    assert set(ROUTES) <= set(RIGHT)
 
 
 @pytest.mark.parametrize("route", BUILT, ids=ids)

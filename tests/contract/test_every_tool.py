@@ -54,9 +54,10 @@ FAILS: Final = {
     "web_search": "not_configured",
 }
 """Why the right input is not enough: what is missing here."""
-MADE: Final = tools(Settings(Path("data"), model="scripted"))
+SETTINGS: Final = Settings(Path("data"), model="scripted")
+MADE: Final = tools(SETTINGS)
 CATALOG: Final = offered(MADE)
-WITHIN: Final = within(MADE)
+WITHIN: Final = within(MADE, SETTINGS)
 
 
 def right(tool: str) -> dict[str, Any]:

@@ -116,13 +116,13 @@ class Shout:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: ShoutInput, task: ToolContext) -> Outcome:
+    async def run(self, given: ShoutInput, context: ToolContext) -> Outcome:
         if given.text == "fail":
             raise WorkFailure("not_configured", "Set AGENTSVC_VOICE.")
         if given.text == "break":
             raise RuntimeError("broken")
-        await task.progress(1, 1, "shouting")
-        await task.write("shout.txt", given.text.upper().encode() * given.times)
+        await context.progress(1, 1, "shouting")
+        await context.write("shout.txt", given.text.upper().encode() * given.times)
         return Outcome(content=[{"type": "text", "text": given.text.upper()}], data={"times": given.times}, uses=USES)
 
 
@@ -139,7 +139,7 @@ class Direct:
         self.folder = DataFolder(data)
         self.key = create_key(self.folder, name="test")
         self.app = create_app(Settings(data, model="scripted"), instance="test")
-        self.app.state.service.backend.tools["shout"] = Shout()
+        self.app.state.service.services.tools["shout"] = Shout()
 
     def shout(self, *calls: dict[str, Any]) -> list[Answer]:
         """The answers, or what the client raised; `session` in a call is not the tool's."""

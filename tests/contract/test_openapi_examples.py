@@ -11,12 +11,11 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.http.openapi import document, reference
-from agentsvc_nb.service.http.openapi.reference import Entry
-from agentsvc_nb.service.http.routing import HANDLERS
+from agentsvc_nb.service.http.openapi.reference import DescribedOperation
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.seeding import Seeded
 
-BUILT = {ROUTES[name].operation_id for name in HANDLERS if ROUTES[name].access != "session"}
+BUILT = {route.operation_id for route in ROUTES.values() if route.access != "session"}
 ENTRIES = [
     entry
     for chapter in reference.chapters(document.document())
@@ -27,7 +26,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
 def test_the_examples_do_what_they_say(
-    seeded: Seeded, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seeded: Seeded, entry: DescribedOperation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "notes.txt").write_text("a summer sale")
     monkeypatch.chdir(tmp_path)
@@ -38,7 +37,7 @@ def test_the_examples_do_what_they_say(
     assert answer.is_success, answer.text
 
 
-def _variables(seeded: Seeded, entry: Entry, which: int) -> dict[str, str]:
+def _variables(seeded: Seeded, entry: DescribedOperation, which: int) -> dict[str, str]:
     """What the examples leave open: the first or the last of the known values."""
     known = {}
     for row in entry.parameters:

@@ -15,7 +15,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire import keys
-from agentsvc_nb.wire.routes import V1
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire
 from tests.contract.signing import page, signed_in
 
@@ -60,13 +60,13 @@ def test_a_key_that_was_not_shown_is_forgotten_with_its_session(tmp_path: Path) 
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://service.test") as browser,
         ):
-            for leave in (lambda: browser.post("/app/sign-out"), lambda: live.backend.storage.db.write(expire)):
+            for leave in (lambda: browser.post("/app/sign-out"), lambda: live.services.storage.db.write(expire)):
                 await browser.get(link)
                 assert (await browser.post("/app/settings/keys", data=fields())).status_code == 303
-                assert len(live.backend.fresh_keys) == 1
+                assert len(live.services.fresh_keys) == 1
                 await leave()
                 await browser.get(link)
-                assert not live.backend.fresh_keys
+                assert not live.services.fresh_keys
 
     def expire(tx: Tx) -> None:
         tx.run("UPDATE session SET expires_at = created_at")

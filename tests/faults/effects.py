@@ -40,13 +40,13 @@ class Stamp:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: StampInput, task: ToolContext) -> Outcome:
+    async def run(self, given: StampInput, context: ToolContext) -> Outcome:
         died = self.data / "died"
         if given.dies == "before" and not died.exists():
             died.touch()
             die()
         with (self.data / STAMPS).open("a") as log:
-            log.write(f"{given.line} {task.key}\n")
+            log.write(f"{given.line} {context.key}\n")
         if given.dies == "after" and not died.exists():
             died.touch()
             die()

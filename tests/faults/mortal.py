@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from agentsvc_nb.wire.routes import V1
+from agentsvc_nb.wire.routes.route import V1
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from agentsvc_nb.service.records import idempotency, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.store import migrations
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.wire.runs import ACTIVE
 
 
@@ -59,21 +59,21 @@ def _key_unseen() -> None:
 
 
 def _key_for_ever() -> None:
-    _replace(actions, "utc_day", lambda at: "always")
+    _replace(run_usecases, "utc_day", lambda at: "always")
 
 
 def _key_of_another_chat() -> None:
-    address = actions._address
+    address = run_usecases._address
 
     def of_any_chat(account: str, given: Any) -> Any:
         found = address(account, given)
         return found and replace(found, address="")
 
-    _replace(actions, "_address", of_any_chat)
+    _replace(run_usecases, "_address", of_any_chat)
 
 
 def _key_after_busy() -> None:
-    start = actions.start
+    start = run_usecases.start
 
     def busy_first(tx: Tx, index: Any, key: Any, given: Any, *rest: Any) -> Any:
         for run in runs.active(tx):
@@ -82,7 +82,7 @@ def _key_after_busy() -> None:
                 raise ApiError("agent_run_rejected", top={"activeRunId": run.run_id})
         return start(tx, index, key, given, *rest)
 
-    _replace(actions, "start", busy_first)
+    _replace(run_usecases, "start", busy_first)
 
 
 def _no_recovery() -> None:
@@ -96,21 +96,21 @@ def _cancelling_not_recovered() -> None:
     def recover(tx: Tx, origin: str, model: str, now: int) -> list[runs.RunRecord]:
         return [run for run in runs.active(tx) if run.status != "cancelling"]
 
-    _replace(actions, "recover", recover)
+    _replace(run_usecases, "recover", recover)
 
 
 def _cancel_frees_at_once() -> None:
     def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> runs.RunRecord:
-        record = actions.get(tx, account, run_id)
+        record = run_usecases.get(tx, account, run_id)
         if record.status in ACTIVE:
-            return actions.finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
+            return run_usecases.finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
         return record
 
-    _replace(actions, "cancel", cancel)
+    _replace(run_usecases, "cancel", cancel)
 
 
 def _resume_untold() -> None:
-    _replace(actions, "resume", lambda tx, run_id, attempt, now: runs.resume(tx, run_id, attempt))
+    _replace(run_usecases, "resume", lambda tx, run_id, attempt, now: runs.resume(tx, run_id, attempt))
 
 
 def _resumed_without_what_was_said() -> None:

@@ -67,7 +67,7 @@ def new_chat(client: AgentService) -> str:
 
 def undelayed(client: Any) -> Any:
     """The same client with pauses of no length between attempts; how long they are is another test's."""
-    client._core.dice = lambda: 0.0
+    client._core.rng = lambda: 0.0
     return client
 
 

@@ -20,7 +20,7 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
@@ -56,8 +56,10 @@ def begun(storage: Storage) -> runs.RunRecord:
     assert isinstance(database, SqliteDatabase)
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="incident"))
     given = Start("hello", Where(), "scripted", now)
-    run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, Settings(data=Path()), now))
-    claimed = database.write_now(lambda tx: actions.claim(tx, run.run_id, now))
+    run, _ = database.write_now(
+        lambda tx: run_usecases.start(tx, storage.index, key, given, Settings(data=Path()), now)
+    )
+    claimed = database.write_now(lambda tx: run_usecases.claim(tx, run.run_id, now))
     assert claimed is not None
     return claimed
 

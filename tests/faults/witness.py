@@ -14,7 +14,7 @@ from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from tests.faults.engines import WatchedTx
 
 T = TypeVar("T")
@@ -64,4 +64,4 @@ class HauntedDatabase(SqliteDatabase):
 
 def _haunt(tx: Tx, run_id: str, attempt: int) -> None:
     runs.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
-    actions.finish(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)
+    run_usecases.finish(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)

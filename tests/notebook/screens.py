@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.runs import Event, Run
 
 HEADER_BYTES = 700
@@ -73,7 +73,7 @@ class Script:
     """A transcript fed by hand."""
 
     def __init__(self) -> None:
-        self.view = Transcript(run_id="11111111-1111-4111-8111-111111111111", status="running")
+        self.view = RunView(run_id="11111111-1111-4111-8111-111111111111", status="running")
 
     def event(self, kind: str, **payload: Any) -> int:
         self.view.take(Event(self.view.last + 1, kind, "2026-11-21T06:00:00.000Z", payload))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.errors import from_response
-from agentsvc_nb.notebook.errors import AskError, explained, local_time
+from agentsvc_nb.notebook.errors import AskError, budget_display, local_time
 from agentsvc_nb.testing import running_service
 
 NOW = datetime.fromisoformat("2026-11-21T13:00:00Z")
@@ -63,7 +63,7 @@ def test_a_time_is_told_by_the_clock_of_this_machine(moment: str, said: str) -> 
 )
 def test_what_the_service_said_is_a_sentence(detail: str, headers: dict[str, str], said: str) -> None:
     body = f'{{"error": {{"code": "request_per_minute", "message": "no", {detail}}}}}'
-    assert explained(from_response(429, headers, body.encode()), NOW) == said
+    assert budget_display(from_response(429, headers, body.encode()), NOW) == said
 
 
 def test_a_real_limit_is_explained_in_the_cell(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:

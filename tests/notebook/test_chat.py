@@ -118,7 +118,7 @@ def test_what_is_uploaded_and_chosen_goes_along(used: Used, client: AgentService
     assert "with a.txt" in used.answered("got it")
     chat = str(used.chat._conversation.chat)
     assert {file.path for file in client.files.list(chat)} == {"uploads/a.txt", "out/made.txt"}
-    choose = used.chat._talk._view.attaching.choose
+    choose = used.chat._controller._view.attaching.choose
     until(lambda: len(choose.options) == 3)
     assert one(used.box, "Dropdown") is choose
     choose.value = "out/made.txt"
@@ -297,7 +297,7 @@ def test_an_effect_waits_for_a_yes_or_a_no(careful: Used, asking: RunningService
 def test_what_was_answered_elsewhere_is_told(careful: Used, asking: RunningService) -> None:
     careful.ask(f"{CALL}\nsay done")
     until(lambda: "Approve" in buttons(careful.box))
-    turn, waiting = careful.chat._conversation.turns[0], careful.chat._talk._view.live._waiting
+    turn, waiting = careful.chat._conversation.turns[0], careful.chat._controller._view.live._approvals
     (call,) = waiting._cards
     with AgentService(asking.api_key, asking.base_url) as client:
         client.runs.refuse(turn.run_id, call)

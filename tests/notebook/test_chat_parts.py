@@ -16,8 +16,8 @@ from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell, summary, transcript
-from agentsvc_nb.notebook.widgets.chat.turns import Page, TurnScreen
+from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell, summary, transcript
+from agentsvc_nb.notebook.widgets.chat.turns import TurnScreen, WidgetOutput
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.notebook.widgets.design import discard
 from tests.notebook.allowlist import FORBIDDEN, offences
@@ -41,7 +41,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: sum(seen)
 
 
-def played(text: str, chars_per_second: int, page: Page) -> Script:
+def played(text: str, chars_per_second: int, page: WidgetOutput) -> Script:
     clock, script = Clock(), Script()
     screen = LiveScreen(page, clock)
     began, step = clock.now, max(1, chars_per_second // 10)
@@ -58,7 +58,7 @@ def played(text: str, chars_per_second: int, page: Page) -> Script:
 @pytest.mark.parametrize("speed", [250])
 @pytest.mark.parametrize("text", [PARAGRAPHS, ENDLESS, FENCE, TABLE], ids=["blocks", "paragraph", "fence", "table"])
 def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, sent: Callable[[], int]) -> None:
-    page = Page()
+    page = WidgetOutput()
     script = played(text, speed, page)
     cost = sent() / len(text)
     print(f"{len(text):,} characters at {speed} a second: {cost:.0f} bytes each")
@@ -67,7 +67,7 @@ def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, s
 
 
 def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
-    page, clock, script = Page(), Clock(), Script()
+    page, clock, script = WidgetOutput(), Clock(), Script()
     screen = LiveScreen(page, clock)
     blocks = [f"Paragraph {number} {'word ' * 40}\n\n" for number in range(9)]
     for block in blocks:
@@ -107,7 +107,7 @@ def test_only_the_newest_turns_are_held_and_the_others_are_called_back() -> None
     assert "3 earlier turns not shown here" in transcript(talk)["text/plain"]
 
 
-def answered(talk: Conversation, count: int) -> list[Exchange]:
+def answered(talk: Conversation, count: int) -> list[ChatTurn]:
     """So many turns more, each with an answer."""
     for _ in range(count):
         turn = talk.ask("x")

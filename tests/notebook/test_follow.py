@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from agentsvc_nb.notebook.display.screens import StaticScreen
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, Feed, Item, StartControl, follow
 from agentsvc_nb.wire.runs import Event, Run
 from tests.notebook.screens import Cell, Clock
@@ -53,8 +53,8 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _follow(source: Scripted, timeout: float | None = None) -> tuple[str, Transcript]:
-    view = Transcript()
+def _follow(source: Scripted, timeout: float | None = None) -> tuple[str, RunView]:
+    view = RunView()
     end = follow(source, view, StaticScreen(Cell()), timeout=timeout, clock=source.clock)
     return end, view
 
@@ -78,7 +78,7 @@ def test_the_first_interrupt_cancels_and_waits_for_the_last_word() -> None:
 
 def test_a_kernel_that_is_restarted_or_closed_leaves_the_run_going() -> None:
     source = Scripted(Clock(), [START], _interrupt)
-    view = Transcript()
+    view = RunView()
     end = follow(source, view, StaticScreen(Cell()), closing=lambda: True, clock=source.clock)
     assert (end, source.calls) == ("left", ["leave"])
 
@@ -169,7 +169,7 @@ def _drained(feed: Feed, count: int) -> list[Item]:
 
 def test_a_feed_reads_in_a_daemon_thread_and_says_when_it_ends() -> None:
     stream = Stream(_event(1, "text.delta", text="a"))
-    feed = Feed(lambda door: stream, lambda run_id: None)
+    feed = Feed(lambda control: stream, lambda run_id: None)
     feed.start()
     assert [START, _event(1, "text.delta", text="a")] == _drained(feed, 2)
     stream.gate.set()
@@ -179,7 +179,7 @@ def test_a_feed_reads_in_a_daemon_thread_and_says_when_it_ends() -> None:
 
 def test_leaving_closes_the_stream_and_cancels_nothing() -> None:
     stream, cancelled = Stream(), list[str]()
-    feed = Feed(lambda door: stream, cancelled.append)
+    feed = Feed(lambda control: stream, cancelled.append)
     feed.start()
     _drained(feed, 1)
     feed.leave()
@@ -191,7 +191,7 @@ def test_a_run_whose_start_was_not_answered_yet_is_cancelled_when_it_is() -> Non
     answered, cancelled = threading.Event(), threading.Event()
     runs: list[str] = []
 
-    def start(door: StartControl) -> Stream:
+    def start(control: StartControl) -> Stream:
         answered.wait(30)
         return Stream()
 

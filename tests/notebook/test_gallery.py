@@ -16,13 +16,13 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.errors import AskError, told
-from agentsvc_nb.notebook.files.gallery import Inscription, Pictures, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.previews.child.large import PICTURE_BYTES
-from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
+from agentsvc_nb.notebook.errors import AskError, to_ask_error
+from agentsvc_nb.notebook.files.gallery import Pictures, PictureText, found_pictures, gallery_bundle
+from agentsvc_nb.notebook.previews.child.pictures import LARGE_BYTES
+from agentsvc_nb.notebook.previews.media import Thumbnails
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.gallery import Gallery, Stage
+from agentsvc_nb.notebook.widgets.gallery import Gallery, LargePicture
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import offences
 from tests.notebook.images import png
@@ -76,26 +76,26 @@ def test_an_edited_picture_stands_beside_what_it_was(session: Session) -> None:
 
 def test_pictures_are_opened_compared_and_closed(session: Session) -> None:
     gallery = Gallery(found_pictures(session))
-    parts, stage = gallery.parts, gallery.parts.stage
+    parts, enlarged = gallery.parts, gallery.parts.enlarged
     until(lambda: all("data:image/webp" in thumb._style.value for thumb in parts.thumbs[:2]))
     assert [thumb.box.layout.display for thumb in parts.thumbs] == ["", "", *["none"] * 10]
     parts.thumbs[0].button.click()
-    until(lambda: stage.figure.value.count("<img") == 2)
-    assert (parts.grid.layout.display, stage.box.layout.display) == ("none", "")
-    assert 'alt="Before: Pack light' in stage.figure.value
-    assert len(stage.figure.value) < 2 * PICTURE_BYTES * 4 / 3 + 2_000
-    stage.old.click()
-    assert "--asvc-wipe: 100%" in stage._wiping.value
-    stage.wipe.value = 30
-    assert "--asvc-wipe: 30%" in stage._wiping.value
-    stage.next.click()
-    until(lambda: stage.figure.value.count("<img") == 1)
-    assert stage._comparing.layout.display == "none"
-    stage.next.click()
+    until(lambda: enlarged.figure.value.count("<img") == 2)
+    assert (parts.grid.layout.display, enlarged.box.layout.display) == ("none", "")
+    assert 'alt="Before: Pack light' in enlarged.figure.value
+    assert len(enlarged.figure.value) < 2 * LARGE_BYTES * 4 / 3 + 2_000
+    enlarged.old.click()
+    assert "--asvc-wipe: 100%" in enlarged._wiping.value
+    enlarged.wipe.value = 30
+    assert "--asvc-wipe: 30%" in enlarged._wiping.value
+    enlarged.next.click()
+    until(lambda: enlarged.figure.value.count("<img") == 1)
+    assert enlarged._comparing.layout.display == "none"
+    enlarged.next.click()
     says(gallery, "This is the last picture")
-    stage.close.click()
-    assert (parts.grid.layout.display, stage.box.layout.display) == ("", "none")
-    assert set(filter(None, (OURS.sub("", found) for found in offences(stage.figure.value)))) == set()
+    enlarged.close.click()
+    assert (parts.grid.layout.display, enlarged.box.layout.display) == ("", "none")
+    assert set(filter(None, (OURS.sub("", found) for found in offences(enlarged.figure.value)))) == set()
 
 
 def test_pictures_come_a_page_at_a_time() -> None:
@@ -134,16 +134,16 @@ def test_what_it_was_made_from_must_be_there_as_it_was() -> None:
 
 def test_a_picture_that_is_gone_or_none_leaves_a_sentence() -> None:
     def gone(file: WorkspaceFile) -> bytes:
-        raise told(StefanBrainError("There is no such file.", status=404, code="file_not_found"), "here")
+        raise to_ask_error(StefanBrainError("There is no such file.", status=404, code="file_not_found"), "here")
 
     for read in (gone, lambda file: b"<script>"):
-        stage = (gallery := Gallery(Pictures([picture("a.png")], read))).parts.stage
+        enlarged = (gallery := Gallery(Pictures([picture("a.png")], read))).parts.enlarged
         gallery.parts.thumbs[0].button.click()
-        until(partial(_holds, stage, "be shown as a picture"))
+        until(partial(_holds, enlarged, "be shown as a picture"))
 
 
-def _holds(stage: Stage, words: str) -> bool:
-    return words in stage.figure.value
+def _holds(enlarged: LargePicture, words: str) -> bool:
+    return words in enlarged.figure.value
 
 
 def test_without_a_connection_a_sentence_and_the_thumbnails_stay() -> None:
@@ -157,7 +157,7 @@ def test_without_a_connection_a_sentence_and_the_thumbnails_stay() -> None:
     gallery = Gallery(pictures)
     gallery.parts.thumbs[0].button.click()
     says(gallery, "The service can&#x27;t be reached. Check the address.")
-    gallery.parts.stage.close.click()
+    gallery.parts.enlarged.close.click()
     assert "data:image/webp" in gallery.parts.thumbs[0]._style.value
 
 
@@ -167,8 +167,8 @@ def test_hostile_names_and_inscriptions_are_text(text: str) -> None:
     files = [picture(text, "2", 2), picture(f"{text}.png", "1")]
     gallery = Gallery(Pictures(files, lambda file: data))
     gallery.parts.thumbs[0].button.click()
-    until(lambda: "<img" in gallery.parts.stage.figure.value)
-    for html in (gallery.parts.stage.figure.value, gallery.parts.status.value):
+    until(lambda: "<img" in gallery.parts.enlarged.figure.value)
+    for html in (gallery.parts.enlarged.figure.value, gallery.parts.status.value):
         assert [found for found in offences(html) if not OURS.fullmatch(found)] == []
     assert "</style" not in gallery.parts.thumbs[0]._style.value[:-8]
 
@@ -182,7 +182,7 @@ def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:
         )
     assert uri is not None
     data = base64.b64decode(uri.split(",")[1])
-    assert len(data) <= PICTURE_BYTES
+    assert len(data) <= LARGE_BYTES
     assert max(Image.open(io.BytesIO(data)).size) <= 1_200
     assert flat is not None
     assert Image.open(io.BytesIO(base64.b64decode(flat.split(",")[1]))).size == (1_200, 4)
@@ -192,16 +192,16 @@ def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:
 @pytest.mark.parametrize(
     ("words", "edited_from", "found"),
     [
-        ({"headline": "A", "subline": 7, "action": "B"}, None, Inscription("A · B")),
-        ("headline", ["a"], Inscription()),
-        (None, {"path": "a" * 1_001, "sha256": None}, Inscription()),
-        (None, {"path": "a.png", "sha256": "1"}, Inscription("", "a.png", "1")),
+        ({"headline": "A", "subline": 7, "action": "B"}, None, PictureText("A · B")),
+        ("headline", ["a"], PictureText()),
+        (None, {"path": "a" * 1_001, "sha256": None}, PictureText()),
+        (None, {"path": "a.png", "sha256": "1"}, PictureText("", "a.png", "1")),
     ],
 )
-def test_inscriptions_are_taken_for_what_they_are(words: Any, edited_from: Any, found: Inscription) -> None:
+def test_inscriptions_are_taken_for_what_they_are(words: Any, edited_from: Any, found: PictureText) -> None:
     data = {"a.png": png(words=words, edited_from=edited_from), "b.png": b"no picture"}
     pictures = Pictures([picture("a.png"), picture("b.png")], lambda file: data[file.path])
-    assert [pictures.seen(file).said for file in pictures.files] == [found, Inscription()]
+    assert [pictures.seen(file).said for file in pictures.files] == [found, PictureText()]
 
 
 LOOKED: Final = """

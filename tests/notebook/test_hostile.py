@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.render import (
     status_bundle,
     text_bundle,
 )
-from agentsvc_nb.notebook.display.transcript import Call, Mark, Transcript
+from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolError
@@ -80,8 +80,8 @@ HOSTILE = [
 ]
 
 
-def _calls(text: str) -> list[Call]:
-    return [Call(1, text, text, given=text, at=text, until=text), Call(2, "b", text, True)]
+def _calls(text: str) -> list[ToolCall]:
+    return [ToolCall(1, text, text, given=text, at=text, until=text), ToolCall(2, "b", text, True)]
 
 
 def _quoted(text: str) -> Bundle:
@@ -97,7 +97,7 @@ def _columns(text: str) -> Bundle:
     return columns_bundle([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
 
 
-def _view(text: str) -> Transcript:
+def _view(text: str) -> RunView:
     run = Run(
         run_id=text,
         status=text,
@@ -107,12 +107,12 @@ def _view(text: str) -> Transcript:
         last_error_message=text,
         app_url=text,
     )
-    view = Transcript(run_id=text, status=text, warnings=[text], calls=_calls(text), marks=[Mark(3, text, text)])
+    view = RunView(run_id=text, status=text, warnings=[text], calls=_calls(text), marks=[Mark(3, text, text)])
     view.run = run
     return view
 
 
-def _active(text: str) -> Transcript:
+def _active(text: str) -> RunView:
     view = _view(text)
     view.run, view.progress = None, {"done": text, "total": 3, "message": text}
     return view

@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.files.searching import search_bundle
 from agentsvc_nb.notebook.jobs.history import bars_bundle
 from agentsvc_nb.notebook.runs.history import runs
 from agentsvc_nb.notebook.runs.review import Comparison
-from agentsvc_nb.notebook.state.journal import Entry, Journal, now
+from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.tools.calling import result_bundle
 from agentsvc_nb.notebook.tools.catalog import tool_bundle, tools_bundle
@@ -86,7 +86,9 @@ def _comparison(text: str) -> Bundle:
 def _session(text: str) -> Session:
     session = Session("x.ipynb", environ={}, journal=Journal(None))
     stored = text.encode("utf-8", "replace").decode()
-    entry = Entry("k", "", "x.ipynb", "elsewhere", stored, prompt=stored, chat=stored, status=stored, created_at=now())
+    entry = JournalEntry(
+        "k", "", "x.ipynb", "elsewhere", stored, prompt=stored, chat=stored, status=stored, created_at=now()
+    )
     session.journal.start(entry)
     return session
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.notebook.state.journal import Entry, Journal, default_path
+from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, default_path
 from agentsvc_nb.wire.runs import Run
 
 
-def _entry(key: str, **fields: Any) -> Entry:
+def _entry(key: str, **fields: Any) -> JournalEntry:
     given: dict[str, Any] = {
         "fingerprint": "f",
         "notebook": "/n.ipynb",
         "base_url": "http://a",
         "address": "session s",
     } | fields
-    return Entry(idempotency_key=key, **given)
+    return JournalEntry(idempotency_key=key, **given)
 
 
 @pytest.fixture

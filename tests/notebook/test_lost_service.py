@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.ask import asking
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.ask.variants import Column
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.runs.answer import Answer
@@ -50,7 +50,7 @@ class Losing:
     def __init__(self, screen: Screen, words: str, lose: Callable[[], None], *, ended: bool = False) -> None:
         self._screen, self._words, self._lose, self._lost, self._ended = screen, words, lose, False, ended
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         self._screen.draw(view)
         if self._words in view.said and not self._lost and view.ended >= self._ended:
             self._lost = True

@@ -13,11 +13,12 @@ import nbformat
 import pytest
 from PIL import Image
 
+from agentsvc_nb.formats import sandbox
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import process
-from agentsvc_nb.notebook.previews.decoding import Text, decoded
+from agentsvc_nb.notebook.previews.decoding import DecodedText, decode
+from agentsvc_nb.notebook.previews.json_tree import close_brackets
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow
-from agentsvc_nb.notebook.previews.tree import closed
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 
@@ -107,7 +108,7 @@ def test_of_a_long_file_the_beginning_is_shown() -> None:
 
 def test_json_that_is_cut_is_closed_at_every_place() -> None:
     text = json.dumps({"a": [1, {"b": 'q"\\'}, []], "c": {"d": "e,]}"}, "f": None})
-    values = [json.loads(closed(text[:end])) for end in range(1, len(text) + 1)]
+    values = [json.loads(close_brackets(text[:end])) for end in range(1, len(text) + 1)]
     assert values[0] == {}
     assert values[-1] == json.loads(text)
 
@@ -124,7 +125,7 @@ def test_json_that_is_cut_is_closed_at_every_place() -> None:
     ],
 )
 def test_the_encoding_of_text_is_guessed(text: str, encoding: str) -> None:
-    assert decoded(text.encode(encoding), cut=False) == Text(text, encoding.replace("_", "-"), guessed=True)
+    assert decode(text.encode(encoding), cut=False) == DecodedText(text, encoding.replace("_", "-"), guessed=True)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_a_decoder_that_was_ended_is_begun_anew(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("name", ["größe", "summer 夏", "two\nlines", os.fsdecode(b"\xff")])
 def test_a_file_is_found_wherever_it_is(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(process, "_ENVIRONMENT", (*process._ENVIRONMENT, "PYTHONIOENCODING"))
+    monkeypatch.setattr(sandbox, "ENVIRONMENT", (*sandbox.ENVIRONMENT, "PYTHONIOENCODING"))
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # as on Windows
     (place := tmp_path / name).write_bytes(samples.picture())
     assert process.asked("pictures", place)["width"] == 1_200

@@ -12,9 +12,10 @@ from collections.abc import Callable
 import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.previews import pages, picture, sheets
-from agentsvc_nb.notebook.previews.kinds import EXCEL, PDF, PNG, CannotShow, Subject
+from agentsvc_nb.notebook.previews.kinds import EXCEL, PNG, CannotShow, Subject
 from agentsvc_nb.notebook.previews.markup import POLICY
+from agentsvc_nb.notebook.previews.media import pdf_bundle, picture_bundle
+from agentsvc_nb.notebook.previews.tables import sheet_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
 from tests.notebook.previewed import FRAME, harmless, preview
@@ -38,12 +39,12 @@ def _subject(text: str) -> Subject:
 
 
 def _page(text: str) -> Bundle:
-    return pages.shown(_subject(text), PDF, {"count": 5, "pages": [{"picture": SMALL, "text": text}]})
+    return pdf_bundle(_subject(text), {"count": 5, "pages": [{"picture": SMALL, "text": text}]})
 
 
 def _sheet(text: str) -> Bundle:
     found = {"names": [text], "types": [text], "rows": [[text], [text, None]], "sheets": [text, text], "count": 9}
-    return sheets.shown(_subject(text), EXCEL, found)
+    return sheet_bundle(EXCEL, found)
 
 
 PLACES: dict[str, Callable[[str], Bundle]] = {
@@ -51,7 +52,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "names of sound": lambda text: preview(text, samples.sound(0.01), text),
     "names of pages": lambda text: preview(text, b"<!doctype html>x", text),
     "names of bytes": lambda text: preview(text, b"\0", text),
-    "what is said of a picture": lambda text: picture.shown(
+    "what is said of a picture": lambda text: picture_bundle(
         _subject(text), PNG, {"picture": SMALL, "width": text, "height": text}
     ),
     "the words of a PDF": _page,
@@ -86,7 +87,7 @@ def test_the_strings_within_files_that_a_process_decodes() -> None:
 @pytest.mark.parametrize("made", [None, 7, "", "AAAA' onerror='alert(1)", "<svg>", "A" * 200_000])
 def test_a_picture_of_the_decoder_is_looked_at_before_it_is_shown(made: object) -> None:
     with pytest.raises(CannotShow):
-        picture.shown(_subject("a"), PNG, {"picture": made})
+        picture_bundle(_subject("a"), PNG, {"picture": made})
 
 
 def test_the_policy_comes_before_the_page_and_nothing_warms_a_connection_up() -> None:

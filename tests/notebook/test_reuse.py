@@ -12,8 +12,8 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.question import Question, plan
 from agentsvc_nb.notebook.errors import RunFailed
-from agentsvc_nb.notebook.runs.answer import Shape
-from agentsvc_nb.notebook.state.journal import Entry
+from agentsvc_nb.notebook.runs.answer import AnswerShape
+from agentsvc_nb.notebook.state.journal import JournalEntry
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 
@@ -101,7 +101,7 @@ def test_new_chats_are_shown_again_and_kept_apart(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"fresh": True}, {"reuse": False}, {"chat": None, "shape": Shape("x", {"type": "object"})}]
+    "option", [{"fresh": True}, {"reuse": False}, {"chat": None, "shape": AnswerShape("x", {"type": "object"})}]
 )
 def test_it_is_asked_anew_when_that_is_wanted_or_it_is_another_question(
     kernel: Kernel, option: dict[str, object]
@@ -297,7 +297,7 @@ def test_nothing_is_shown_again_outside_a_notebook(service: RunningService, tmp_
 def test_a_run_that_this_account_does_not_have_is_asked_for_anew(kernel: Kernel) -> None:
     question = Question("say x")
     planned = plan(kernel.session, kernel.session.client(), question)
-    stranger = Entry(
+    stranger = JournalEntry(
         "k", planned.fingerprint, "n", kernel.session.base_url, "a", run_id=str(uuid.uuid4()), status="completed"
     )
     kernel.session.journal.start(stranger)
@@ -307,7 +307,9 @@ def test_a_run_that_this_account_does_not_have_is_asked_for_anew(kernel: Kernel)
 def test_a_start_that_was_never_answered_is_sent_with_its_own_key(kernel: Kernel, client: AgentService) -> None:
     question = Question("say x")
     lost = plan(kernel.session, kernel.session.client(), question)
-    entry = Entry(lost.key, lost.fingerprint, kernel.session.notebook or "", kernel.session.base_url, str(lost.address))
+    entry = JournalEntry(
+        lost.key, lost.fingerprint, kernel.session.notebook or "", kernel.session.base_url, str(lost.address)
+    )
     kernel.session.journal.start(entry)
     begun = client.runs.start("say x", session=kernel.session.label, idempotency_key=lost.key)
     assert begun.run_id == kernel.ask("say x", "").run_id

@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.display import tables
-from agentsvc_nb.notebook.display.results import Table
+from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from tests.notebook.allowlist import offences
 
@@ -85,7 +85,7 @@ def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: Agen
     slow, quick = client.runs.start("wait 60"), client.runs.start("say x")
     with pytest.raises(RunFailed, match=rf"{slow.run_id} has not ended within 0.2 s; it goes on") as late:
         terminal.cell(f"%runs wait {slow.run_id} --timeout 0.2")
-    assert isinstance(late.value.answer, Table)
+    assert isinstance(late.value.answer, ResultTable)
     client.runs.cancel(slow.run_id)
     terminal.cell(f"%runs wait {slow.run_id} {quick.run_id}")
     assert [client.runs.get(run.run_id).status for run in (slow, quick)] == ["cancelled", "completed"]

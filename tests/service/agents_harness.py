@@ -17,7 +17,7 @@ from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.runner.tool_context import Kept
+from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
 
@@ -84,7 +84,7 @@ class MemoryTask:
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []
         self.pages: list[str] = []
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -108,11 +108,11 @@ class MemoryTask:
         if kind not in ("image", "video", "audio"):
             return None
         self.files.put(f"media/{name}", data)
-        kept = Kept(f"media_{name}", kind, url, None, None, self.files.folder / "media" / name)
+        kept = StoredMedia(f"media_{name}", kind, url, None, None, self.files.folder / "media" / name)
         self.kept[kept.id] = kept
         return kept.id
 
-    async def media(self, media_id: str) -> Kept | None:
+    async def media(self, media_id: str) -> StoredMedia | None:
         return self.kept.get(media_id)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import StepsExceeded
 from agentsvc_nb.agents.scripted import refusal
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
-from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.port import ToolServices, WorkFailure
 from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
 
 
 def turn_of(script: str, folder: Path) -> MemoryTurn:
-    return MemoryTurn(script, MemoryWorkspace(folder / "chat"), [EchoJob(folder / "data")])
+    echo_job = EchoJob(ToolServices(Settings(folder / "data")))
+    return MemoryTurn(script, MemoryWorkspace(folder / "chat"), [echo_job])
 
 
 def play(script: str, folder: Path) -> tuple[str | None, MemoryTurn]:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.cli.backup import ProgressPrinter
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
-from agentsvc_nb.commands.backup import Shown
 from agentsvc_nb.service.backup import BackupError, back_up, restore
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.records import files
@@ -265,7 +265,7 @@ def test_progress_is_told_after_a_second(capsys: pytest.CaptureFixture[str], mon
     """Not at once, and not at each step."""
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    shown = Shown("restored")
+    progress = ProgressPrinter("restored")
     for now in (100.5, 101.1, 101.5, 102.2):
-        shown(int((now - 100) * 1_000_000), 4_000_000)
+        progress(int((now - 100) * 1_000_000), 4_000_000)
     assert capsys.readouterr().err.splitlines() == ["restored: 27 % of 4.0 MB", "restored: 55 % of 4.0 MB"]

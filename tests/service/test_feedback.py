@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import feedback as actions
+from agentsvc_nb.service.usecases import feedback as feedback_usecases
 from agentsvc_nb.wire.feedback import NewFeedback
 from agentsvc_nb.wire.times import rfc3339
 
@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
 
 def send(database: SqliteDatabase, now: int, account: str = "acct_a") -> str:
     given = NewFeedback(summary="x")
-    return database.write_now(lambda tx: actions.send(tx, account, given, now)).id
+    return database.write_now(lambda tx: feedback_usecases.send(tx, account, given, now)).id
 
 
 def test_the_window_rolls(database: SqliteDatabase) -> None:
@@ -51,5 +51,5 @@ def test_each_account_has_its_own(database: SqliteDatabase) -> None:
     assert send(database, NOW, "acct_b").startswith("fb_")
     report = send(database, NOW + 61 * MINUTE)
     with pytest.raises(ApiError) as caught:
-        database.read(lambda tx: actions.get(tx, "acct_b", report))
+        database.read(lambda tx: feedback_usecases.get(tx, "acct_b", report))
     assert caught.value.row.code == "feedback_not_found"

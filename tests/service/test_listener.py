@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from agentsvc_nb.service.listener import JOIN_BYTES, JoinedTransport, WriteCoalescer, bind
+from agentsvc_nb.service.listener import JOIN_BYTES, CoalescingTransport, WriteCoalescer, bind
 
 
 def test_accepted_connections_send_at_once() -> None:
@@ -48,7 +48,7 @@ class Written(asyncio.Transport):
 def test_what_is_written_in_one_turn_leaves_together_and_in_order() -> None:
     async def write() -> list[list[bytes]]:
         inner = Written()
-        joined = JoinedTransport(inner, WriteCoalescer())
+        joined = CoalescingTransport(inner, WriteCoalescer())
         joined.write(b"head ")
         joined.write(b"body")
         before = list(inner.writes)
@@ -64,7 +64,7 @@ def test_what_is_written_in_one_turn_leaves_together_and_in_order() -> None:
 def test_much_leaves_at_once() -> None:
     async def write() -> list[bytes]:
         inner = Written()
-        joined = JoinedTransport(inner, WriteCoalescer())
+        joined = CoalescingTransport(inner, WriteCoalescer())
         joined.write(b"head ")
         joined.write(b"x" * JOIN_BYTES)
         return inner.writes
@@ -74,9 +74,9 @@ def test_much_leaves_at_once() -> None:
 
 def test_what_several_connections_write_in_one_turn_leaves_when_it_ends() -> None:
     async def write() -> list[list[bytes]]:
-        turn, inner = WriteCoalescer(), [Written(), Written()]
+        coalescer, inner = WriteCoalescer(), [Written(), Written()]
         for number, each in enumerate(inner):
-            JoinedTransport(each, turn).write(b"%d" % number)
+            CoalescingTransport(each, coalescer).write(b"%d" % number)
         assert [each.writes for each in inner] == [[], []]
         await asyncio.sleep(0)
         return [each.writes for each in inner]

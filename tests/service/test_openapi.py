@@ -10,10 +10,8 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from agentsvc_nb.service.http.openapi import document
-from agentsvc_nb.service.http.routing import HANDLERS
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
-from agentsvc_nb.wire.operations import OPERATIONS, codes
 from agentsvc_nb.wire.routes import ROUTES
 
 Json = dict[str, Any]
@@ -36,7 +34,6 @@ def test_every_route_is_in_it_once_under_its_own_id() -> None:
     found = [each["operationId"] for path in DOCUMENT["paths"].values() for each in path.values()]
     assert sorted(found) == sorted(route.operation_id for route in ROUTES.values())
     assert len(set(found)) == len(found)
-    assert OPERATIONS.keys() == ROUTES.keys()
     assert {route.tag for route in ROUTES.values()} == {tag["name"] for tag in DOCUMENT["tags"]}
 
 
@@ -63,21 +60,21 @@ def test_an_operation_lists_what_any_of_its_kind_can_answer(name: str) -> None:
     assert bool(operation(name)["security"]) == (route.access != "open")
 
 
-@pytest.mark.parametrize("name", sorted(HANDLERS))
+@pytest.mark.parametrize("name", sorted(ROUTES))
 def test_an_operation_that_sends_something_says_what(name: str) -> None:
     sends = ROUTES[name].method in ("POST", "PUT", "PATCH") and name not in BODILESS
-    assert (OPERATIONS[name].body is not None) == sends
+    assert (ROUTES[name].body is not None) == sends
     parts = {each["name"] for each in operation(name)["parameters"] if each["in"] == "path"}
     assert all(f"{{{part}}}" in ROUTES[name].path for part in parts)
     assert len(parts) == ROUTES[name].path.count("{")
 
 
 def listed(name: str) -> set[str]:
-    return {code for found in codes(ROUTES[name], OPERATIONS[name]).values() for code in found}
+    return {code for found in ROUTES[name].errors_by_status().values() for code in found}
 
 
 def test_every_code_that_is_answered_can_come_from_somewhere_and_no_other() -> None:
-    assert set().union(*map(listed, OPERATIONS)) == {row.code for row in CODES.values() if not row.unreached}
+    assert set().union(*map(listed, ROUTES)) == {row.code for row in CODES.values() if not row.unreached}
 
 
 def test_an_operation_lists_no_code_that_it_cannot_come_to() -> None:
@@ -85,15 +82,15 @@ def test_an_operation_lists_no_code_that_it_cannot_come_to() -> None:
     reads nothing of anybody waits for no database."""
     for name in ("jobs.status", "jobs.result", "jobs.cancel"):
         assert not listed(name) & {"chat_project_mismatch", "chat_id_retired"}
-    assert {name for name in OPERATIONS if "workspace_busy" not in listed(name)} == {
+    assert {name for name in ROUTES if "workspace_busy" not in listed(name)} == {
         name for name, route in ROUTES.items() if route.access == "open"
     }
 
 
 def test_what_is_optional_may_be_null_and_unknown_fields_are_let_through() -> None:
-    for operation in OPERATIONS.values():
-        if operation.body is not None:
-            schema = DOCUMENT["components"]["schemas"][operation.body.__name__]
+    for route in ROUTES.values():
+        if route.body is not None:
+            schema = DOCUMENT["components"]["schemas"][route.body.__name__]
             assert schema.get("additionalProperties", True) is True
             for name in schema["properties"].keys() - set(schema.get("required", [])):
                 assert {"type": "null"} in schema["properties"][name]["anyOf"], name

@@ -13,19 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agentsvc_nb.client.streams.sse import Decoder
+from agentsvc_nb.client.streams.sse import EventDecoder
 from agentsvc_nb.service.http.sse import frame
 from agentsvc_nb.service.records import files, jobs
 from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.signals import Signals
 from agentsvc_nb.service.runner.storage import Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import chats
-from agentsvc_nb.service.usecases import jobs as job_actions
+from agentsvc_nb.service.usecases import chats, payloads
+from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
@@ -93,7 +92,7 @@ def test_a_client_takes_what_a_service_writes() -> None:
     for payload in ({"text": texts[0]}, {"text": "x" * (EVENT_PAYLOAD_BYTES - 20)}):
         assert payloads.fits(payload)
         event = Event(2**63 - 1, "text.delta", "2026-01-01T00:00:00.000Z", payload)
-        (found,) = Decoder().feed(frame(event).encode())
+        (found,) = EventDecoder().feed(frame(event).encode())
         assert Event.from_json(json.loads(found.data)) == event
 
 
@@ -123,7 +122,7 @@ def test_what_an_earlier_version_wrote_is_read_as_far_as_a_reader_takes_it(kind:
     assert payloads.readable(large, 10_000_020) is large
     shown = payloads.readable(too_large, EVENT_MAX_BYTES + 20)
     assert shown.payload["truncated"] is True
-    assert len(Decoder().feed(frame(shown).encode())) == 1
+    assert len(EventDecoder().feed(frame(shown).encode())) == 1
 
 
 class Nothing(ToolInput):
@@ -148,8 +147,8 @@ class Talkative:
     def available(self) -> bool:
         return True
 
-    async def run(self, given: Any, task: ToolContext) -> Outcome:
-        await task.progress(1, 2, "m" * 1_000_000)
+    async def run(self, given: Any, context: ToolContext) -> Outcome:
+        await context.progress(1, 2, "m" * 1_000_000)
         return self._outcome
 
 
@@ -167,7 +166,7 @@ def done(storage: Storage, outcome: Outcome) -> tuple[JobRecord, dict[str, bytes
         def submitted(tx: Any) -> JobRecord:
             chat = chats.resolve(tx, Where(chat="new"), "account", 0, shared=True)
             bill = Bill("account", "key", "wallet")
-            return job_actions.insert(tx, bill, chat.id, None, Submit("talkative", "talkative", {}, Where(), 0), 0)
+            return job_usecases.insert(tx, bill, chat.id, None, Submit("talkative", "talkative", {}, Where(), 0), 0)
 
         job = await storage.db.write(submitted)
         JobRunner(storage, {"talkative": Talkative(outcome)}).wake(job.job_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.service.plan import KeptSettings, Plan, plan_of
+from agentsvc_nb.service.plan import KeptSettings, ServicePlan, plan_of
 from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
@@ -49,7 +49,7 @@ class Starter:
     def __init__(self, folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self._monkeypatch = folder, monkeypatch
 
-    def plan(self, model: str | None = None, **env: str) -> Plan:
+    def plan(self, model: str | None = None, **env: str) -> ServicePlan:
         with self._monkeypatch.context() as here:
             for name, value in env.items():
                 here.setenv(name, value)

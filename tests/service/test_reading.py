@@ -11,11 +11,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from agentsvc_nb.formats.documents import read_text
 from agentsvc_nb.formats.media_types import OFFICE
+from tests.notebook import samples
 
 DOCX = OFFICE + "wordprocessingml.document"
 XLSX = OFFICE + "spreadsheetml.sheet"
@@ -58,21 +57,7 @@ def packed(members: dict[str, str]) -> bytes:
 
 
 def pdf(*pages: str) -> bytes:
-    writer = PdfWriter()
-    font = DictionaryObject({NameObject(f"/{key}"): NameObject(f"/{value}") for key, value in FONT.items()})
-    for text in pages:
-        page = writer.add_blank_page(300, 300)
-        content = DecodedStreamObject()
-        content.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode())
-        page[NameObject("/Contents")] = writer._add_object(content)
-        fonts = DictionaryObject({NameObject("/F1"): font})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-    buffer = io.BytesIO()
-    writer.write(buffer)
-    return buffer.getvalue()
-
-
-FONT = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
+    return samples.pdf(pages)
 
 
 @pytest.fixture
@@ -169,7 +154,7 @@ def test_damaged_files_give_what_can_be_read(file: Path, media_type: str, caplog
     }.get(media_type, b'<p a="b">{"a": ["\\u00e9"]}</p>' * 5)
     chance = random.Random(1)
     with caplog.at_level(logging.INFO):
-        for _ in range(60):
+        for _ in range(15 if media_type == "application/pdf" else 60):  # each PDF takes a process
             data = bytearray(whole[: chance.randrange(len(whole) + 1)] if chance.random() < 0.5 else whole)
             for _ in range(chance.randrange(8) if data else 0):
                 data[chance.randrange(len(data))] = chance.randrange(256)
@@ -181,6 +166,25 @@ def test_damaged_files_give_what_can_be_read(file: Path, media_type: str, caplog
 def test_what_stands_before_the_damage_is_read(file: Path) -> None:
     file.write_bytes(packed({"word/document.xml": f"<w:d {W}><w:p><w:t>before</w:t></w:p><w:p></oops>"}))
     assert read_text(file, DOCX) == "before\n"
+
+
+def test_a_word_divided_at_the_end_of_a_line_of_a_pdf_is_one_word(file: Path) -> None:
+    lines = pdf("exam-@ple of a@new line").replace(b"@", b") Tj 0 -30 Td (")
+    file.write_bytes(lines)
+    assert read_text(file, "application/pdf") == "example of a\nnew line\f"
+
+
+def test_a_pdf_with_a_password_has_no_text(file: Path) -> None:
+    """Its `/Encrypt` alone: no password opens it."""
+    key = b"/Encrypt<</Filter/Standard/V 1/R 2/O<%s>/U<%s>/P -4>>/ID[<00><00>]" % (b"00" * 32, b"00" * 32)
+    file.write_bytes(pdf("Secret plan").replace(b"/Root 1 0 R", b"/Root 1 0 R" + key))
+    assert read_text(file, "application/pdf") == ""
+
+
+def test_a_pdf_that_takes_too_long_gives_nothing_more(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsvc_nb.formats.pdf.PATIENCE_SECONDS", 0.001)
+    file.write_bytes(pdf("Summer sale"))
+    assert read_text(file, "application/pdf") == ""
 
 
 def test_a_bomb_is_harmless(file: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, garbage, idempotency
+from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.runner.retention import BATCH, DAY_MS, HOUR_MS, Retention
@@ -155,7 +155,7 @@ def test_every_table_that_names_contents_is_asked(store: Store) -> None:
         columns = "SELECT 1 FROM pragma_table_info(:table) WHERE name LIKE '%sha256%'"
         return [table for table in tables if tx.one(columns, table=table)]
 
-    assert store.database.read(with_contents) == sorted(garbage.WITH_CONTENTS)
+    assert store.database.read(with_contents) == sorted(files.WITH_CONTENTS)
 
 
 def test_a_start_sweeps() -> None:

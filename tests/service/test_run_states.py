@@ -29,7 +29,7 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
@@ -58,10 +58,12 @@ class RunStates(RuleBasedStateMachine):
     def teardown(self) -> None:
         for run in self.read(runs.active):
             if run.status == "queued":
-                assert self.write(lambda tx, run=run: actions.claim(tx, run.run_id, NOW))
+                assert self.write(lambda tx, run=run: run_usecases.claim(tx, run.run_id, NOW))
             found = self.read(lambda tx, run=run: runs.get(tx, run.run_id))
             assert self.write(
-                lambda tx, found=found: actions.finish(tx, found.run_id, found.attempt, Ending("completed"), "", NOW)
+                lambda tx, found=found: run_usecases.finish(
+                    tx, found.run_id, found.attempt, Ending("completed"), "", NOW
+                )
             ), "a run is stuck"
         self.check()
         self.database.close()
@@ -81,7 +83,7 @@ class RunStates(RuleBasedStateMachine):
         known = self.by_key.get((self.chats[chat], key)) if key else None
 
         def begin() -> Any:
-            return self.write(lambda tx: actions.start(tx, FtsIndex(), self.key, given, UNLIMITED, NOW))
+            return self.write(lambda tx: run_usecases.start(tx, FtsIndex(), self.key, given, UNLIMITED, NOW))
 
         if busy is not None and known is None:  # a replay never meets its own 409
             with pytest.raises(ApiError) as caught:
@@ -99,13 +101,13 @@ class RunStates(RuleBasedStateMachine):
     @rule(target=attempts, chat=st.integers(0, 1))
     def claim(self, chat: int) -> tuple[str, int]:
         run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
-        claimed = run and self.write(lambda tx: actions.claim(tx, run.run_id, NOW))
+        claimed = run and self.write(lambda tx: run_usecases.claim(tx, run.run_id, NOW))
         return (claimed.run_id, claimed.attempt) if claimed else ("none", 0)
 
     @rule(target=attempts, attempt=consumes(attempts))
     def crash_and_resume(self, attempt: tuple[str, int]) -> tuple[str, int]:
         """The worker of `attempt` is dead; another takes over, if the run is still that attempt's."""
-        record = self.write(lambda tx: actions.resume(tx, attempt[0], attempt[1], NOW))
+        record = self.write(lambda tx: run_usecases.resume(tx, attempt[0], attempt[1], NOW))
         if record is None:
             return attempt
         assert self.write(lambda tx: runs.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
@@ -121,7 +123,7 @@ class RunStates(RuleBasedStateMachine):
     @rule(attempt=attempts, status=st.sampled_from(sorted(TERMINAL)))
     def finish(self, attempt: tuple[str, int], status: str) -> None:
         current = self.read(lambda tx: runs.get(tx, attempt[0]))
-        record = self.write(lambda tx: actions.finish(tx, *attempt, Ending(status), "", NOW))
+        record = self.write(lambda tx: run_usecases.finish(tx, *attempt, Ending(status), "", NOW))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (record is not None) == owns
 
@@ -129,12 +131,12 @@ class RunStates(RuleBasedStateMachine):
     def cancel(self, chat: int) -> None:
         run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
         if run is not None:
-            record = self.write(lambda tx: actions.cancel(tx, self.key.account, run.run_id, "", NOW))
+            record = self.write(lambda tx: run_usecases.cancel(tx, self.key.account, run.run_id, "", NOW))
             assert record.status in ("cancelled", "cancelling")
 
     @rule()
     def restart_the_service(self) -> None:
-        for run in self.write(lambda tx: actions.recover(tx, "", "scripted", NOW)):
+        for run in self.write(lambda tx: run_usecases.recover(tx, "", "scripted", NOW)):
             assert run.status in ("queued", "running")
 
     @invariant()
@@ -165,13 +167,13 @@ def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_pa
     storage = Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="cancelled"))
     given = Start("say never", Where(), UNLIMITED.model, NOW)
-    run, _ = database.write_now(lambda tx: actions.start(tx, storage.index, key, given, UNLIMITED, NOW))
-    database.write_now(lambda tx: actions.claim(tx, run.run_id, NOW))
+    run, _ = database.write_now(lambda tx: run_usecases.start(tx, storage.index, key, given, UNLIMITED, NOW))
+    database.write_now(lambda tx: run_usecases.claim(tx, run.run_id, NOW))
     runner = RunRunner(storage, UNLIMITED, Scripted(), {}, JobRunner(storage, {}))
 
     async def recover_and_cancel() -> None:
         await runner.recover()
-        await database.write(lambda tx: actions.cancel(tx, key.account, run.run_id, "", NOW))
+        await database.write(lambda tx: run_usecases.cancel(tx, key.account, run.run_id, "", NOW))
         runner.interrupt(run.run_id)
         with storage.signals.watch(run.run_id) as watch:
             runner.wake(run.run_id)

@@ -18,7 +18,7 @@ from agentsvc_nb.formats.queries import has_terms, is_excluded, matches, parse, 
 from agentsvc_nb.service.ports import Row
 from agentsvc_nb.service.store.fts import FtsIndex, bucket_of
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.service.usecases.searching import reading
+from agentsvc_nb.service.usecases.searching import indexed_text
 
 VOCABULARY = """
     summer Sale sales ad copy AD ads or OR not AND near c C++ v2.1 12e5 12 Straße strasse İstanbul ﬁne fine café cafe
@@ -209,10 +209,10 @@ class Shelf:
         self.names = {path: [document(chance)[:40] for _ in range(chance.choice([1, 1, 2]))] for path in self.texts}
         index = FtsIndex()
         for path, text in self.texts.items():
-            index.put(tx, CHATS[0], path, ["summer sale"], reading("summer sale, replaced"))
-            index.put(tx, CHATS[0], path, ["summer sale"], reading(text))
+            index.put(tx, CHATS[0], path, ["summer sale"], indexed_text("summer sale, replaced"))
+            index.put(tx, CHATS[0], path, ["summer sale"], indexed_text(text))
             index.rename(tx, CHATS[0], path, self.names[path])
-            index.put(tx, CHATS[1], path, [document(chance)], reading(document(chance)))
+            index.put(tx, CHATS[1], path, [document(chance)], indexed_text(document(chance)))
         self.contents = Oracle(self.texts)
         self._first = Oracle({path: names[0] for path, names in self.names.items()})
         self._own = Oracle({path: names[-1] for path, names in self.names.items()})
@@ -284,7 +284,7 @@ def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
         " AND ",
     ]
     index = FtsIndex()
-    index.put(tx, CHATS[0], "a", ["ab.txt"], reading("夏の a b, or ab"))
+    index.put(tx, CHATS[0], "a", ["ab.txt"], indexed_text("夏の a b, or ab"))
     answered = 0
     for number in range(25_000):
         q = "".join(chance.choices(alphabet, k=chance.randint(1, 200 if number % 50 == 0 else 20)))
@@ -305,9 +305,9 @@ def found(tx: MemoryTx, q: str, chat: str = CHATS[0], index: FtsIndex | None = N
 
 def test_replaced_and_dropped_texts_are_not_found(tx: MemoryTx) -> None:
     index = FtsIndex()
-    index.put(tx, CHATS[0], "a", ["a"], reading("winter"))
-    index.put(tx, CHATS[1], "a", ["a"], reading("winter"))
-    index.put(tx, CHATS[0], "a", ["a"], reading("spring \ud800"))
+    index.put(tx, CHATS[0], "a", ["a"], indexed_text("winter"))
+    index.put(tx, CHATS[1], "a", ["a"], indexed_text("winter"))
+    index.put(tx, CHATS[0], "a", ["a"], indexed_text("spring \ud800"))
     assert found(tx, "winter") == []
     assert found(tx, "winter", CHATS[1]) == ["a"]
     assert index.text(tx, CHATS[0], "a") == "spring ?"
@@ -321,10 +321,10 @@ def test_replaced_and_dropped_texts_are_not_found(tx: MemoryTx) -> None:
 def test_the_best_comes_first_and_of_equals_the_newest(tx: MemoryTx) -> None:
     index = FtsIndex()
     for path in ("c", "a", "b"):
-        index.put(tx, CHATS[0], path, [path], reading("one sale among many other words"))
-    index.put(tx, CHATS[0], "z", ["z"], reading("sale sale sale"))
+        index.put(tx, CHATS[0], path, [path], indexed_text("one sale among many other words"))
+    index.put(tx, CHATS[0], "z", ["z"], indexed_text("sale sale sale"))
     for number in range(9):
-        index.put(tx, CHATS[0], f"other{number}", ["x"], reading("nothing of the kind here"))
+        index.put(tx, CHATS[0], f"other{number}", ["x"], indexed_text("nothing of the kind here"))
     assert found(tx, "sale ") == ["z", "b", "a", "c"]
 
 
@@ -334,7 +334,7 @@ def test_of_very_many_the_best_come_first(tx: MemoryTx) -> None:
     plain = "word " * 300
     for number in range(2_000):
         wanted = "sale " * (number // 10) if number < 100 else "sale"
-        index.put(tx, CHATS[0], f"f{number}", ["x"], reading(f"{wanted} tent {plain}"))
+        index.put(tx, CHATS[0], f"f{number}", ["x"], indexed_text(f"{wanted} tent {plain}"))
     for q in ("sale ", "sal", "sale tent ", "tent or sale ", "sale -draft "):
         best = found(tx, q)
         assert {int(path[1:]) // 10 for path in best[:10]} == {9}, q
@@ -350,7 +350,7 @@ def test_chats_that_share_a_bucket_are_told_apart(tx: MemoryTx) -> None:
         buckets[bucket] = f"chat_{number}"
         number += 1
     one, other = buckets[bucket], f"chat_{number}"
-    FtsIndex().put(tx, one, "a", ["name"], reading("winter"))
+    FtsIndex().put(tx, one, "a", ["name"], indexed_text("winter"))
     query = parse("winter")
     assert query is not None
     assert found(tx, "winter", one) == ["a"]
@@ -362,6 +362,6 @@ def test_a_query_of_hundreds_of_words_can_be_asked(tx: MemoryTx) -> None:
     index = FtsIndex(ranked_max=1, page=1)
     words = [f"w{number}" for number in range(700)]
     for path in ("a", "b"):
-        index.put(tx, CHATS[0], path, [path], reading(" ".join(words)))
+        index.put(tx, CHATS[0], path, [path], indexed_text(" ".join(words)))
     for q in (" ".join(words), " or ".join(words), "w1 -" + " -".join(f"v{number}" for number in range(700))):
         assert found(tx, q, index=index) == ["b", "a"]

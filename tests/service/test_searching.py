@@ -18,7 +18,7 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files, searching
-from agentsvc_nb.service.usecases.searching import BATCH, reading
+from agentsvc_nb.service.usecases.searching import BATCH, indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
 
@@ -42,7 +42,7 @@ class Chat:
 
         def use(tx: Tx) -> None:
             for path, text in texts.items():
-                content = Content(path, "text/plain", len(text), "0" * 64, reading(text))
+                content = Content(path, "text/plain", len(text), "0" * 64, indexed_text(text))
                 files.write(tx, self.storage.index, self.id, path, content, author, 1)
 
         self.database.write_now(use)

@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import describe, tools
 from agentsvc_nb.tools.echo_job import EchoJob, EchoJobInput
-from agentsvc_nb.tools.port import Outcome
+from agentsvc_nb.tools.port import Outcome, ToolServices
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
 
 
 def run(folder: Path, **given: Any) -> tuple[Outcome, MemoryTask]:
     task = MemoryTask(MemoryWorkspace(folder / "chat"))
-    return asyncio.run(EchoJob(folder / "data").run(EchoJobInput.model_validate(given), task)), task
+    tool = EchoJob(ToolServices(Settings(folder / "data")))
+    return asyncio.run(tool.run(EchoJobInput.model_validate(given), task)), task
 
 
 def test_it_reports_writes_and_logs(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.runner.tool_context import Kept
+from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
@@ -53,7 +53,7 @@ def with_model(folder: Path, name: str, model: Model | None) -> Tool:
 
 def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryTask:
     at = task(folder)
-    at.kept["media_1"] = Kept("media_1", "video", None, 8.0, transcript, folder / "none")
+    at.kept["media_1"] = StoredMedia("media_1", "video", None, 8.0, transcript, folder / "none")
     return at
 
 

@@ -14,7 +14,8 @@ import xlsxwriter
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from agentsvc_nb.tools import workspace
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, WorkFailure
 from agentsvc_nb.tools.workspace import files, tables
 from tests.service.agents_harness import MemoryTask, MemoryWorkspace
@@ -33,7 +34,7 @@ def task(tmp_path: Path) -> MemoryTask:
 
 
 def call(task: MemoryTask, name: str, **given: Any) -> Outcome:
-    tool = next(tool for tool in workspace.tools() if tool.name == name)
+    tool = catalog.within({}, Settings(Path("data")))[name]
     return asyncio.run(tool.run(tool.Input.model_validate(given), task))
 
 

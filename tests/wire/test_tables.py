@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import agentsvc_nb
 from agentsvc_nb.client import errors
-from agentsvc_nb.service.http.routing import HANDLERS
+from agentsvc_nb.service.http.routing import handler
 from agentsvc_nb.wire.codes import CODES, STATUSES, Code
 from agentsvc_nb.wire.failures import FAILURES
-from agentsvc_nb.wire.routes import ROUTES, Route
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.route import Route
 
 PACKAGE = Path(agentsvc_nb.__file__).parent
 
@@ -39,8 +41,14 @@ def test_no_two_routes_are_the_same() -> None:
     assert ROUTES["files.search"].operation_id == "searchFiles"
 
 
-def test_every_route_is_built() -> None:
-    assert set(ROUTES) == set(HANDLERS)
+@pytest.mark.parametrize("name", ROUTES)
+def test_every_route_has_its_handler(name: str) -> None:
+    assert handler(ROUTES[name]).__name__ == name.replace(".", "_")
+
+
+def test_a_route_without_a_handler_is_refused() -> None:
+    with pytest.raises(LookupError, match="0 endpoint handlers are called runs_dream"):
+        handler(replace(ROUTES["runs.get"], name="runs.dream"))
 
 
 def test_every_error_that_the_code_names_is_a_row() -> None:

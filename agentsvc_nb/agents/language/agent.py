@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Language:
-    """`ports.agents.Agent` with a language model. The local engine of a `gguf` starts with its first run."""
+    """`port.Agent` with a language model. The local engine of a `gguf` starts with its first run."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -34,7 +34,7 @@ class Language:
         return answer
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`ports.tools.Complete`: a tool asks."""
+        """`tools.port.Complete`: a question of a tool."""
         loop, served = await self._loaded()
         return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
 
@@ -52,7 +52,7 @@ class Language:
             raise
 
     async def _see_whether_it_ended(self, engine: Engine) -> None:
-        """Its connections are lost before the process is gone."""
+        """Connections break before the process has exited, so wait briefly for its exit."""
         if ended := await asyncio.to_thread(engine.ended, DYING_SECONDS):
             raise WorkFailure("model_unavailable", ended)
 

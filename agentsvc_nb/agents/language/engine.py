@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import secrets
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS
+from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import WorkFailure
 
 MODULE: Final = "agentsvc_nb.agents.language.engine_child"
+ANSWER_BYTES: Final = 10_000
+_VARIABLES: Final = (
+    *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
+    *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
+    *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
+)
+"""What the libraries of processors and graphics cards look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +30,17 @@ class EngineAddress:
 
 
 class Engine:
-    """Starts the child when it is needed, and another one when it has died. It ends with us: its input is our pipe."""
+    """Starts the child when it is needed, and another one when it has died. The child ends with this process."""
 
     def __init__(self, path: Path, context: int | None) -> None:
         self.context = context or CONTEXT_TOKENS
         self._path = path
         self._starting = threading.Lock()
-        self._child: subprocess.Popen[str] | None = None
+        self._child: LimitedChild | None = None
         self._address: EngineAddress | None = None
 
     def start(self) -> EngineAddress:
-        """Where the model answers. Blocks while it is loaded. Raises `WorkFailure` when it can't be."""
+        """The address at which the model answers. Blocks while it is loaded. Raises `WorkFailure` when it can't be."""
         with self._starting:
             if self._address is None or self.ended():
                 self._address = self._start()
@@ -46,36 +50,26 @@ class Engine:
         """Why the engine is not there, in a sentence; None while it is, and still is after `patience` seconds."""
         if self._child is None:
             return None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(patience)
-        if self._child.returncode is None:
+        code = self._child.wait(patience)
+        if code is None:
             return None
-        how = f"exit {self._child.returncode}"
-        return f"The local engine ended unexpectedly ({how}); the next run starts it again."
+        return f"The local engine ended unexpectedly (exit {code}); the next run starts it again."
 
     def stop(self) -> None:
-        """End the child, and take leave of one that has ended."""
-        child, self._child = self._child, None
+        """End the child and release what is left of it."""
+        child = self._child
+        self._child = None
         if child is not None:
-            with child:  # closes the pipes, which ends it, and waits
-                pass
+            child.close()
 
     def _start(self) -> EngineAddress:
         self.stop()
         key = secrets.token_urlsafe(32)
-        child = self._child = subprocess.Popen(
-            [sys.executable, "-P", "-m", MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(json.dumps({"path": str(self._path), "key": key, "context": self.context}) + "\n")
-        child.stdin.flush()
-        said = child.stdout.readline()
-        if not said:
+        # No limits of memory or time: how large a model may be is the user's choice.
+        child = self._child = LimitedChild(MODULE, names=_VARIABLES, variables={"PYTHONUNBUFFERED": "1"}, log=True)
+        child.write_line(json.dumps({"path": str(self._path), "key": key, "context": self.context}).encode())
+        answer = child.read_line(ANSWER_BYTES)
+        if not answer:
             child.wait()
             raise WorkFailure("model_unavailable", f"The local engine could not load {self._path.name}.")
-        return EngineAddress(json.loads(said)["url"] + "/v1", key)
+        return EngineAddress(json.loads(answer)["url"] + "/v1", key)

@@ -170,7 +170,7 @@ Run = AgentRun[None, Any]
 
 
 async def answer(turn: RunContext, served: Served) -> str:
-    """Do the turn; its final text. Raises what `failures.translated` does."""
+    """Do the turn; its final text. Raises what `translated` does."""
     before = conversation.remembered(turn.earlier(conversation.EARLIER_TURNS_MAX), int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
         prompt, messages = await _beginning(turn, served)
@@ -184,7 +184,7 @@ async def answer(turn: RunContext, served: Served) -> str:
 
 async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
     """One question of a tool: an object that fits the schema; `meter` counts what it took. Raises what
-    `failures.translated` does."""
+    `translated` does."""
     form = structured.form(schema, served, tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
     structured.check_each(agent, schema)
@@ -201,7 +201,7 @@ async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: M
 
 
 async def _unheard(event: object) -> None:
-    """A tool has use for the whole answer only."""
+    """Ignores an event: a tool needs only the complete answer."""
 
 
 async def _beginning(turn: RunContext, served: Served) -> tuple[Any, Sequence[ModelMessage]]:

@@ -99,7 +99,7 @@ _FRAGMENT_FLOOR: Final = 0.75
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for: word stems, and exact phrases as tokens."""
+    """The search terms of a question: word stems, and exact phrases as tokens."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -200,7 +200,7 @@ def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) ->
 
 
 def _unlike(ranked: Sequence[Scored]) -> list[Scored]:
-    """Without repetitions of a text within one file."""
+    """Remove repetitions of a text within one file."""
     return list({(one.passage.path, " ".join(one.passage.text.split())): one for one in reversed(ranked)}.values())[
         ::-1
     ]

@@ -88,11 +88,11 @@ async def map_(
         made: Frame = grid.extended(rows.answer_columns(asked, kinds, schema, prefix))
         return made
 
-    kept = await core.io.call(lambda: ResultCache(keep))
-    terms = BatchOptions(schema, project, max_concurrency, max_cents, tries, timeout)
-    asking = BatchRunner(core, asked, terms, kept, on_progress, so_far)
+    cache = await core.io.call(lambda: ResultCache(keep))
+    batch_options = BatchOptions(schema, project, max_concurrency, max_cents, tries, timeout)
+    runner = BatchRunner(core, asked, batch_options, cache, on_progress, so_far)
     try:
-        await asking.all()
+        await runner.all()
     except KeyboardInterrupt:
-        raise MapStopped(asking.answered, len(asked), so_far()) from None
+        raise MapStopped(runner.answered, len(asked), so_far()) from None
     return so_far()

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from agentsvc_nb.client.batch.grids import Columns, Grid
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import Run, Shape
+from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape
 from agentsvc_nb.wire.runs import CENT
 
 # On one line, and the innermost braces: `\textbf{{{name}}}` holds `{{name}}`.
@@ -66,11 +66,10 @@ def _text(value: Any) -> str:
 
 ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
 """The columns after the answer's own."""
-_TYPES: Final = {"string": "string", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
 
 
 @dataclass(slots=True)
-class Row:
+class BatchRow:
     """A row and what came of it so far. Times are the client's clock, in seconds; `due`: not to be asked before."""
 
     message: str
@@ -91,7 +90,7 @@ class Row:
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
-def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[Row]:
+def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
     """A row each of the DataFrame; `about` is what else the answer depends on. Raises `StefanBrainError`."""
     named = referenced_columns(prompt, grid.names)
     columns = [grid.values(name) for name in named]
@@ -101,7 +100,7 @@ def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> 
     for place, values in enumerate(zip(*columns, strict=True)):
         message = fill(prompt, dict(zip(named, values, strict=True)))
         seen[message] += 1
-        row = Row(message, _digest(names[place] if names else seen[message], message, about))
+        row = BatchRow(message, _digest(names[place] if names else seen[message], message, about))
         if all(value is None or value == "" for value in values):
             row.ended, row.error = True, f"not asked: there is nothing in {', '.join(named)}"
         made.append(row)
@@ -146,7 +145,7 @@ def _type(field: Any, definitions: Mapping[str, Any]) -> str:
         return _type(either[0], definitions)
     kinds = field.get("type")
     kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
-    return _TYPES.get(kinds[0], "object") if len(kinds) == 1 and isinstance(kinds[0], str) else "object"
+    return JSON_DTYPES.get(kinds[0], "object") if len(kinds) == 1 and isinstance(kinds[0], str) else "object"
 
 
 def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
@@ -159,7 +158,7 @@ def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
             )
 
 
-def answer_columns(rows: Sequence[Row], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
+def answer_columns(rows: Sequence[BatchRow], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
     """The answers, by column."""
     answers = [_answer(row, kinds, shape) for row in rows]
     about = [_about(row) for row in rows]
@@ -179,7 +178,7 @@ def fault(run: Run, shape: Shape | None) -> str | None:
     return None
 
 
-def _answer(row: Row, kinds: Mapping[str, str], shape: Shape | None) -> dict[str, Any]:
+def _answer(row: BatchRow, kinds: Mapping[str, str], shape: Shape | None) -> dict[str, Any]:
     if row.run is None or row.error:
         return {}
     if shape is None:
@@ -190,7 +189,7 @@ def _answer(row: Row, kinds: Mapping[str, str], shape: Shape | None) -> dict[str
     return {"answer": data} if "answer" in kinds and "answer" not in (data or {}) else dict(data or {})
 
 
-def _about(row: Row) -> dict[str, Any]:
+def _about(row: BatchRow) -> dict[str, Any]:
     run = row.run
     return {
         "error": row.error,

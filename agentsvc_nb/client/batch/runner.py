@@ -1,4 +1,4 @@
-"""Runs a batch: asks the rows, many at once, keeps the answers, tells the progress, and stops when it must."""
+"""Runs a batch: asks many rows at once, caches the answers, reports progress, and stops at its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from agentsvc_nb.client.batch import limits
 from agentsvc_nb.client.batch.limits import ESTIMATE_ROWS, AdaptiveLimit
-from agentsvc_nb.client.batch.rows import Row, fault
+from agentsvc_nb.client.batch.rows import BatchRow, fault
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Run, Shape, read
 from agentsvc_nb.client.operations import runs
@@ -104,7 +104,7 @@ class BatchOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    row: Row
+    row: BatchRow
     run: Run | None = None
     error: StefanBrainError | None = None
 
@@ -115,22 +115,27 @@ class BatchRunner:
     def __init__(
         self,
         core: Core,
-        rows: list[Row],
-        terms: BatchOptions,
-        kept: ResultCache,
+        rows: list[BatchRow],
+        options: BatchOptions,
+        cache: ResultCache,
         hook: OnRows | None,
         so_far: Callable[[], Any],
     ) -> None:
-        self._core, self._rows, self._terms, self._kept, self._hook = core, rows, terms, kept, hook
-        self._so_far, self._pace = so_far, AdaptiveLimit(terms.max_concurrency)
+        self._core = core
+        self._rows = rows
+        self._options = options
+        self._cache = cache
+        self._hook = hook
+        self._so_far = so_far
+        self._limiter = AdaptiveLimit(options.max_concurrency)
         self._fresh = deque(row for row in rows if not row.ended)
-        self._later: list[Row] = []
+        self._later: list[BatchRow] = []
         self._running = self._spent = self._dearest = self._priced = 0
         self._failed = self._done = len(rows) - len(self._fresh)
         self._stopped: StefanBrainError | str | None = None
         self._last_end = core.io.now()
         self._going: dict[str, str] = {}  # runs by the row's key; what asks a row puts its own here
-        self._told = 0  # how many of them the hook has seen
+        self._reported = 0  # how many of them the hook has seen
 
     @property
     def answered(self) -> int:
@@ -139,22 +144,22 @@ class BatchRunner:
     async def all(self) -> None:
         """Ask them all. Raises what stops the first of them and would stop each."""
         for row in self._fresh:
-            if run := self._kept.get(row.key):
+            if run := self._cache.get(row.key):
                 self._settle(row, run)
         self._fresh = deque(row for row in self._fresh if not row.ended)
-        crew: WorkerPool[_Outcome] = self._core.io.crew()
-        beside = _beside(self._core, crew.io)
+        pool: WorkerPool[_Outcome] = self._core.io.worker_pool()
+        beside = _beside(self._core, pool.io)
         try:
             while self._running or (self._waiting and not self._stopped):
-                self._start(crew, beside)
-                if outcome := await crew.next(self._patience()):
+                self._start(pool, beside)
+                if outcome := await pool.next(self._patience()):
                     self._running -= 1
                     await self._take(outcome)
-                elif len(self._going) > self._told:
-                    await self._tell()
+                elif len(self._going) > self._reported:
+                    await self._report()
                 self._look_at_the_clock()
         finally:
-            await crew.leave()
+            await pool.leave()
             self._leave_rest()
         if isinstance(self._stopped, StefanBrainError) and not self.answered:
             raise self._stopped
@@ -165,17 +170,17 @@ class BatchRunner:
     def _waiting(self) -> int:
         return len(self._fresh) + len(self._later)
 
-    def _start(self, crew: WorkerPool[_Outcome], beside: Core) -> None:
+    def _start(self, pool: WorkerPool[_Outcome], beside: Core) -> None:
         """As many rows as may be under way now."""
-        while not self._stopped and self._running < self._pace.limit and self._affordable():
+        while not self._stopped and self._running < self._limiter.limit and self._affordable():
             now = self._core.io.now()
-            if now < self._pace.held_until or (row := self._due(now)) is None:
+            if now < self._limiter.held_until or (row := self._due(now)) is None:
                 return
             row.began, row.day = now, row.day or self._core.io.today()
             self._running += 1
-            crew.start(self._asked(beside, row))
+            pool.start(self._asked(beside, row))
 
-    def _due(self, now: float) -> Row | None:
+    def _due(self, now: float) -> BatchRow | None:
         for row in self._later:
             if row.due <= now:
                 self._later.remove(row)
@@ -184,7 +189,7 @@ class BatchRunner:
 
     def _affordable(self) -> bool:
         """Whether one more row fits under the limit. What the first costs is not known, so it goes alone."""
-        most = self._terms.max_cents
+        most = self._options.max_cents
         if most is None:
             return True
         if not self._priced:
@@ -197,24 +202,24 @@ class BatchRunner:
     def _patience(self) -> float:
         """Until the next row may begin, where that is a matter of time; a second at most."""
         now = self._core.io.now()
-        waits = [row.due - now for row in self._later] + [self._pace.held_until - now]
+        waits = [row.due - now for row in self._later] + [self._limiter.held_until - now]
         return min([1.0, *(wait for wait in waits if wait > 0)])
 
-    async def _asked(self, core: Core, row: Row) -> _Outcome:
-        """Ask one row. Runs beside, and changes nothing but what goes on."""
-        terms, run = self._terms, None
+    async def _asked(self, core: Core, row: BatchRow) -> _Outcome:
+        """Ask one row. Runs concurrently, so it changes nothing but `_going`."""
+        options, run = self._options, None
         try:
             run = await runs.start(
                 core,
                 row.message,
-                project=terms.project,
+                project=options.project,
                 sync=True,
-                output_config=terms.schema,
+                output_config=options.schema,
                 idempotency_key=row.idempotency_key,
             )
             if not run.ended:
                 self._going[row.key] = run.run_id
-                run = await ended(core, run.run_id, terms.timeout)
+                run = await ended(core, run.run_id, options.timeout)
         except StefanBrainError as error:
             return _Outcome(row, run, error)
         return _Outcome(row, run)
@@ -227,49 +232,49 @@ class BatchRunner:
             await self._refused(row, run, error)
         elif run is not None:
             self._going.pop(row.key, None)
-            self._pace.ended(row.began, self._core.io.now())
+            self._limiter.ended(row.began, self._core.io.now())
             await self._ended(row, run)
-        await self._tell()
+        await self._report()
 
-    async def _tell(self) -> None:
-        self._told = len(self._going)  # before: a row may be added while the hook runs
+    async def _report(self) -> None:
+        self._reported = len(self._going)  # before: a row may be added while the hook runs
         await tell(self._hook, self._progress())
 
-    async def _ended(self, row: Row, run: Run) -> None:
-        if run.status != "completed" and row.tried < self._terms.tries:
+    async def _ended(self, row: BatchRow, run: Run) -> None:
+        if run.status != "completed" and row.tried < self._options.tries:
             self._pay(row, run)
             row.tried, row.attempt, row.day = row.tried + 1, 1, None
             self._fresh.appendleft(row)
             return
         self._settle(row, run)
         if run.status == "completed":
-            await self._core.io.call(lambda: self._kept.add(row.key, run))
+            await self._core.io.call(lambda: self._cache.add(row.key, run))
 
-    def _settle(self, row: Row, run: Run) -> None:
+    def _settle(self, row: BatchRow, run: Run) -> None:
         self._pay(row, run)
-        self._end(row, run, fault(run, self._terms.schema))
+        self._end(row, run, fault(run, self._options.schema))
 
-    def _end(self, row: Row, run: Run | None, error: str | None) -> None:
+    def _end(self, row: BatchRow, run: Run | None, error: str | None) -> None:
         row.run, row.error, row.ended = run, error, True
         self._failed += error is not None
         self._done, self._last_end = self._done + 1, self._core.io.now()
 
-    def _pay(self, row: Row, run: Run) -> None:
+    def _pay(self, row: BatchRow, run: Run) -> None:
         cost = run.usage.cost_microcents
         row.microcents += cost
         self._spent, self._dearest, self._priced = self._spent + cost, max(self._dearest, cost), self._priced + 1
 
-    async def _refused(self, row: Row, run: Run | None, error: StefanBrainError) -> None:
+    async def _refused(self, row: BatchRow, run: Run | None, error: StefanBrainError) -> None:
         now, core = self._core.io.now(), self._core
         same_day = row.day == core.io.today()
-        wait = limits.pause(error, row.attempt, core.settings.max_retries, core.dice, same_day)
+        wait = limits.pause(error, row.attempt, core.settings.max_retries, core.rng, same_day)
         if wait is None:
-            self._end(row, run, limits.told(error))
+            self._end(row, run, limits.error_text(error))
             if limits.each_alike(error):
                 self._stopped = error
             return
         if error.status == 429:  # nothing was made; the day and the number of attempts do not matter
-            self._pace.refused(row.began, now, wait)
+            self._limiter.refused(row.began, now, wait)
             row.day = None
             self._fresh.appendleft(row)
         else:
@@ -284,8 +289,8 @@ class BatchRunner:
             return
         if self._core.left <= 0:
             self._stopped = "the deadline passed"
-        elif not self._running and self._core.io.now() - self._last_end > self._terms.timeout:
-            self._stopped = f"the service was busy for {self._terms.timeout:g} s"
+        elif not self._running and self._core.io.now() - self._last_end > self._options.timeout:
+            self._stopped = f"the service was busy for {self._options.timeout:g} s"
 
     def _leave_rest(self) -> None:
         why = self._stopped.message if isinstance(self._stopped, StefanBrainError) else self._stopped
@@ -295,7 +300,7 @@ class BatchRunner:
 
     def _progress(self) -> MapProgress:
         total, done, now = len(self._rows), self._done, self._core.io.now()
-        known = self._pace.seen >= min(ESTIMATE_ROWS, total)
+        known = self._limiter.seen >= min(ESTIMATE_ROWS, total)
         return MapProgress(
             total,
             done,
@@ -303,15 +308,16 @@ class BatchRunner:
             self._running,
             cents=self._spent / CENT,
             cents_expected=self._spent / done * total / CENT if known and done else None,
-            seconds_left=self._pace.seconds_for(total - done, now) if known else None,
-            waiting=max(0.0, self._pace.held_until - now),
+            seconds_left=self._limiter.seconds_for(total - done, now) if known else None,
+            waiting=max(0.0, self._limiter.held_until - now),
             going=tuple(self._going.values()),
             partial=self._so_far,
         )
 
 
 def _beside(core: Core, io: IO) -> Core:
-    """The core of a row: it repeats nothing, for the one who asks does that, and calls no hook from a thread."""
+    """The core for single rows. It does not retry, as the runner does, and calls no hooks, which must not run in
+    threads."""
     other = copy.copy(core)
     other.io, other.settings = io, replace(core.settings, max_retries=0, on_retry=None, on_wait=None)
     return other

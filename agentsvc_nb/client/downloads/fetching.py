@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
-from agentsvc_nb.client import safe_paths
 from agentsvc_nb.client.downloads.partial import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.client.request import safe_paths
 from agentsvc_nb.client.request.options import Options
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.transport.io import OnBytes, Response, tell
@@ -85,37 +85,37 @@ async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, *
     core = core.scoped(options)
     named = path if isinstance(path, str) else path.path
     query, headers = {"chat_id": chat, "path": named}, {"range": f"bytes=0-{size - 1}"}
-    call = ApiRequest("files.download", query=query, headers=headers, stream=True)
+    request = ApiRequest("files.download", query=query, headers=headers, stream=True)
     try:
-        return await core.repeat(call, functools.partial(_begun, core, size))
+        return await core.repeat(request, functools.partial(_begun, core, size))
     except StefanBrainError as error:
         if error.code == "range_not_satisfiable":  # an empty file has no first byte
             return b""
         raise
 
 
-async def _begun(core: Core, size: int, call: ApiRequest) -> bytes:
+async def _begun(core: Core, size: int, request: ApiRequest) -> bytes:
     """One attempt. A service that knows no ranges would send everything: what is not wanted is not waited for."""
-    answer = await core.once(call)
+    response = await core.attempt(request)
     come = bytearray()
     try:
-        while len(come) < size and (chunk := await core.io.read(answer)) is not None:
+        while len(come) < size and (chunk := await core.io.read(response)) is not None:
             come += chunk
     finally:
-        await core.io.close(answer)
+        await core.io.close(response)
     return bytes(come[:size])
 
 
 async def _fetch(
     core: Core, chat: str, path: str, sha256: str | None, make: Open, on_progress: OnBytes | None
 ) -> PartialDownload:
-    call = ApiRequest("files.download", query={"chat_id": chat, "path": path}, stream=True)
+    request = ApiRequest("files.download", query={"chat_id": chat, "path": path}, stream=True)
     download = _Download(core, path, make, on_progress)
     try:
         if sha256:
             await download.begin(sha256)
-        await core.repeat(call, download.once)
-        return download.arriving
+        await core.repeat(request, download.attempt)
+        return download.partial
     finally:
         download.leave()  # not in a thread: the task may be cancelled
 
@@ -125,73 +125,73 @@ class _Download:
 
     def __init__(self, core: Core, path: str, make: Open, on_progress: OnBytes | None) -> None:
         self._core, self._path, self._make, self._on_progress = core, path, make, on_progress
-        self._arriving: PartialDownload | None = None
+        self._partial: PartialDownload | None = None
         self._continued = False
 
     @property
-    def arriving(self) -> PartialDownload:
-        assert self._arriving is not None
-        return self._arriving
+    def partial(self) -> PartialDownload:
+        assert self._partial is not None
+        return self._partial
 
     async def begin(self, sha256: str | None) -> None:
-        self._arriving = await self._core.io.call(lambda: self._make(sha256))
-        self._continued = self._arriving.done > 0
+        self._partial = await self._core.io.call(lambda: self._make(sha256))
+        self._continued = self._partial.done > 0
 
     def leave(self) -> None:
-        if self._arriving is not None:
-            self._arriving.leave()
+        if self._partial is not None:
+            self._partial.leave()
 
-    async def once(self, call: ApiRequest) -> None:
+    async def attempt(self, request: ApiRequest) -> None:
         """All that is missing. Raises `APIConnectionError` when a connection brought too little."""
-        while not (self._arriving and self._arriving.whole):
-            before = self._arriving.done if self._arriving else 0
+        while not (self._partial and self._partial.whole):
+            before = self._partial.done if self._partial else 0
             try:
-                if await self._request(call):
+                if await self._request(request):
                     break
             except APIConnectionError:
-                gain = self._arriving.done - before if self._arriving else 0
+                gain = self._partial.done - before if self._partial else 0
                 if gain < _GAIN_BYTES or not self._core.settings.max_retries:
                     raise
-        await self._core.io.call(self.arriving.keep)
+        await self._core.io.call(self.partial.keep)
 
-    async def _request(self, call: ApiRequest) -> bool:
+    async def _request(self, request: ApiRequest) -> bool:
         """Ask for what is missing, and take what comes; False when it must be asked once more."""
-        answer = await self._answer(call)
-        if answer is None:
+        response = await self._request_rest(request)
+        if response is None:
             return False
         try:
-            sha256 = _content_of(answer)
-            if self._arriving is None:
+            sha256 = _content_of(response)
+            if self._partial is None:
                 await self.begin(sha256)
-                if self._continued or self.arriving.whole:
+                if self._continued or self.partial.whole:
                     return False
             self._expect(sha256)
-            self.arriving.answered(answer.status, answer.headers)
-            await self._read(answer)
+            self.partial.answered(response.status, response.headers)
+            await self._read(response)
         finally:
-            await self._core.io.close(answer)
+            await self._core.io.close(response)
         return self._checked()
 
-    async def _answer(self, call: ApiRequest) -> Response | None:
+    async def _request_rest(self, request: ApiRequest) -> Response | None:
         """None when the service has nothing after what is on disk, which then is no beginning of it."""
-        headers = self._arriving.range if self._arriving else {}
+        headers = self._partial.range if self._partial else {}
         try:
-            return await self._core.once(replace(call, headers=headers))
+            return await self._core.attempt(replace(request, headers=headers))
         except StefanBrainError as error:
             if error.code != "range_not_satisfiable" or not headers:
                 raise
-        await self._core.io.call(self.arriving.restart)
+        await self._core.io.call(self.partial.restart)
         return None
 
     def _expect(self, sha256: str | None) -> None:
-        if sha256 and self.arriving.sha256 and sha256 != self.arriving.sha256:
+        if sha256 and self.partial.sha256 and sha256 != self.partial.sha256:
             raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
 
-    async def _read(self, answer: Response) -> None:
+    async def _read(self, response: Response) -> None:
         """Takes blocks, not chunks: with asyncio each is a trip to a thread."""
-        arriving, come = self.arriving, bytearray()
+        partial, come = self.partial, bytearray()
         try:
-            while (chunk := await self._core.io.read(answer)) is not None:
+            while (chunk := await self._core.io.read(response)) is not None:
                 come += chunk
                 if len(come) >= _BLOCK_BYTES:
                     block, come = come, bytearray()
@@ -199,26 +199,26 @@ class _Download:
             block, come = come, bytearray()
             await self._take(block)
         finally:
-            arriving.take(come)
+            partial.take(come)
 
     async def _take(self, block: bytearray) -> None:
         if block:
-            await self._core.io.call(functools.partial(self.arriving.take, block))
-            await tell(self._on_progress, self.arriving.done, self.arriving.total)
+            await self._core.io.call(functools.partial(self.partial.take, block))
+            await tell(self._on_progress, self.partial.done, self.partial.total)
 
     def _checked(self) -> bool:
         """Whether it is whole. What an earlier download left may be spoiled: then all is asked again, once."""
-        arriving, continued = self.arriving, self._continued
+        partial, continued = self.partial, self._continued
         self._continued = False
-        if arriving.sha256 is None or arriving.whole:
+        if partial.sha256 is None or partial.whole:
             return True
         if not continued:
-            arriving.spoiled = True
+            partial.spoiled = True
             raise StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
-        arriving.restart()
+        partial.restart()
         return False
 
 
-def _content_of(answer: Response) -> str | None:
-    tag = _SHA256.fullmatch(answer.headers.get("etag", ""))
+def _content_of(response: Response) -> str | None:
+    tag = _SHA256.fullmatch(response.headers.get("etag", ""))
     return tag[1] if tag else None

@@ -18,7 +18,7 @@ _AT_ONCE: Final = 64 * 1024
 
 
 class Hashing:
-    """Use `close` in the end; what was hashed until then can still be asked for."""
+    """A SHA-256 digest that hashes large blocks in a thread. Call `close` at the end; the digest stays readable."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
@@ -54,7 +54,7 @@ _BLOCK: Final = 1 << 20
 
 
 class PartialDownload:
-    """The first `done` bytes, in memory, of a content whose SHA-256 is `sha256` (None: nobody says)."""
+    """A partial download in memory: its first `done` bytes. `sha256` is None if unknown."""
 
     def __init__(self, sha256: str | None) -> None:
         self.sha256 = sha256
@@ -73,7 +73,7 @@ class PartialDownload:
 
     @property
     def whole(self) -> bool:
-        """What is there is known to be all of it."""
+        """True if the content is known to be complete."""
         return self.sha256 is not None and self._digest.hexdigest() == self.sha256
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
@@ -94,7 +94,7 @@ class PartialDownload:
         self.done += len(chunk)
 
     def keep(self) -> None:
-        """It is whole; behind it may be what a longer one left."""
+        """Keep the complete content, without the tail of a longer one that stood there before."""
         self._file.truncate(self.done)
 
     def content(self) -> bytes:
@@ -102,7 +102,7 @@ class PartialDownload:
         return self._file.read()
 
     def leave(self) -> None:
-        """No more will come."""
+        """Stop, complete or not."""
         self._digest.close()
 
 
@@ -146,7 +146,7 @@ class PartialFile(PartialDownload):
                 raise
 
     def leave(self) -> None:
-        """What can't be continued is removed."""
+        """Stop, and remove a file that no later download could continue."""
         super().leave()
         self._file.close()
         if self.spoiled or self.sha256 is None or not self.done:

@@ -62,10 +62,10 @@ async def upload(
     """
     if not files:
         return Listing([], StagedFile)
-    call = ApiRequest(
+    request = ApiRequest(
         "files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"), on_sent=on_progress
     )
-    return Listing((await core.scoped(options).ask(StagedFiles, call)).files, StagedFile)
+    return Listing((await core.scoped(options).ask(StagedFiles, request)).files, StagedFile)
 
 
 def list_(core: Core, chat: str, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
@@ -102,5 +102,5 @@ async def rename(core: Core, path: str, name: str, *, chat: str, **options: Unpa
     >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
     'The plan'
     """
-    call = ApiRequest("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
-    return await core.scoped(options).ask(WorkspaceFile, call)
+    request = ApiRequest("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
+    return await core.scoped(options).ask(WorkspaceFile, request)

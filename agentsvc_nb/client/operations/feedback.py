@@ -86,8 +86,8 @@ async def list_(
 
     >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
     """
-    call = ApiRequest("feedback.list", query={"status": status, "limit": limit})
-    return Listing((await core.scoped(options).ask(FeedbackList, call)).data, FeedbackReport)
+    request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
+    return Listing((await core.scoped(options).ask(FeedbackList, request)).data, FeedbackReport)
 
 
 async def get(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport:

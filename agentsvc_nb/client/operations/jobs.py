@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Unpack, cast
 
-from agentsvc_nb.client import safe_paths
 from agentsvc_nb.client.downloads.fetching import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.models import Job
+from agentsvc_nb.client.request import safe_paths
 from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
-from agentsvc_nb.client.request.request import ApiRequest, Core, told_by
+from agentsvc_nb.client.request.request import ApiRequest, Core, with_request_details
 from agentsvc_nb.client.streams.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.client.transport.io import OnBytes, tell
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.wire.routes.route import Resend
 from agentsvc_nb.wire.tools import JobAccepted
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
@@ -90,15 +90,15 @@ async def wait(
     >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
     """
     waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
-    call = _call("jobs.status", job_id, chat, project, session)
+    request = _call("jobs.status", job_id, chat, project, session)
     while True:
-        answer = await waiting.look(waiting.core.send(call))
-        job = core.read(Job, call, answer)
+        response = await waiting.look(waiting.core.send(request))
+        job = core.read(Job, request, response)
         await tell(on_progress, job)
         if job.status == "succeeded":
             return job
         if job.ended:
-            raise told_by(JobFailedError(job), call, answer)
+            raise with_request_details(JobFailedError(job), request, response)
         hint = job.recommended_poll_after_ms
         await waiting.pause(poll or (hint / 1000 if hint else interval), job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
@@ -217,12 +217,12 @@ async def _files(core: Core, job: Job, folder: Path, on_progress: OnBytes | None
     files, put = job.files or [], []
     total, before = sum(file.size_bytes for file in files), 0
     for file, name in zip(files, safe_paths.distinct(file.path for file in files), strict=True):
-        told = functools.partial(_told, on_progress, before, total)
-        place = await download(core, file, chat=job.chat, to=folder / name, on_progress=told)
+        report = functools.partial(_report_progress, on_progress, before, total)
+        place = await download(core, file, chat=job.chat, to=folder / name, on_progress=report)
         put.append(cast(Path, place))
         before += file.size_bytes
     return put
 
 
-async def _told(hook: OnBytes | None, before: int, total: int, done: int, _: int | None) -> None:
+async def _report_progress(hook: OnBytes | None, before: int, total: int, done: int, _: int | None) -> None:
     await tell(hook, before + done, total)

@@ -27,11 +27,11 @@ async def transcribe(core: Core, media_id: str, **options: Unpack[Options]) -> T
 
     >>> client.media.transcribe("media_1")  # doctest: +SKIP
     """
-    call = ApiRequest("media.transcribe", {"media_id": media_id})
-    answer = await core.scoped(options).send(call)
-    if answer.status == ACCEPTED:
-        return core.read(JobAccepted, call, answer)
-    return core.read(Transcript, call, answer)
+    request = ApiRequest("media.transcribe", {"media_id": media_id})
+    response = await core.scoped(options).send(request)
+    if response.status == ACCEPTED:
+        return core.read(JobAccepted, request, response)
+    return core.read(Transcript, request, response)
 
 
 async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:

@@ -75,9 +75,9 @@ async def start(
     attached = parts(files, "too_many_attachments", len(file_ids)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
-    call = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    starting = functools.partial(core.ask, Run, call)
-    waits = on_busy == "wait" and call.rewindable
+    request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+    starting = functools.partial(core.ask, Run, request)
+    waits = on_busy == "wait" and request.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
     return run.of_shape(output_config)
 
@@ -160,8 +160,8 @@ async def events(
     >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
     ['run.status', 'text.delta']
     """
-    call = ApiRequest("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
-    return await core.scoped(options).ask(EventPage, call)
+    request = ApiRequest("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
+    return await core.scoped(options).ask(EventPage, request)
 
 
 def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Paged[Event]:

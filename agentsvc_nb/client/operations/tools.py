@@ -8,8 +8,8 @@ from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.client.models import Listing
 from agentsvc_nb.client.operations.jobs import NOT_IDEMPOTENT
 from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, told_by
-from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, with_request_details
+from agentsvc_nb.wire.routes.route import Resend
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolList, ToolResult
 
 
@@ -61,16 +61,18 @@ async def invoke(
     """
     body = {"input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
-    call = ApiRequest("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
-    answer = await core.scoped(options).send(call)
-    if answer.status == ACCEPTED:
-        return core.read(JobAccepted, call, answer)
-    result = core.read(ToolResult, call, answer)
+    request = ApiRequest("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
+    response = await core.scoped(options).send(request)
+    if response.status == ACCEPTED:
+        return core.read(JobAccepted, request, response)
+    result = core.read(ToolResult, request, response)
     if result.is_error:
-        why = result.error
-        message = f"{tool} failed: {why.message or why.code}" if why else f"{tool} failed."
-        failed = ToolResultError(
-            message, status=answer.status, code=why.code if why else None, body=result.model_dump(mode="json")
-        )
-        raise told_by(failed, call, answer)
+        raise with_request_details(_failure(result, tool, response.status), request, response)
     return result
+
+
+def _failure(result: ToolResult, tool: str, status: int) -> ToolResultError:
+    error, body = result.error, result.model_dump(mode="json")
+    if error is None:
+        return ToolResultError(f"{tool} failed.", status=status, body=body)
+    return ToolResultError(f"{tool} failed: {error.message or error.code}", status=status, code=error.code, body=body)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from urllib.parse import urlencode
 
 from agentsvc_nb.client import models
-from agentsvc_nb.client.cards import untypeset
+from agentsvc_nb.client.cards import aligned, untypeset
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from agentsvc_nb.client.transport.io import Request, Response
+from agentsvc_nb.client.transport.io import HttpRequest, Response
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ BODY_CHARS: Final = 4_096
 _COLUMNS: Final = ("at", "request", "attempt", "after", "status", "code", "ms", "request id")
 _IN_CURL: Final = ("accept", "idempotency-key", "if-range", "last-event-id", "range")
 _FRAME: Final = {
-    "at": "datetime64[ns, UTC]",
+    "at": models.TIME_DTYPE,
     "method": "string",
     "path": "string",
     "attempt": "Int64",
@@ -116,11 +116,7 @@ class History(Sequence[Attempt]):
         return self._all()[at]
 
     def __repr__(self) -> str:
-        rows = [_COLUMNS, *map(_row, self._all())]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-        )
+        return "\n".join(aligned([_COLUMNS, *map(_row, self._all())]))
 
     def _repr_html_(self) -> str:
         def line(cells: Sequence[str], tag: str) -> str:
@@ -130,7 +126,7 @@ class History(Sequence[Attempt]):
         return untypeset(f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>")
 
 
-def attempted(request: Request, path: str, outcome: Response | BaseException, ms: float, **counts: Any) -> Attempt:
+def attempted(request: HttpRequest, path: str, outcome: Response | BaseException, ms: float, **counts: Any) -> Attempt:
     """The entry for one request and what came of it."""
     return Attempt(
         request.method,
@@ -155,13 +151,13 @@ def _answered(outcome: Response | BaseException) -> dict[str, Any]:
     return {"code": "interrupted"}
 
 
-def _kept(request: Request) -> str:
+def _kept(request: HttpRequest) -> str:
     """The body, "" for a long one."""
     text = json.dumps(request.body, ensure_ascii=False)
     return _without_key(text, request) if len(text) <= BODY_CHARS else ""
 
 
-def _without_key(text: str, request: Request) -> str:
+def _without_key(text: str, request: HttpRequest) -> str:
     return text.replace(request.key, "[key]")
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
-from agentsvc_nb.client import safe_paths
 from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.request import safe_paths
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
 
@@ -126,7 +126,7 @@ class Part:
         return self.source
 
 
-class _Reader:
+class _UploadReader:
     """A caller's file from where it stands: that is its place 0, for the first sending and the next.
 
     It has no `fileno`: the size on disk is not what a pipe or a gzip file gives to read.
@@ -174,7 +174,7 @@ def _unnamed(content: object) -> Part:
     if hasattr(content, "read") and not isinstance(content, io.TextIOBase):
         name = getattr(content, "name", "")
         known = PurePath(name).name if isinstance(name, str) else ""
-        return Part(known or "file", cast(BinaryIO, _Reader(cast(BinaryIO, content))), made_up=not known)
+        return Part(known or "file", cast(BinaryIO, _UploadReader(cast(BinaryIO, content))), made_up=not known)
     raise TypeError(
         f"Cannot send a {type(content).__name__}: give a path, bytes, a DataFrame, a figure, a picture, (name, bytes), "
         "(name, file) or a file opened with 'rb'."

@@ -68,7 +68,7 @@ _NAMES: Final = ClientOptions.__optional_keys__
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClientSettings:
     """The options in force, none of them open."""
 
     timeout: float = TIMEOUT_SECONDS
@@ -78,7 +78,7 @@ class Settings:
     on_retry: OnRetry | None = None
     on_wait: OnWait | None = None
 
-    def updated(self, options: WaitOptions | ClientOptions) -> Settings:
+    def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
         """These, with what is given (and not None) in their place; headers are added to those there are."""
         if unknown := sorted(options.keys() - _NAMES):
             options_there = ", ".join(sorted(_NAMES))

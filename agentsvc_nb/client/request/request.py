@@ -26,12 +26,13 @@ from agentsvc_nb.client.models import read
 from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.history import History, attempted
 from agentsvc_nb.client.request.inputs import Part
-from agentsvc_nb.client.request.options import ClientOptions, RetryNotice, Settings, WaitNotice, WaitOptions
+from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, OnBytes, Request, Response, tell
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
-from agentsvc_nb.wire.routes import ROUTES, Resend, Route
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.route import Resend, Route
 
 Revive = Callable[[], tuple[str, str]]
 """Starts or finds the embedded service again, and replaces a key that it does not know: its (base URL, key)."""
@@ -41,16 +42,16 @@ KEY_VARIABLE: Final = "SERVICE_API_KEY"
 
 
 class Origin:
-    """Shared by all that talk to one service; an embedded service that was started again has a new address.
+    """Address and key of a service, shared by all its clients. A restarted embedded service has a new address.
 
     Raises `AuthenticationError` when there is no usable key, `StefanBrainError` for an address that is not http(s).
     """
 
-    def __init__(self, api_key: str | None, base_url: str, revive: Revive | None = None) -> None:
-        self.revive, self._secret = revive, Secret("")
-        self.adopt(base_url, api_key or os.environ.get(KEY_VARIABLE, ""))
+    def __init__(self, api_key: str | None, base_url: str, reconnect: Revive | None = None) -> None:
+        self.reconnect, self._secret = reconnect, Secret("")
+        self.update(base_url, api_key or os.environ.get(KEY_VARIABLE, ""))
 
-    def adopt(self, base_url: str, api_key: str) -> None:
+    def update(self, base_url: str, api_key: str) -> None:
         self.base_url, self._secret.key = _address(base_url), _key(api_key)
 
     @property
@@ -59,8 +60,8 @@ class Origin:
 
     @property
     def secret(self) -> Secret | None:
-        """What a connection has to prove to know, with the embedded service; any other proves nothing."""
-        return self._secret if self.revive else None
+        """The secret that each connection to the embedded service must prove to hold; None for any other service."""
+        return self._secret if self.reconnect else None
 
     @property
     def tls(self) -> bool:
@@ -93,8 +94,11 @@ def _address(base_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A row of `wire.routes`, and what goes into it. Nones in `query` and `body` are left out; an empty `key` counts
-    as none. `timeout` is what the call needs when the caller gave none; `attempt` and `waited` are `Core.repeat`'s."""
+    """A request to a route of `wire.routes`.
+
+    Nones in `query` and `body` are left out; an empty `key` counts as none. `timeout` overrides the client's;
+    `attempt` and `waited` are set by `Core.repeat`.
+    """
 
     name: str
     at: dict[str, str] = field(default_factory=dict)
@@ -143,19 +147,19 @@ log.addHandler(logging.NullHandler())
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 E = TypeVar("E", bound=StefanBrainError)
-Once = Callable[[ApiRequest], Coroutine[Any, Any, T]]
+Attempt = Callable[[ApiRequest], Coroutine[Any, Any, T]]
 
 ACCEPTED: Final = 202
 
 
 class Core:
-    """The client without a face. `deadline` is a time of `io.now`, infinite unless the call was given one."""
+    """The client beneath both faces. `deadline` is a time of `io.now`, infinite unless the call was given one."""
 
-    def __init__(self, origin: Origin, io: IO, settings: Settings | None = None) -> None:
-        self.origin, self.io, self.settings = origin, io, settings or Settings()
+    def __init__(self, origin: Origin, io: IO, settings: ClientSettings | None = None) -> None:
+        self.origin, self.io, self.settings = origin, io, settings or ClientSettings()
         self.history = History()
         self.deadline = math.inf
-        self.dice: Callable[[], float] = random.random
+        self.rng: Callable[[], float] = random.random
 
     def __repr__(self) -> str:
         return f"Core({self.origin.base_url!r})"
@@ -201,119 +205,119 @@ class Core:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    async def ask(self, model: type[M], call: ApiRequest) -> M:
+    async def ask(self, model: type[M], request: ApiRequest) -> M:
         """Send, and read the answer as `model`. Raises `StefanBrainError` and its kin."""
-        return self.read(model, call, await self.send(call))
+        return self.read(model, request, await self.send(request))
 
-    async def send(self, call: ApiRequest) -> Response:
+    async def send(self, request: ApiRequest) -> Response:
         """Send, and give the answer as it came. Raises as `ask`."""
-        return await self.repeat(call, self.once)
+        return await self.repeat(request, self.attempt)
 
-    def read(self, model: type[M], call: ApiRequest, answer: Response) -> M:
+    def read(self, model: type[M], request: ApiRequest, response: Response) -> M:
         """An answer as `model`. Raises `StefanBrainError`, naming the field, for one of a wrong type."""
         try:
-            return read(model, answer.body, self.origin.base_url + call.route.path, answer.status)
+            return read(model, response.body, self.origin.base_url + request.route.path, response.status)
         except StefanBrainError as error:
-            raise told_by(error, call, answer) from None
+            raise with_request_details(error, request, response) from None
 
-    async def repeat(self, call: ApiRequest, once: Once[T]) -> T:
-        """Do `once`, and again after a transient failure as far as the call allows (`retry`)."""
+    async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
+        """Make an attempt, and another after each transient failure, as far as `retry` and the request allow."""
         day = self.io.today()
         while True:
             try:
-                return await once(call)
+                return await attempt(request)
             except StefanBrainError as error:
-                failure, failure.attempts = error, call.attempt
+                failure, failure.attempts = error, request.attempt
                 # A key means nothing to the service once its UTC day is over: another send would start anew.
-                again = call.resendable and not (call.key and self.io.today() != day)
-                wait = retry.pause(error, call.attempt, self.settings.max_retries, self.dice) if again else None
+                again = request.resendable and not (request.key and self.io.today() != day)
+                wait = retry.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
                     raise
                 if wait >= self.left:
                     error.late = True
                     raise
-            log.info("%s: %s; again in %.1f s", call.name, failure.code or failure.status or "no answer", wait)
-            await self.tell(RetryNotice(call.name, call.attempt, wait, failure))
+            log.info("%s: %s; again in %.1f s", request.name, failure.code or failure.status or "no answer", wait)
+            await self.tell(RetryNotice(request.name, request.attempt, wait, failure))
             await self.io.sleep(wait)
-            call = replace(call, attempt=call.attempt + 1, waited=wait)
+            request = replace(request, attempt=request.attempt + 1, waited=wait)
 
-    async def once(self, call: ApiRequest) -> Response:
-        """One attempt. A service that can be revived and is gone is, a key of its own that it no longer knows is
-        replaced, and the call is repeated if it may be."""
+    async def attempt(self, request: ApiRequest) -> Response:
+        """One attempt. Where the embedded service is gone or no longer knows its key, reconnect, and transmit once more
+        if that is safe."""
         try:
-            return await self._transmit(call)
+            return await self._transmit(request)
         except APIConnectionError as error:
             # What never left may go out again, whatever it is.
-            if self.origin.revive is None or error.timed_out or (error.sent and not call.resendable):
+            if self.origin.reconnect is None or error.timed_out or (error.sent and not request.resendable):
                 raise
         except AuthenticationError:
             # What is refused for its key has done nothing.
-            if self.origin.revive is None or not call.rewindable:
+            if self.origin.reconnect is None or not request.rewindable:
                 raise
-        self.origin.adopt(*await self.io.call(self.origin.revive))
-        return await self._transmit(call)
+        self.origin.update(*await self.io.call(self.origin.reconnect))
+        return await self._transmit(request)
 
-    async def _transmit(self, call: ApiRequest) -> Response:
+    async def _transmit(self, request: ApiRequest) -> Response:
         with ExitStack() as opened:
-            files = None if call.files is None else [(part.name, part.open(opened)) for part in call.files]
-            path, began = call.path, self.io.now()
-            request = self._request(call, path, files)
+            files = None if request.files is None else [(part.name, part.open(opened)) for part in request.files]
+            path, began = request.path, self.io.now()
+            http_request = self._request(request, path, files)
             try:
-                answer = await self._answered(call, path, request)
+                response = await self._answered(request, path, http_request)
             except BaseException as error:
-                self._note(call, path, request, error, began)
+                self._note(request, path, http_request, error, began)
                 raise
-            self._note(call, path, request, answer, began)
-            return answer
+            self._note(request, path, http_request, response, began)
+            return response
 
     def _note(
-        self, call: ApiRequest, path: str, request: Request, outcome: Response | BaseException, began: float
+        self, request: ApiRequest, path: str, http_request: HttpRequest, outcome: Response | BaseException, began: float
     ) -> None:
-        log.debug("%s %s: %s", request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
+        log.debug("%s %s: %s", http_request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
         ms = 1000 * (self.io.now() - began)
-        self.history.add(attempted(request, path, outcome, ms, attempt=call.attempt, waited=call.waited))
+        self.history.add(attempted(http_request, path, outcome, ms, attempt=request.attempt, waited=request.waited))
 
-    async def _answered(self, call: ApiRequest, path: str, request: Request) -> Response:
+    async def _answered(self, request: ApiRequest, path: str, http_request: HttpRequest) -> Response:
         try:
             if self.left <= 0:
                 raise deadline_passed(sent=False)
-            answer = await self.io.send(request)
-            if 200 <= answer.status < 300:
-                return answer
-            body = self.origin.scrubbed(answer.body)
-            raise from_response(answer.status, answer.headers, body, may_have_started=call.starts_work)
+            response = await self.io.send(http_request)
+            if 200 <= response.status < 300:
+                return response
+            body = self.origin.scrubbed(response.body)
+            raise from_response(response.status, response.headers, body, may_have_started=request.starts_work)
         except StefanBrainError as error:
-            error.method, error.path, error.attempts = request.method, path, call.attempt
+            error.method, error.path, error.attempts = http_request.method, path, request.attempt
             if isinstance(error, APIConnectionError):
-                self._explain(error, call)
+                self._explain(error, request)
             raise
 
-    def _explain(self, error: APIConnectionError, call: ApiRequest) -> None:
+    def _explain(self, error: APIConnectionError, request: ApiRequest) -> None:
         if error.timed_out and self.left < CLOCK_SLACK:
             error.message, error.late = deadline_passed().message, True
             error.args = (error.message,)
-        if error.sent and call.starts_work:
+        if error.sent and request.starts_work:
             error.hint = MAY_HAVE_STARTED
 
-    def _request(self, call: ApiRequest, path: str, files: list[tuple[str, Any]] | None) -> Request:
-        headers = {**self.settings.headers, **call.headers}
-        return Request(
-            call.route.method,
+    def _request(self, request: ApiRequest, path: str, files: list[tuple[str, Any]] | None) -> HttpRequest:
+        headers = {**self.settings.headers, **request.headers}
+        return HttpRequest(
+            request.route.method,
             self.origin.base_url + path,
-            min(self.settings.timeout if call.timeout is None else call.timeout, self.left),
+            min(self.settings.timeout if request.timeout is None else request.timeout, self.left),
             self.origin.key,
-            headers={**headers, "idempotency-key": call.key} if call.key else headers,
-            query={name: str(value) for name, value in call.query.items() if value is not None},
-            body=call.body and {name: value for name, value in call.body.items() if value is not None},
+            headers={**headers, "idempotency-key": request.key} if request.key else headers,
+            query={name: str(value) for name, value in request.query.items() if value is not None},
+            body=request.body and {name: value for name, value in request.body.items() if value is not None},
             files=files,
-            stream=call.stream,
-            on_sent=call.on_sent,
+            stream=request.stream,
+            on_sent=request.on_sent,
             ends=self.deadline,
         )
 
 
-def told_by(error: E, call: ApiRequest, answer: Response) -> E:
-    """`error` with the names of the request in whose successful answer it was told."""
-    error.method, error.path, error.attempts = call.route.method, call.path, call.attempt
-    error.request_id = answer.headers.get("x-request-id")
+def with_request_details(error: E, request: ApiRequest, response: Response) -> E:
+    """`error`, found in a successful response, with the method, path and id of its request."""
+    error.method, error.path, error.attempts = request.route.method, request.path, request.attempt
+    error.request_id = response.headers.get("x-request-id")
     return error

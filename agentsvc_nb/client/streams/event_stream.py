@@ -12,7 +12,7 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.request import retry
 from agentsvc_nb.client.request.request import ApiRequest, Core
-from agentsvc_nb.client.streams.sse import Decoder, Frame
+from agentsvc_nb.client.streams.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response, step
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
@@ -28,9 +28,9 @@ class ResumableEventStream:
     def __init__(self, core: Core, run: Run, after: int = 0) -> None:
         self.run, self.cursor, self.reconnects = run, after, 0
         self._core, self._io = core, core.io
-        self._answer: Response | None = None
+        self._response: Response | None = None
         self._waiting: deque[Event] = deque()
-        self._decoder = Decoder()
+        self._decoder = EventDecoder()
         self._opened = False
         self._opened_at = 0.0
         self._events_here = 0
@@ -62,9 +62,9 @@ class ResumableEventStream:
         await self._hang_up()
 
     def _drop(self) -> None:
-        answer, self._answer = self._answer, None
-        if answer:
-            self._io.drop(answer)
+        response, self._response = self._response, None
+        if response:
+            self._io.drop(response)
 
     def __del__(self) -> None:
         self._drop()
@@ -90,10 +90,10 @@ class ResumableEventStream:
     async def _advance(self) -> None:
         """One step towards the next event: connect, or read a chunk."""
         try:
-            if self._answer is None:
+            if self._response is None:
                 await self._connect()
             else:
-                await self._receive(self._answer)
+                await self._receive(self._response)
         except StefanBrainError as error:
             if not self._done:  # closed meanwhile by another thread: the broken read is no failure
                 await self._dropped(error)
@@ -110,17 +110,17 @@ class ResumableEventStream:
             headers["last-event-id"] = str(self.cursor)
         self.reconnects += self._opened
         self._opened = True
-        call = ApiRequest(
+        request = ApiRequest(
             "runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=READ_SECONDS, stream=True
         )
-        answer = await self._core.once(call)
-        self._answer, self._decoder, self._events_here = answer, Decoder(), 0
+        response = await self._core.attempt(request)
+        self._response, self._decoder, self._events_here = response, EventDecoder(), 0
         self._opened_at = self._io.now()
-        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
             raise StefanBrainError("The address answered something other than an event stream; check the base URL.")
 
-    async def _receive(self, answer: Response) -> None:
-        chunk = await self._io.read(answer)
+    async def _receive(self, response: Response) -> None:
+        chunk = await self._io.read(response)
         if self._done:
             return
         if chunk is None:
@@ -160,7 +160,7 @@ class ResumableEventStream:
         first = self._decoder.retry_seconds
         first = retry.FIRST_SECONDS if first is None else first
         most = self._core.settings.max_retries
-        wait = retry.pause(error, self._failures, most, self._core.dice, first, BACKOFF_SECONDS)
+        wait = retry.pause(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
         if wait is None:
             self._done = True
             error.attempts, error.last_event_id = self._failures, self.cursor
@@ -170,9 +170,9 @@ class ResumableEventStream:
         await self._core.rest(wait)
 
     async def _hang_up(self) -> None:
-        answer, self._answer = self._answer, None
-        if answer:
-            await self._io.close(answer)
+        response, self._response = self._response, None
+        if response:
+            await self._io.close(response)
 
     async def _in_time(self) -> None:
         if self._core.left <= 0:
@@ -186,7 +186,7 @@ class ResumableEventStream:
         return late
 
 
-def _event(frame: Frame) -> Event:
+def _event(frame: ServerSentEvent) -> Event:
     try:
         return Event.from_json(json.loads(frame.data))
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
@@ -195,13 +195,13 @@ def _event(frame: Frame) -> Event:
 
 
 class _Face:
-    def __init__(self, following: ResumableEventStream) -> None:
-        self._following = following
+    def __init__(self, events: ResumableEventStream) -> None:
+        self._events = events
 
     @property
     def run(self) -> Run:
         """The run as last known: from the start, then from its events; the final record once it has ended."""
-        return self._following.run
+        return self._events.run
 
     @property
     def run_id(self) -> str:
@@ -210,12 +210,12 @@ class _Face:
     @property
     def cursor(self) -> int:
         """Id of the last event that was handed out; attach with `after=` to go on from there."""
-        return self._following.cursor
+        return self._events.cursor
 
     @property
     def reconnects(self) -> int:
         """How often the stream was picked up again after a dropped connection."""
-        return self._following.reconnects
+        return self._events.reconnects
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
@@ -232,17 +232,17 @@ class EventStream(_Face):
 
     def final_status(self) -> Run:
         """Read to the end; the finished run."""
-        return step(self._following.final_status())
+        return step(self._events.final_status())
 
     def close(self) -> None:
         """Stop reading. May be called from another thread."""
-        step(self._following.close())
+        step(self._events.close())
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Event:
-        event = step(self._following.next())
+        event = step(self._events.next())
         if event is None:
             raise StopIteration
         return event
@@ -259,17 +259,17 @@ class AsyncEventStream(_Face):
 
     async def final_status(self) -> Run:
         """Read to the end; the finished run."""
-        return await self._following.final_status()
+        return await self._events.final_status()
 
     async def close(self) -> None:
         """Stop reading."""
-        await self._following.close()
+        await self._events.close()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Event:
-        event = await self._following.next()
+        event = await self._events.next()
         if event is None:
             raise StopAsyncIteration
         return event

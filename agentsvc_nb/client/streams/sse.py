@@ -14,7 +14,7 @@ _USUAL: Final = re.compile(rb"id: ([^\n\0]*)\nevent: ([^\n]+)\ndata: ([^\n]*)\n\
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class Frame(NamedTuple):
+class ServerSentEvent(NamedTuple):
     """One dispatched event. `id` is the last one seen, on this frame or before."""
 
     event: str
@@ -22,7 +22,7 @@ class Frame(NamedTuple):
     id: str
 
 
-class Decoder:
+class EventDecoder:
     """Feed it chunks as they come, get the frames they complete. A frame cut off by the end is never given out.
 
     >>> decoder = Decoder()
@@ -42,7 +42,7 @@ class Decoder:
         self._event, self._id = "", ""
         self._data: list[bytes] = []
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
@@ -59,11 +59,11 @@ class Decoder:
         while usual := _USUAL.match(chunk, begun):
             identity, event, data = usual.groups()
             self._id = identity.decode("utf-8", "replace")
-            frames.append(Frame(event.decode("utf-8", "replace"), data, self._id))
+            frames.append(ServerSentEvent(event.decode("utf-8", "replace"), data, self._id))
             begun = usual.end()
         return frames + self._read(chunk[begun:])
 
-    def _read(self, chunk: bytes) -> list[Frame]:
+    def _read(self, chunk: bytes) -> list[ServerSentEvent]:
         *lines, tail = _EOL.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         if lines:
             lines[0] = b"".join((*self._tail, lines[0]))
@@ -85,7 +85,7 @@ class Decoder:
         if self._data_size + self._tail_size > self._max:
             raise StefanBrainError(f"The stream sent an event of more than {self._max} bytes; it was not read.")
 
-    def _line(self, line: bytes) -> Frame | None:
+    def _line(self, line: bytes) -> ServerSentEvent | None:
         """In one piece, without calls of its own: most of what an event costs is spent here."""
         if not line:
             return self._dispatch()
@@ -105,10 +105,10 @@ class Decoder:
             self.retry_seconds = int(value) / 1000
         return None
 
-    def _dispatch(self) -> Frame | None:
+    def _dispatch(self) -> ServerSentEvent | None:
         data, event = self._data, self._event
         self._event = ""
         if not data:
             return None
         self._data, self._data_size = [], 0
-        return Frame(event or "message", data[0] if len(data) == 1 else b"\n".join(data), self._id)
+        return ServerSentEvent(event or "message", data[0] if len(data) == 1 else b"\n".join(data), self._id)

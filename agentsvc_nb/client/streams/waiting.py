@@ -35,7 +35,7 @@ class Wait:
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, reading: Coroutine[Any, Any, T]) -> T:
-        """What `reading` gives; `JobTimeoutError` when it got no answer before the wait was over."""
+        """The result of `reading`. Raises `JobTimeoutError` if no answer came before the wait was over."""
         try:
             return await reading
         except APIConnectionError as error:
@@ -56,10 +56,10 @@ class Wait:
         return JobTimeoutError(self._notice.id, self.chat)
 
 
-async def in_time(chat: str | None, asking: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """What `asking` gives; `JobTimeoutError` when no answer came before its deadline, without an id that of a start."""
+async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
+    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline; a start has no `job_id`."""
     try:
-        return await asking
+        return await call
     except APIConnectionError as error:
         if error.late:
             raise JobTimeoutError(job_id, chat) from None
@@ -83,8 +83,8 @@ async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_
 
 
 async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
-    """What `start` gives, tried again whenever the turn that holds the chat has ended; raises the last refusal after
-    `timeout` seconds."""
+    """The result of `start`, called again whenever the turn that holds the chat has ended. Raises the last refusal
+    after `timeout` seconds."""
     core = core.within(timeout)
     waited_for: str | None = None
     while True:

@@ -37,8 +37,8 @@ def bounded(client: httpx.Client) -> httpx.Client:
     """The same client, whose connections keep to `until`; so do those of its proxies."""
     for transport in (client._transport, *client._mounts.values()):
         pool = getattr(transport, "_pool", None)
-        if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _Backend):
-            pool._network_backend = _Backend(pool._network_backend)
+        if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _DeadlineBackend):
+            pool._network_backend = _DeadlineBackend(pool._network_backend)
     return client
 
 
@@ -52,7 +52,7 @@ def _seconds(timeout: float | None, late: type[httpcore.TimeoutException]) -> fl
     return left if timeout is None else min(left, timeout)
 
 
-class _Backend(httpcore.NetworkBackend):
+class _DeadlineBackend(httpcore.NetworkBackend):
     def __init__(self, backend: httpcore.NetworkBackend) -> None:
         self._backend = backend
 
@@ -65,19 +65,19 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
+        return _DeadlineStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
 
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.NetworkStream:
         seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._backend.connect_unix_socket(path, seconds, socket_options))
+        return _DeadlineStream(self._backend.connect_unix_socket(path, seconds, socket_options))
 
     def sleep(self, seconds: float) -> None:
         self._backend.sleep(seconds)
 
 
-class _Stream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
 
@@ -94,7 +94,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds))
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -21,11 +21,11 @@ def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
     """The same client, whose own connections listen; those through a proxy do not."""
     pool = getattr(client._transport, "_pool", None)
     if isinstance(pool, httpcore.AsyncConnectionPool):
-        pool._network_backend = _Backend(pool._network_backend)
+        pool._network_backend = _WatchedBackend(pool._network_backend)
     return client
 
 
-class _Backend(httpcore.AsyncNetworkBackend):
+class _WatchedBackend(httpcore.AsyncNetworkBackend):
     def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
         self._backend = backend
 
@@ -37,13 +37,13 @@ class _Backend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _Stream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+        return _WatchedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)
 
 
-class _Stream(httpcore.AsyncNetworkStream):
+class _WatchedStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._head = b""
@@ -104,7 +104,7 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -1,5 +1,5 @@
-"""The verbs of `io`, blocking and on asyncio. Only this, `connections`, `messages`, `bodies`,
-`deadline`, `listening` and `library` know the HTTP library."""
+"""The verbs of `io`, blocking and on asyncio. The HTTP library is known only here and in `messages`, `deadline`,
+`early_response`, `proving` and `library`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from typing import Any, TypeVar, cast
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.transport import deadline, messages
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, Request, Response
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response
 from agentsvc_nb.client.transport.library import httpx
-from agentsvc_nb.client.transport.messages import FAILURES, answer, build, failure
+from agentsvc_nb.client.transport.messages import FAILURES, build, failure, to_response
 from agentsvc_nb.client.transport.worker_pool import TaskPool, ThreadPool
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class SyncIO(_Clocks):
             weakref.finalize(self, client.close).atexit = False
         return client
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: HttpRequest) -> Response:
         client = self._client()
         built = build(request, self._own)
         if request.ends < math.inf:
@@ -76,8 +76,8 @@ class SyncIO(_Clocks):
         with self._until(request.ends):
             response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return answer(response, request, chunks=response.iter_raw())
-            return answer(response, request, self._whole(response, request.ends))
+                return to_response(response, request, chunks=response.iter_raw())
+            return to_response(response, request, self._whole(response, request.ends))
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
         """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
@@ -94,10 +94,10 @@ class SyncIO(_Clocks):
         if self.now() >= ends:
             raise deadline_passed()
 
-    async def read(self, answer: Response) -> bytes | None:
-        chunks: Iterator[bytes] = answer.chunks
-        self.in_time(answer.ends)
-        with self._until(answer.ends):
+    async def read(self, response: Response) -> bytes | None:
+        chunks: Iterator[bytes] = response.chunks
+        self.in_time(response.ends)
+        with self._until(response.ends):
             return next(chunks, None)
 
     @contextmanager
@@ -118,22 +118,22 @@ class SyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return function()
 
-    def crew(self) -> ThreadPool[Any]:
+    def worker_pool(self) -> ThreadPool[Any]:
         return ThreadPool(self, None if self._own or self._transport else self._lane)
 
     def _lane(self) -> SyncIO:
         return SyncIO(tls=self._tls, secret=self._secret)
 
-    async def close(self, answer: Response | None = None) -> None:
-        if answer:
-            self.drop(answer)
+    async def close(self, response: Response | None = None) -> None:
+        if response:
+            self.drop(response)
         elif client := self._clients.pop(os.getpid(), None):
             client.close()
 
-    def drop(self, answer: Response) -> None:
-        if answer.response and not answer.response.is_closed:
-            _wake_reader(answer.response)
-            answer.response.close()
+    def drop(self, response: Response) -> None:
+        if response.raw and not response.raw.is_closed:
+            _wake_reader(response.raw)
+            response.raw.close()
 
 
 class _Timely(httpx.SyncByteStream):
@@ -185,19 +185,19 @@ class AsyncIO(_Clocks):
             self._clients, self._pid = weakref.WeakKeyDictionary(), pid
         return self._clients
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: HttpRequest) -> Response:
         client = self._client()
         async with _Until(request.ends - self.now()):
             built = build(request, self._own)
             response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
-                return answer(response, request, chunks=response.aiter_raw())
+                return to_response(response, request, chunks=response.aiter_raw())
             async with aclosing(response):
-                return answer(response, request, await response.aread())
+                return to_response(response, request, await response.aread())
 
-    async def read(self, answer: Response) -> bytes | None:
-        chunks: AsyncIterator[bytes] = answer.chunks
-        async with _Until(answer.ends - self.now()):
+    async def read(self, response: Response) -> bytes | None:
+        chunks: AsyncIterator[bytes] = response.chunks
+        async with _Until(response.ends - self.now()):
             return await anext(chunks, None)
 
     async def sleep(self, seconds: float) -> None:
@@ -206,18 +206,18 @@ class AsyncIO(_Clocks):
     async def call(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
-    def crew(self) -> TaskPool[Any]:
+    def worker_pool(self) -> TaskPool[Any]:
         return TaskPool(self)
 
-    async def close(self, answer: Response | None = None) -> None:
-        if answer:
-            await answer.response.aclose()
+    async def close(self, response: Response | None = None) -> None:
+        if response:
+            await response.raw.aclose()
         elif client := self._own_clients().pop(asyncio.get_running_loop(), None):
             await client.aclose()
 
-    def drop(self, answer: Response) -> None:
+    def drop(self, response: Response) -> None:
         with suppress(RuntimeError):  # no loop is running: its end closes the connection
-            closing = asyncio.get_running_loop().create_task(self.close(answer))
+            closing = asyncio.get_running_loop().create_task(self.close(response))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 

@@ -29,7 +29,7 @@ async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One HTTP request. `seconds` bounds each wait for the service; `ends`, a time of `now`, the whole."""
 
     method: str
@@ -47,44 +47,43 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """An answer; `headers` in lower case. A successful streamed one is read with `io.read` and has no `body`."""
+    """An HTTP response; `headers` in lower case, `raw` the library's own. A stream has no `body`: use `io.read`."""
 
     status: int
     headers: dict[str, str]
     body: bytes = b""
-    response: Any = field(default=None, repr=False)
+    raw: Any = field(default=None, repr=False)
     chunks: Any = field(default=None, repr=False)
     ends: float = math.inf
 
 
 class WorkerPool(Protocol[T]):
-    """Several things at once: threads, or tasks of the event loop (docs/decisions/0018)."""
+    """Concurrent work on threads, or on tasks of the event loop (docs/decisions/0018)."""
 
     io: IO
-    """What its work does its I/O with."""
+    """The I/O for work in the pool."""
 
     def start(self, work: Coroutine[Any, Any, T]) -> None:
-        """Have it done beside the caller."""
+        """Run `work` concurrently."""
         ...
 
     async def next(self, seconds: float) -> T | None:
-        """What the next of them gave, or raises what it raised; None when none ended within a moment, which is
-        `seconds` at most."""
+        """The result of the next coroutine to end, or its exception; None if none ends within `seconds`, or sooner."""
         ...
 
     async def leave(self) -> None:
-        """Wait for none that is still at work; nothing is cancelled on the service."""
+        """Stop waiting for the work that is under way; nothing is cancelled on the service."""
         ...
 
 
 class IO(Protocol):
     """What the core may await, and its clocks."""
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: HttpRequest) -> Response:
         """Raises `APIConnectionError` when no answer comes."""
         ...
 
-    async def read(self, answer: Response) -> bytes | None:
+    async def read(self, response: Response) -> bytes | None:
         """The next chunk as it came, None at the end. Raises `APIConnectionError`."""
         ...
 
@@ -93,12 +92,12 @@ class IO(Protocol):
         """Run a function that may block."""
         ...
 
-    async def close(self, answer: Response | None = None) -> None:
-        """Close one streamed answer, or everything."""
+    async def close(self, response: Response | None = None) -> None:
+        """Close one streamed response, or everything."""
         ...
 
-    def drop(self, answer: Response) -> None:
-        """Close an answer that nobody can await any more (garbage collection)."""
+    def drop(self, response: Response) -> None:
+        """Close a response without awaiting it, for garbage collection."""
         ...
 
     def now(self) -> float:
@@ -109,8 +108,8 @@ class IO(Protocol):
         """The UTC day: idempotency keys end with it."""
         ...
 
-    def crew(self) -> WorkerPool[Any]:
-        """For work that goes on beside the caller's."""
+    def worker_pool(self) -> WorkerPool[Any]:
+        """A pool for concurrent work."""
         ...
 
 

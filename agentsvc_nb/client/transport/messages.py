@@ -1,4 +1,4 @@
-"""Requests, answers and connections in the HTTP library's terms."""
+"""Requests, responses and connections in the HTTP library's terms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.transport.deadline import bounded
 from agentsvc_nb.client.transport.early_response import listen
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import OnBytes, Request, Response, step, tell
+from agentsvc_nb.client.transport.io import HttpRequest, OnBytes, Response, step, tell
 from agentsvc_nb.client.transport.library import httpx
 from agentsvc_nb.client.transport.proving import proven, proven_async
 
 
 class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """Tells `hook` how many bytes have gone out, and of how many. Another attempt begins at nothing again."""
+    """A request body that reports the bytes sent so far to `hook`. Each attempt starts again at zero."""
 
     def __init__(self, body: object, total: int | None, hook: OnBytes) -> None:
         self._body, self._total, self._hook = body, total, hook
@@ -52,7 +52,7 @@ FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
 _UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 
-def build(request: Request, own: httpx.Client | httpx.AsyncClient | None = None) -> httpx.Request:
+def build(request: HttpRequest, own: httpx.Client | httpx.AsyncClient | None = None) -> httpx.Request:
     """The request as the library has it; a client of the caller's own (`own`) adds its headers and cookies."""
     headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
     if request.stream:
@@ -69,7 +69,7 @@ def build(request: Request, own: httpx.Client | httpx.AsyncClient | None = None)
     return built
 
 
-def _content(request: Request) -> dict[str, Any]:
+def _content(request: HttpRequest) -> dict[str, Any]:
     """The body, in the library's arguments."""
     if request.files is None:
         return {} if request.body is None else {"json": request.body}
@@ -95,17 +95,17 @@ def _small(
     return httpx.Request(method, url, headers=[(b"host", url.netloc), *raw], stream=stream, extensions=extensions)
 
 
-def _url(request: Request) -> httpx.URL:
+def _url(request: HttpRequest) -> httpx.URL:
     return _parsed(f"{request.url}?{urlencode(request.query)}" if request.query else request.url)
 
 
 @functools.lru_cache(maxsize=64)
 def _parsed(url: str) -> httpx.URL:
-    """Reading one takes 70 us, and whoever waits asks for the same again and again."""
+    """Cached, for parsing takes 70 us and polling asks for the same address again and again."""
     return httpx.URL(url)
 
 
-def answer(response: httpx.Response, request: Request, body: bytes = b"", chunks: Any = None) -> Response:
+def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"", chunks: Any = None) -> Response:
     headers = {name.lower().decode("ascii"): value.decode("latin-1") for name, value in response.headers.raw}
     return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
 
@@ -147,7 +147,7 @@ def _options(transport: Any, tls: bool, embedded: bool = False) -> dict[str, Any
 
 
 class _NoCookies(CookieJar):
-    """None is ever sent, so none is looked for in answers."""
+    """A cookie jar that stays empty: no cookie is ever sent, so none is parsed."""
 
     def extract_cookies(self, response: object, request: object) -> None:
         pass
@@ -161,5 +161,5 @@ def _ssl_context() -> ssl.SSLContext:
 
 @functools.cache
 def _no_tls() -> ssl.SSLContext:
-    """For addresses without TLS. It trusts nobody."""
+    """For addresses without TLS: a context without any trusted certificate."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,4 +1,4 @@
-"""Connections to the embedded service, each of which proves who is at its other end before it carries a request.
+"""Connections to the embedded service: each proves the identity of its peer before it carries a request.
 
 The service ends by itself when it is idle, and its port may then be anybody's. Looking once is not enough: the pool
 opens a connection whenever it has none left. So the proof is asked on the new connection itself, by what opens it for
@@ -18,21 +18,21 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 from agentsvc_nb.client.transport.library import httpx
 
 PROOF_SECONDS: Final = 5.0
-"""An answer takes a millisecond. Whoever says nothing for so long is not the service, or one that nobody can use."""
+"""An answer takes a millisecond; a peer that is silent for so long is not the service, or is unusable."""
 _BROKEN: Final = (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError)
 
 
 def proven(client: httpx.Client, secret: Secret) -> httpx.Client:
-    """The same client, each of whose connections is proved."""
+    """Make every connection of the client prove its peer."""
     pool = cast(Any, client._transport)._pool  # another version of the library may have none: then it fails here
-    pool._network_backend = _Backend(pool._network_backend, secret)
+    pool._network_backend = _ProvingBackend(pool._network_backend, secret)
     return client
 
 
 def proven_async(client: httpx.AsyncClient, secret: Secret) -> httpx.AsyncClient:
     """The same for asyncio."""
     pool = cast(Any, client._transport)._pool
-    pool._network_backend = _AsyncBackend(pool._network_backend, secret)
+    pool._network_backend = _AsyncProvingBackend(pool._network_backend, secret)
     return client
 
 
@@ -68,7 +68,7 @@ class _Patience:
             ) from None
 
 
-class _Backend(httpcore.NetworkBackend):
+class _ProvingBackend(httpcore.NetworkBackend):
     def __init__(self, backend: httpcore.NetworkBackend, secret: Secret) -> None:
         self._backend, self._secret = backend, secret
 
@@ -101,7 +101,7 @@ class _Backend(httpcore.NetworkBackend):
         self._backend.sleep(seconds)
 
 
-class _AsyncBackend(httpcore.AsyncNetworkBackend):
+class _AsyncProvingBackend(httpcore.AsyncNetworkBackend):
     def __init__(self, backend: httpcore.AsyncNetworkBackend, secret: Secret) -> None:
         self._backend, self._secret = backend, secret
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, Final, Generic, TypeVar
 
-from agentsvc_nb.client.transport.io import IO, Request, Response, step
+from agentsvc_nb.client.transport.io import IO, HttpRequest, Response, step
 
 T = TypeVar("T")
 LOOK_SECONDS: Final = 0.5
@@ -17,12 +17,11 @@ LOOK_SECONDS: Final = 0.5
 
 
 class _Left(BaseException):
-    """The crew was left: what its threads do has no reader any more."""
+    """The pool was left: nobody reads the results of its threads any more."""
 
 
 class ThreadPool(Generic[T]):
-    """Coroutines that never suspend, each stepped in a thread that is free. One that is left ends with what it was
-    waiting for.
+    """Runs coroutines that never suspend in threads. A thread that is left behind ends with its current operation.
 
     `lane` makes an I/O with a connection of its own for each thread; without it all share `io`. For each request, a
     pool of the HTTP library looks from each of its connections at all of them.
@@ -40,7 +39,7 @@ class ThreadPool(Generic[T]):
         self._busy += 1
         if self._busy > self._threads:
             self._threads += 1
-            # A daemon: the interpreter must not wait at its end for answers that nobody reads.
+            # A daemon: the interpreter must not wait at exit for answers that are not read.
             threading.Thread(target=self._work, daemon=True, name="agentsvc-row").start()
 
     def _work(self) -> None:
@@ -71,20 +70,20 @@ class ThreadPool(Generic[T]):
 
 
 class _ThreadIO:
-    """The I/O of a crew's threads: once the crew is left, whatever they would begin ends them."""
+    """The I/O of a pool's threads. Once the pool is left, the next operation of a thread ends it."""
 
     def __init__(self, io: IO, left: threading.Event, here: threading.local) -> None:
         self._io, self._left, self._here = io, left, here
         self.close, self.drop, self.now, self.today = io.close, io.drop, io.now, io.today
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: HttpRequest) -> Response:
         self._go_on()
         lane: IO = getattr(self._here, "io", self._io)
         return await lane.send(request)
 
-    async def read(self, answer: Response) -> bytes | None:
+    async def read(self, response: Response) -> bytes | None:
         self._go_on()
-        return await self._io.read(answer)
+        return await self._io.read(response)
 
     async def sleep(self, seconds: float) -> None:
         self._left.wait(seconds)
@@ -93,7 +92,7 @@ class _ThreadIO:
     async def call(self, function: Callable[[], Any]) -> Any:
         return await self._io.call(function)
 
-    def crew(self) -> ThreadPool[Any]:
+    def worker_pool(self) -> ThreadPool[Any]:
         return ThreadPool(self)
 
     def _go_on(self) -> None:
@@ -102,7 +101,7 @@ class _ThreadIO:
 
 
 class TaskPool(Generic[T]):
-    """Tasks of the running event loop. One that is left is cancelled."""
+    """Runs coroutines as tasks of the running event loop. Leaving the pool cancels them."""
 
     def __init__(self, io: IO) -> None:
         self.io = io

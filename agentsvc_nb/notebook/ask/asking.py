@@ -1,25 +1,25 @@
-"""One question from its plan to its answer: asked in the foreground, or in the background while other cells run."""
+"""Ask a question in the foreground, in the background or in variants. A chat takes one run at a time, in order."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.ask.question import Plan, Question, plan
+from agentsvc_nb.notebook.ask.question import AskPlan, Question
+from agentsvc_nb.notebook.ask.question import plan as make_plan
 from agentsvc_nb.notebook.ask.variants import Board, Column, Variants, watch
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.errors import AskError, RunStopped, told
+from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.background import Background, nothing
-from agentsvc_nb.notebook.runs.busy import after, in_turn
 from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed, StartControl, Stream
-from agentsvc_nb.notebook.runs.turn import Turn
-from agentsvc_nb.notebook.state.execution_history import Visit
-from agentsvc_nb.notebook.state.journal import TYPED_CHARS, Entry
-from agentsvc_nb.notebook.state.session import Ahead, Session
+from agentsvc_nb.notebook.runs.turn import RunWatcher
+from agentsvc_nb.notebook.state.execution_history import TurnRecord
+from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry
+from agentsvc_nb.notebook.state.session import EarlierQuestion, Session
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
 
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
 
 
-_AGAIN = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
+POLL_SECONDS: Final = 0.5
+"""Between two reads of the run that holds the chat; reading a run costs nothing (docs/api/events.md)."""
+_AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
 
 
 def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> Answer:
-    """Ask, or show a known run again (`reuse.plan`); returns and raises as `Turn.watch`."""
-    asked = _planned(session, question, reuse)
-    return asked.go(asked.turn(screen))
+    """Ask, or show a known run again (`question.plan`). Returns and raises as `RunWatcher.watch`."""
+    planned = _plan_and_record(session, question, reuse)
+    return planned.watch(planned.watcher(screen))
 
 
 def ask_in_background(
@@ -45,180 +47,233 @@ def ask_in_background(
     here: bool = False,
     then: Callable[[Background], None] = nothing,
 ) -> Background:
-    """Ask, and return while the run goes on: its turn comes after those asked in its chat before it.
+    """Ask, and return at once. The run starts when the earlier questions to its chat are done.
 
-    A new chat does not become the notebook's. `then` is called in the run's thread when all is done. With `here` the
-    result is the same, but it is done when it is returned: for hosts that keep the first state of an output. Raises
-    `AskError` for what can't be asked; what goes wrong later is raised by what is returned, or with `here` at once.
+    A new chat does not become the notebook's.
+
+    Args:
+        here: return only when the run has ended: for hosts that keep the first state of an output.
+        then: called in the run's thread when the run is done.
+
+    Raises:
+        AskError: the question is invalid. Later errors are raised by the result, or with `here` at once.
     """
-    asked = _planned(session, replace(question, wait=True), reuse)
-    place = str(asked.planned.address)
-    asked.beside()
-    asked.ahead = None if question.new_chat else session.lines.get(place)
-    turn = asked.turn(screen, session.take_notes())
-    session.lines[place] = background = Background(turn, lambda: asked.go(turn), then)
+    planned = _plan_and_record(session, replace(question, wait=True), reuse)
+    address = str(planned.plan.address)
+    planned.detach()
+    planned.earlier = None if question.new_chat else session.last_in_background.get(address)
+    watcher = planned.watcher(screen, session.take_notes())
+    background = Background(watcher, lambda: planned.watch(watcher), then)
+    session.last_in_background[address] = background
     if here:
         background.run_here()
     else:
-        turn.hint = ""  # it is raised where the result is read, and that takes no options
+        watcher.hint = ""  # the failure is raised where the result is read: there are no options to give there
         background.start()
     return background
 
 
-def put_beside(session: Session, question: Question, screen: Screen) -> Background:
-    """A question of no cell, ready to be asked: its `run_here` or `start` does. It is always asked anew.
+def prepare_ask(session: Session, question: Question, screen: Screen) -> Background:
+    """A question of a chat widget. The caller starts it with `start` or `run_here`. It is never reused.
 
-    It is no part of the trail: whether a cell's run is shown again does not hang on it. Raises `AskError`.
+    It is not part of the execution history, so it does not affect which cells' runs are shown again. Raises `AskError`.
     """
     where = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
-    asked = _Asked(session, session.client(), question, Plan(where, "", secrets.token_urlsafe(24)), alone=True)
-    asked.begin()
-    turn = asked.turn(screen, session.take_notes())
-    return Background(turn, lambda: asked.go(turn))
+    plan = AskPlan(where, "", secrets.token_urlsafe(24))
+    planned = _PlannedAsk(session, session.client(), question, plan, detached=True)
+    planned.record_start()
+    watcher = planned.watcher(screen, session.take_notes())
+    return Background(watcher, lambda: planned.watch(watcher))
 
 
 def ask_variants(session: Session, question: Question, count: int, board: Board, *, reuse: bool = True) -> Variants:
-    """Ask `count` times at once, each in a new chat, none of which becomes the notebook's: `Variants.pick` does that.
+    """Ask `count` times at once, each in a new chat; `Variants.pick` makes one of them the notebook's.
 
-    Raises `AskError`, and what `variants.watch` does.
+    Raises `AskError`, and what `variants.watch` raises.
     """
-    each = [replace(question, new_chat=True, variant=number, raise_error=False) for number in range(1, count + 1)]
-    staged, asked = session.staged, list[_Asked]()
-    for one in each:
-        asked.append(_plan(session, one, reuse))
-        asked[-1].beside()
-    columns = [Column() for _ in asked]
-    runs = [_started(one, column, staged) for one, column in zip(asked, columns, strict=True)]
+    staged = session.staged
+    variants: list[_PlannedAsk] = []
+    for number in range(1, count + 1):
+        variant = replace(question, new_chat=True, variant=number, raise_error=False)
+        planned = _plan(session, variant, reuse)
+        planned.detach()
+        variants.append(planned)
+    columns = [Column() for _ in variants]
+    runs = [_start_variant(planned, column, staged) for planned, column in zip(variants, columns, strict=True)]
     return watch(session, runs, columns, board)
 
 
-def _started(asked: _Asked, screen: Screen, staged: dict[str, StagedFile]) -> Background:
-    """One of several variants; what was put goes along with each of them."""
-    asked.begin()
-    asked.along = {} if asked.planned.shown else staged
-    turn = asked.turn(screen)
-    background = Background(turn, lambda: asked.go(turn))
+def _start_variant(planned: _PlannedAsk, screen: Screen, staged: dict[str, StagedFile]) -> Background:
+    """Start one of several variants. Each takes all staged uploads along."""
+    planned.record_start()
+    planned.staged = {} if planned.plan.shown else staged
+    watcher = planned.watcher(screen)
+    background = Background(watcher, lambda: planned.watch(watcher))
     background.start()
     return background
 
 
-def _planned(session: Session, question: Question, reuse: bool) -> _Asked:
-    asked = _plan(session, question, reuse)
-    asked.begin()
-    return asked
+def _plan_and_record(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
+    planned = _plan(session, question, reuse)
+    planned.record_start()
+    return planned
 
 
-def _plan(session: Session, question: Question, reuse: bool) -> _Asked:
+def _plan(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
     client = session.client()
     try:
-        return _Asked(session, client, question, plan(session, client, question, reuse))
+        return _PlannedAsk(session, client, question, make_plan(session, client, question, reuse))
     except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+        raise to_ask_error(error, session.base_url) from None
 
 
 @dataclass
-class _Asked:
-    """A question and how it is put. `alone`: it runs beside the notebook, and has its place in the trail already."""
+class _PlannedAsk:
+    """A question with its plan.
+
+    `detached`: it runs in the background, or beside the notebook's chat; its place in the execution history is set
+    before it is started.
+    """
 
     session: Session
     client: AgentService
     question: Question
-    planned: Plan
-    alone: bool = False
-    ahead: Ahead | None = None
-    along: dict[str, StagedFile] = field(default_factory=dict)
+    plan: AskPlan
+    detached: bool = False
+    earlier: EarlierQuestion | None = None
+    staged: dict[str, StagedFile] = field(default_factory=dict)
     opened: bool = False
 
-    def begin(self) -> None:
-        """Write it into the journal, and take along what was put for it; of a run that is shown again, nothing."""
-        if self.planned.shown:
+    def record_start(self) -> None:
+        """Write the start into the journal and take the staged uploads, unless a known run is shown again."""
+        if self.plan.shown:
             return
         self.session.journal.start(self._entry())
         if self.question.own_chat:
-            self.along, self.session.staged = self.session.staged, {}
+            self.staged = self.session.staged
+            self.session.staged = {}
 
-    def beside(self) -> None:
-        """It runs beside the notebook: its place in the trail is where its cell stands, not when its run begins."""
-        self.alone = True
-        self.visited(str(self.planned.address))
+    def detach(self) -> None:
+        """Record its turn now, in the order of the cells, and not when its run starts."""
+        self.detached = True
+        self.record_turn(str(self.plan.address))
 
-    def turn(self, screen: Screen, notes: tuple[str, ...] = ()) -> Turn:
-        given = self.question
-        told_first = (_AGAIN,) if self.planned.shown else ()
-        feed = Feed(self._open, self.client.runs.cancel)
-        lines = (*notes, *told_first, *given.notes)
-        again = self.planned.shown is not None
-        return Turn(
-            self.session, self.client, feed, screen, given.timeout, given.raise_error, lines, given.shape, again
+    def watcher(self, screen: Screen, notes: tuple[str, ...] = ()) -> RunWatcher:
+        question = self.question
+        again = self.plan.shown is not None
+        return RunWatcher(
+            self.session,
+            self.client,
+            Feed(self._open, self.client.runs.cancel),
+            screen,
+            timeout=question.timeout,
+            raise_error=question.raise_error,
+            notes=(*notes, *((_AGAIN,) if again else ()), *question.notes),
+            shape=question.shape,
+            again=again,
         )
 
-    def go(self, turn: Turn) -> Answer:
+    def watch(self, watcher: RunWatcher) -> Answer:
         try:
-            return turn.watch(self._on_open)
+            return watcher.watch(self._on_open)
         except AskError as error:
             if not self.opened:
                 self._undo(error.refused, error.unsent)
             raise
         except RunStopped:
             if not self.opened:
-                self._undo(refused=True)  # it will be cancelled: its key must not bring it back
+                self._undo(refused=True)  # the start is cancelled: its key must not bring the run back
             raise
 
-    def visited(self, place: str) -> None:
-        """It stands before the next cell, and its cell will ask anew when it is run again."""
-        self.session.trail.add(Visit(self.question.place, place, self.planned.key))
-        self.session.trail.mark(self.planned.fingerprint)
+    def record_turn(self, place: str) -> None:
+        """Add the turn to the execution history. Its cell asks anew when it is run again."""
+        self.session.execution_history.add(TurnRecord(self.question.place, place, self.plan.key))
+        self.session.execution_history.mark(self.plan.fingerprint)
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
-        self.session.staged = self.along | self.session.staged
+        self.session.staged = self.staged | self.session.staged
         if refused:
-            self.session.journal.refused(self.planned.key)
+            self.session.journal.refused(self.plan.key)
         if unsent:
-            self.session.journal.unsent(self.planned.key)
+            self.session.journal.unsent(self.plan.key)
 
-    def _open(self, door: StartControl) -> Stream:
-        if self.planned.shown:
-            return self.client.runs.attach(self.planned.shown, max_retries=RECONNECTS)
-        if self.ahead is not None:
-            after(self.ahead, door)
-        return in_turn(self._start, self.client, door) if self.question.wait else self._start()
+    def _open(self, control: StartControl) -> Stream:
+        if self.plan.shown:
+            return self.client.runs.attach(self.plan.shown, max_retries=RECONNECTS)
+        if self.earlier is not None:
+            _wait_for_earlier(self.earlier, control)
+        return wait_for_turn(self._start, self.client, control) if self.question.wait else self._start()
 
     def _start(self) -> Stream:
-        question, address = self.question, self.planned.address
-        return self.client.runs.start_and_stream(
-            question.message,
-            chat=address.chat,
-            session=address.session,
-            project=address.project,
-            files=[file.sent for file in question.files],
-            # What the cell brings itself would stand there twice.
-            file_ids=[file.id for file in self.along.values() if (file.file_name, file.sha256) not in question.uploads],
-            output_config=question.output_config,
-            idempotency_key=self.planned.key,
-            max_retries=RECONNECTS,
-        )
+        request = self.question.request(self.plan.address, self.staged.values())
+        return self.client.runs.start_and_stream(**request, idempotency_key=self.plan.key, max_retries=RECONNECTS)
 
     def _on_open(self, run: Run) -> None:
         self.opened = True
-        place, moves = str(self.planned.address), self.question.new_chat and not self.alone
-        if not self.planned.shown:
-            self.session.journal.opened(self.planned.key, run)
-        if moves and run.chat:
+        place = str(self.plan.address)
+        if not self.plan.shown:
+            self.session.journal.opened(self.plan.key, run)
+        if run.chat and self.question.new_chat and not self.detached:
             self.session.move(run.chat)
             place = str(self.session.address(run.chat))
-        self.session.learn(self.planned.address, run.chat)
-        if not self.alone:
-            self.visited(place)
+        self.session.learn(self.plan.address, run.chat)
+        if not self.detached:
+            self.record_turn(place)
 
-    def _entry(self) -> Entry:
-        return Entry(
-            idempotency_key=self.planned.key,
-            fingerprint=self.planned.fingerprint,
+    def _entry(self) -> JournalEntry:
+        return JournalEntry(
+            idempotency_key=self.plan.key,
+            fingerprint=self.plan.fingerprint,
             notebook=self.session.notebook or self.session.label,
             base_url=self.session.base_url,
-            address=str(self.planned.address),
+            address=str(self.plan.address),
             prompt=self.question.title,
             typed=self.question.typed[:TYPED_CHARS],
             attachments=" ".join(file.sha256 for file in self.question.files),
-            uploads=self.planned.uploads,
+            uploads=self.plan.uploads,
         )
+
+
+def wait_for_turn(start: Callable[[], Stream], client: AgentService, control: StartControl) -> Stream:
+    """Call `start`, again and again until the chat is free: each time that the run that holds it has ended.
+
+    Raises `AskError` once the start is abandoned, and what `start` raises for other reasons.
+    """
+    while not control.abandoned.is_set():
+        try:
+            return start()
+        except StefanBrainError as error:
+            if error.code != "agent_run_rejected":
+                raise
+            holder = error.active_run_id or ""
+        control.waits_for(holder)
+        while not control.abandoned.wait(POLL_SECONDS) and not _has_ended(client, holder):
+            pass
+    raise _abandoned_error()
+
+
+def _wait_for_earlier(earlier: EarlierQuestion, control: StartControl) -> None:
+    """Wait for an earlier question of this kernel, so that runs start in the order of the cells.
+
+    Raises `AskError` once the start is abandoned.
+    """
+    while not earlier.done():
+        control.waits_for(earlier.run_id)
+        if control.abandoned.wait(POLL_SECONDS):
+            raise _abandoned_error()
+
+
+def _abandoned_error() -> AskError:
+    error = AskError("The question was given up while its chat was busy; nothing was started.")
+    error.refused = True
+    return error
+
+
+def _has_ended(client: AgentService, run_id: str) -> bool:
+    """Whether a run has ended. True for a run that this key cannot see, so that the start is tried again."""
+    try:
+        return not run_id or client.runs.get(run_id).ended
+    except StefanBrainError as error:
+        if error.status == 404:
+            return True
+        raise

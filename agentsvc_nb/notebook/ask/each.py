@@ -13,12 +13,12 @@ from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped
 from agentsvc_nb.client.batch.rows import ABOUT, referenced_columns
 from agentsvc_nb.client.batch.runner import MapProgress
 from agentsvc_nb.notebook.display.render import Bundle, cost, percent
-from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.display.screens import Bar, Output
 from agentsvc_nb.notebook.display.tables import grid
 from agentsvc_nb.notebook.errors import RunFailed, RunStopped
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import escape
@@ -28,8 +28,8 @@ _STEPS: Final = 10
 
 
 @dataclass(frozen=True)
-class Each:
-    """What is asked of each row of `frame`, the variable `name`; the rest as of `client.map`. `fresh`: all anew."""
+class RowsQuestion:
+    """A question for each row of `frame`, the variable `name`; the rest as of `client.map`. `fresh`: reuse nothing."""
 
     name: str
     frame: Any
@@ -45,7 +45,7 @@ class Each:
     raise_error: bool = True
 
 
-class Rows(Shown):
+class Rows(DisplayedResult):
     """The answers: `frame` is the DataFrame with the new columns."""
 
     def __init__(self, bundle: Bundle, frame: Any) -> None:
@@ -57,11 +57,15 @@ class Rows(Shown):
 
 
 class RowsBar:
-    """One line that moves in a browser, ten lines in a terminal, none where only the end is kept."""
+    """A progress line that is updated in a browser, ten lines in a terminal, nothing where only the end is kept."""
 
     def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
-        self._output, self._mode, self._clock = output, mode, clock
-        self._bar, self._drawn, self._step = Bar(output, mode == "live"), 0.0, 0
+        self._output = output
+        self._mode = mode
+        self._clock = clock
+        self._bar = Bar(output, mode == "live")
+        self._drawn = 0.0
+        self._step = 0
 
     def __call__(self, progress: MapProgress) -> None:
         now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
@@ -76,49 +80,51 @@ class RowsBar:
         self._bar.finish(bundle)
 
 
-def ask_each(session: Session, each: Each, bar: RowsBar) -> Rows:
-    """Ask, and give the DataFrame with its answers; rows that failed have an `error` there.
+def ask_each(session: Session, question: RowsQuestion, bar: RowsBar) -> Rows:
+    """Ask, and return the DataFrame with the answers; rows that failed have an `error` there.
 
     Raises:
         AskError: nothing could be asked.
         RunFailed: every row failed.
-        RunStopped: the cell was interrupted. What was answered is in its `answer`; the same cell goes on from there.
+        RunStopped: the cell was interrupted. Its `answer` has the rows so far; running the cell again continues there.
     """
-    client = session.client()
-
-    def seen(progress: MapProgress) -> None:
-        session.known.rows.update(dict.fromkeys(progress.going))
-        bar(progress)
-
     try:
-        with telling(session):
-            out = client.map(
-                each.frame,
-                each.message,
-                schema=each.schema,
-                key=each.key,
-                project=each.project or session.project,
-                max_concurrency=each.max_concurrency,
-                max_cents=each.max_cents,
-                timeout=WAIT_SECONDS if each.timeout is None else each.timeout,
-                salt=secrets.token_hex(8) if each.fresh else "",
-                keep=each.keep,
-                on_progress=seen,
-            )
+        with errors_as_cells(session):
+            out = _map_rows(session, question, bar)
     except MapStopped as stopped:
-        bar.finish(_table(session, each, stopped.partial)[0])
+        bar.finish(_table(session, question, stopped.partial)[0])
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    bundle, answered = _table(session, each, out)
+    bundle, answered = _table(session, question, out)
     bar.finish(bundle)
-    if not answered and each.raise_error and len(out):
+    if not answered and question.raise_error and len(out):
         failed = RunFailed(
             "No row was answered; the column `error` says why.", "--no-raise-error keeps the cell going."
         )
         failed.answer = out
         raise failed
     return Rows(bundle, out)
+
+
+def _map_rows(session: Session, question: RowsQuestion, bar: RowsBar) -> Any:
+    def show_progress(progress: MapProgress) -> None:
+        session.known.rows.update(dict.fromkeys(progress.going))
+        bar(progress)
+
+    return session.client().map(
+        question.frame,
+        question.message,
+        schema=question.schema,
+        key=question.key,
+        project=question.project or session.project,
+        max_concurrency=question.max_concurrency,
+        max_cents=question.max_cents,
+        timeout=WAIT_SECONDS if question.timeout is None else question.timeout,
+        salt=secrets.token_hex(8) if question.fresh else "",
+        keep=question.keep,
+        on_progress=show_progress,
+    )
 
 
 def progress_bundle(progress: MapProgress) -> Bundle:
@@ -148,17 +154,17 @@ def _lasting(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _table(session: Session, each: Each, out: Any) -> tuple[Bundle, int]:
-    """The rows' questions, answers and errors as a cell shows them, and how many were answered."""
+def _table(session: Session, question: RowsQuestion, out: Any) -> tuple[Bundle, int]:
+    """The table of questions, answers and errors, and the number of rows that were answered."""
     whole = grid_of(out)
-    there = grid_of(each.frame).names
+    there = grid_of(question.frame).names
     new = [name for name in whole.names if name not in there]
-    shown = [*referenced_columns(each.message, there), *(name for name in new if name not in ABOUT), "error"]
+    shown = [*referenced_columns(question.message, there), *(name for name in new if name not in ABOUT), "error"]
     errors, cents = whole.values("error"), whole.values("cents")
     answered = errors.count(None)
     facts = [f"{answered:,} of {whole.height:,} rows answered", cost(round(sum(filter(None, cents)) * CENT))]
     notes = [" · ".join(facts), *session.take_notes()]
-    return grid(f"{each.name}, asked", shown, _lines(whole, shown), notes), answered
+    return grid(f"{question.name}, asked", shown, _lines(whole, shown), notes), answered
 
 
 def _lines(whole: Any, shown: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -30,7 +30,7 @@ _AFTER: Final = (
 
 
 def redacted(text: str, environ: Mapping[str, str]) -> str:
-    """The text without keys: of known shapes, after a telling name, or as they stand in the environment.
+    """The text without keys: of known shapes, after a errors_as_cells name, or as they stand in the environment.
 
     >>> redacted("api_key = 'abc123'; Bearer 0123456789", {})
     "api_key = '[redacted]'; Bearer [redacted]"
@@ -72,20 +72,19 @@ class LastError:
 
     def document(self, environ: Mapping[str, str]) -> bytes:
         """Cell and traceback as Markdown, redacted. Raises `AskError` when no cell has failed."""
-
         if self.failed is None:
             raise AskError("--error: no cell has failed since the extension was loaded; nothing was sent.")
         text = f"# The last error\n\n## The cell\n\n{_block(self.failed.cell)}\n## Its traceback\n\n"
-        return redacted(text + _block(_told(self.failed.error)), environ).encode("utf-8", "replace")
+        return redacted(text + _block(_traceback_text(self.failed.error)), environ).encode("utf-8", "replace")
 
 
-def _told(error: BaseException) -> str:
-    """The traceback from the cell on; of a very long one the end, where the error stands."""
+def _traceback_text(error: BaseException) -> str:
+    """The traceback from the cell on; only the end of a very long one, which names the error."""
     frames = list(traceback.walk_tb(error.__traceback__))
     runs = [at for at, (frame, _) in enumerate(frames) if frame.f_code.co_name == _RUNS_CELLS]
-    told = traceback.TracebackException.from_exception(error)
-    del told.stack[: runs[0] + 1 if runs else 0]
-    return "".join(told.format())[-_TRACEBACK_CHARS:]
+    formatted = traceback.TracebackException.from_exception(error)
+    del formatted.stack[: runs[0] + 1 if runs else 0]
+    return "".join(formatted.format())[-_TRACEBACK_CHARS:]
 
 
 def _block(text: str) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.attachments import Attachment, listed_uploads
-from agentsvc_nb.notebook.runs.answer import Shape
+from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
+from agentsvc_nb.notebook.runs.answer import AnswerShape
 from agentsvc_nb.notebook.state.execution_history import Place
-from agentsvc_nb.notebook.state.journal import Entry, Upload, now
-from agentsvc_nb.notebook.state.session import Address, Session
+from agentsvc_nb.notebook.state.journal import JournalEntry, Upload, now
+from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
+from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Question:
     message: str
     typed: str = ""
     place: Place = field(default_factory=lambda: Place("", 0))
-    files: tuple[Attachment, ...] = ()
+    files: tuple[AttachedFile, ...] = ()
     chat: str | None = None
     session: str | None = None
     project: str | None = None
@@ -46,7 +48,7 @@ class Question:
     fresh: bool = False
     raise_error: bool = True
     timeout: float | None = None
-    shape: Shape | None = None
+    shape: AnswerShape | None = None
     notes: tuple[str, ...] = ()
     variant: int = 0
 
@@ -69,6 +71,19 @@ class Question:
         """The JSON Schema that is sent."""
         return self.shape.schema if self.shape else None
 
+    def request(self, address: ChatAddress, staged: Iterable[StagedFile]) -> dict[str, Any]:
+        """The arguments of `runs.start` at this address, with the uploads that were staged for it."""
+        return {
+            "message": self.message,
+            "chat": address.chat,
+            "session": address.session,
+            "project": address.project,
+            "files": [file.sent for file in self.files],
+            # A staged file that is attached to the cell, too, would be there twice.
+            "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.uploads],
+            "output_config": self.output_config,
+        }
+
     @property
     def own_chat(self) -> bool:
         """Whether it goes into the notebook's chat, or one that becomes it."""
@@ -85,33 +100,33 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AskPlan:
     """How a question is put: with this key, or by showing again the run (`shown`) that was started with it.
 
     `uploads` are there already.
     """
 
-    address: Address
+    address: ChatAddress
     fingerprint: str
     key: str
     uploads: frozenset[Upload] = frozenset()
     shown: str | None = None
 
 
-def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> Plan:
+def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> AskPlan:
     """Decide whether to ask or to show again. Reads the chat's uploads and the known run, starts nothing."""
     address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     if not session.notebook:
-        return Plan(address, "", secrets.token_urlsafe(24))
+        return AskPlan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
     known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
-    shown = _showable(session, client, known) if reuse and session.trail.first(print_) else None
+    shown = _showable(session, client, known) if reuse and session.execution_history.first(print_) else None
     if shown is not None:
-        return Plan(address, print_, shown.idempotency_key, uploads, shown.run_id)
-    return Plan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
+        return AskPlan(address, print_, shown.idempotency_key, uploads, shown.run_id)
+    return AskPlan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
 
 
-def fingerprint(session: Session, question: Question, address: Address) -> str:
+def fingerprint(session: Session, question: Question, address: ChatAddress) -> str:
     """A digest of all that the answer depends on, but the chat's uploads (`_fitting`).
 
     The account is not part of it: nothing derived from the key is stored. The service answers for a run of another
@@ -126,12 +141,12 @@ def fingerprint(session: Session, question: Question, address: Address) -> str:
         question.output_config,
         question.variant,
         sorted(question.uploads),
-        session.trail.before(question.place, None if question.new_chat else str(address)),
+        session.execution_history.before(question.place, None if question.new_chat else str(address)),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _uploads(session: Session, client: AgentService, question: Question, address: Address) -> frozenset[Upload]:
+def _uploads(session: Session, client: AgentService, question: Question, address: ChatAddress) -> frozenset[Upload]:
     """The chat's uploads and those that will come along, less what the cell itself brings: that is asked with it."""
     staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
     chat = session.known_chat(address)
@@ -139,9 +154,9 @@ def _uploads(session: Session, client: AgentService, question: Question, address
 
 
 def _fitting(
-    session: Session, question: Question, address: Address, print_: str, uploads: frozenset[Upload]
-) -> list[Entry]:
-    """Known starts of the question that had these uploads before them, newest first.
+    session: Session, question: Question, address: ChatAddress, print_: str, uploads: frozenset[Upload]
+) -> list[JournalEntry]:
+    """KnownNames starts of the question that had these uploads before them, newest first.
 
     All that was there must still be there. What else is there must have been attached by a run that the journal knows:
     it came later then, and its own cell tells it. Unless this kernel has put it: then it is there before this cell.
@@ -155,7 +170,7 @@ def _fitting(
     return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
 
 
-def _showable(session: Session, client: AgentService, known: list[Entry]) -> Entry | None:
+def _showable(session: Session, client: AgentService, known: list[JournalEntry]) -> JournalEntry | None:
     for entry in known:
         if entry.run_id is None:
             continue
@@ -171,7 +186,7 @@ def _showable(session: Session, client: AgentService, known: list[Entry]) -> Ent
     return None
 
 
-def _unanswered(known: list[Entry]) -> str | None:
+def _unanswered(known: list[JournalEntry]) -> str | None:
     """The key of a start that got no answer; keys count within one UTC day (docs/api/runs.md "Idempotency keys")."""
     today = now()[:10]
     return next(

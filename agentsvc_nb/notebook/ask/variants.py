@@ -6,24 +6,21 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from agentsvc_nb.notebook.display.approval import watched_bundle
 from agentsvc_nb.notebook.display.render import Bundle, columns_bundle
-from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, TICK_SECONDS, Output
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.background import Background
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.state.session import Session
 
-FEWEST: Final = 2
-MOST: Final = 8
 
-
-class Variants(Shown):
+class Variants(DisplayedResult):
     """The answers to one question.
 
     Example: `answers[0].text`, `[answer.text for answer in answers]`, `answers.pick(2)`
@@ -60,9 +57,9 @@ class Column:
     """The screen of one of them: it keeps what is to be shown."""
 
     def __init__(self) -> None:
-        self.view, self.bundle = Transcript(), Bundle()
+        self.view, self.bundle = RunView(), Bundle()
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         self.view = view
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What waits for a yes or no, as it is shown: the tool, exactly what it is asked to do, and how to answer."""
+"""Tool calls that wait for approval, as they are shown: the tool, its exact input, and how to answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import LINE_CHARS, Bundle, line_html, status_bundle
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import exact, label
 
 INPUT_CHARS: Final = 4_000
-"""More is in `%approve -o calls`."""
+"""The whole input is in `%approve -o calls`."""
 SHOWN: Final = 20
 _HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
 _ELSEWHERE: Final = (
@@ -27,29 +27,29 @@ def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
     return _bundle(calls, _HOW)
 
 
-def asked_bundle(view: Transcript) -> Bundle:
-    """The calls that a cell in the foreground waits for; once they are answered, what the answer was."""
+def asked_bundle(view: RunView) -> Bundle:
+    """The calls that a cell in the foreground waits for; once they are answered, the answer."""
     if not view.asked:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
     page = f"; on the page {label(view.page)}" if view.page else ""
     return _bundle([*view.asked.values()], _ELSEWHERE, page)
 
 
-def watched_bundle(view: Transcript) -> Bundle:
-    """A run's line, and under it what it waits for."""
+def watched_bundle(view: RunView) -> Bundle:
+    """The status line of a run, and the calls that it waits for."""
     line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
 
 
-def tell_once(calls: Iterable[WaitingCall], told: set[str]) -> None:
-    """Tell who waits, without an output that moves, what for; `told` are the ids that were told before."""
-    if new := [call for call in calls if call.call_id not in told]:
-        told.update(call.call_id for call in new)
+def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
+    """Print the calls that were not printed before, where no output can be updated; `printed` holds their ids."""
+    if new := [call for call in calls if call.call_id not in printed]:
+        printed.update(call.call_id for call in new)
         print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
 
 
 def why_late(calls: Iterable[WaitingCall]) -> str:
-    """Why a run has not ended in time, if that is why."""
+    """A hint for a timeout: the calls that wait for approval; empty without any."""
     waiting = [*calls][:3]
     return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
 
@@ -58,7 +58,7 @@ def _bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
     parts = [_one(call, how, page) for call in calls[:SHOWN]]
     more = f"… {len(calls) - SHOWN} more" if len(calls) > SHOWN else ""
     return {
-        "text/plain": "\n".join([*(text for text, _ in parts), *[more] * bool(more)]),
+        "text/plain": "\n".join([*(text for text, _ in parts), *([more] if more else [])]),
         "text/html": "".join([*(shown for _, shown in parts), line_html(more) if more else ""]),
     }
 

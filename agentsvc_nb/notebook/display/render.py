@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.transcript import Call, Transcript
+from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.runs import CENT, Run
 from agentsvc_nb.wire.text import escape, label, plain, worded
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.tools import Job
 
 
 def cost(microcents: int) -> str:
-    """Money as a reader wants it: `0.42 cents`, `$1.30`."""
+    """Money, formatted: `0.42 cents`, `$1.30`."""
     cents = microcents / CENT
     if cents >= 100:
         return f"${cents / 100:,.2f}"
@@ -55,7 +55,7 @@ ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
 
 
-def timeline_html(view: Transcript, muted: str, warning: str) -> str:
+def timeline_html(view: RunView, muted: str, warning: str) -> str:
     """A folded list in HTML; empty for a run of one step that called nothing. The styles are CSS declarations."""
     if len(view.marks) <= 1 and not view.calls:
         return ""
@@ -68,7 +68,7 @@ def timeline_html(view: Transcript, muted: str, warning: str) -> str:
     return f"<details><summary>{_summary(view)}</summary><ul>{rows}{more}</ul></details>"
 
 
-def _summary(view: Transcript) -> str:
+def _summary(view: RunView) -> str:
     failed = sum(call.failed is True for call in view.calls)
     counts = [_count(view.step, "step")] if view.step else []
     counts += [_count(len(view.calls), "tool call") + (f" ({failed} failed)" if failed else "")] if view.calls else []
@@ -79,7 +79,7 @@ def _count(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _call(call: Call, warning: str) -> str:
+def _call(call: ToolCall, warning: str) -> str:
     took = _seconds(call.at, call.until)
     facts = {True: f' <span style="{warning}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
     given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
@@ -109,8 +109,7 @@ LINE_CHARS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What stands around an answer: lines of our own, and rendered tables: what the run wrote, and the answer itself
-    when it is a list of records."""
+    """Additions to an answer: notes, the table of files that the run wrote, and the answer's records as a table."""
 
     notes: tuple[str, ...] = ()
     files: Bundle | None = None
@@ -132,14 +131,14 @@ def seconds_of(run: Run | Job) -> float | None:
         return None
 
 
-def facts(view: Transcript) -> list[str]:
+def facts(view: RunView) -> list[str]:
     """State, seconds, steps, cost and run id, and what it is doing now, as plain pieces."""
     state, *now = doing(view)
     run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
     return [state, *amounts(view), *now, *run]
 
 
-def doing(view: Transcript) -> list[str]:
+def doing(view: RunView) -> list[str]:
     """Its state, and what it is doing now or waiting for."""
     state = mark("cancelling" if view.stopping and not view.ended else view.status)
     if view.waiting:
@@ -147,7 +146,7 @@ def doing(view: Transcript) -> list[str]:
     return [state] if view.ended else [state, *_doing(view)]
 
 
-def amounts(view: Transcript) -> list[str]:
+def amounts(view: RunView) -> list[str]:
     """Seconds, steps, and once it is known what it cost."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
@@ -157,7 +156,7 @@ def amounts(view: Transcript) -> list[str]:
     return pieces if run is None else [*pieces, cost(run.usage.cost_microcents)]
 
 
-def _doing(view: Transcript) -> list[str]:
+def _doing(view: RunView) -> list[str]:
     if view.asked:
         return ["waits for your approval"]
     if call := view.active_call:
@@ -169,7 +168,7 @@ def _doing(view: Transcript) -> list[str]:
     return [piece for piece in (percent(done, total), text) if piece]
 
 
-def status_bundle(view: Transcript) -> Bundle:
+def status_bundle(view: RunView) -> Bundle:
     """The one line that ticks while the run goes on."""
     pieces = facts(view)
     return {"text/plain": " · ".join(pieces), "text/html": _status_html(pieces)}
@@ -189,7 +188,7 @@ def text_bundle(text: str) -> Bundle:
     return {"text/plain": plain(text), "text/html": to_html(text)}
 
 
-def answer_bundle(view: Transcript, extras: Extras = Extras()) -> Bundle:
+def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
     """The one output that remains of a run."""
     pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
     tables = [extras.files] if extras.files else []
@@ -214,7 +213,7 @@ def note_bundle(line: str) -> Bundle:
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
-    """Why there is no answer, where no cell is left to fail."""
+    """An error as an output, where no cell can fail with it."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
     return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
@@ -231,14 +230,14 @@ def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
     }
 
 
-def _body_html(view: Transcript) -> str:
+def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
         return f"<pre><code>{html.escape(plain(text))}</code></pre>"
     return to_html(view.text, (view.run and view.run.app_url) or "")
 
 
-def _remarks(view: Transcript) -> list[str]:
+def _remarks(view: RunView) -> list[str]:
     remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
     if view.run is not None and view.run.last_error:
         remarks.append(why_failed(view.run))
@@ -266,11 +265,11 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
     progress, succeeded = job.progress, job.status == "succeeded"  # of success, tools need not tell the last step
     amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
     seconds = seconds_of(job)
-    return [*[amount] * bool(amount), f"{elapsed if seconds is None else seconds:.1f} s"]
+    return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
 
 
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
-    """Several below each other."""
+    """Bundles stacked below each other."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
         "text/html": "".join(f"<div>{bundle['text/html']}</div>" for bundle in bundles),
@@ -278,7 +277,7 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
 
 
 def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
-    """A job's bar, and once it has ended what it made."""
+    """A job's progress bar, and once it has ended its result."""
     state, *now = job_doing(job)
     pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]

@@ -1,4 +1,4 @@
-"""What a cell gives back (`_`, `Out[n]`, `-o name`): words, a table, a preview, or a piece of work that it shows."""
+"""Values of cells (`_`, `Out[n]`, `-o name`): text, a table, a preview, or the result of a run or job."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Said(str):
-    """Words that a magic prints, made harmless for a terminal; with `-o` they are in the variable, too."""
+class PrintedText(str):
+    """Text that a magic prints, made harmless for a terminal; with `-o` the variable holds it, too."""
 
     __slots__ = ()
 
-    def __new__(cls, words: object) -> Said:
+    def __new__(cls, words: object) -> PrintedText:
         return super().__new__(cls, plain(str(words)))
 
 
-class Table(Showing):
+class ResultTable(Showing):
     """A table as a cell shows it. `table.df` is the DataFrame, with all rows; `table["path"]` one of its columns.
 
     `-o name` keeps the DataFrame itself.
     """
 
     def __init__(self, bundle: Bundle, build: Callable[[], pd.DataFrame]) -> None:
-        self._bundle, self._build = bundle, build
+        self._bundle = bundle
+        self._build = build
 
     @functools.cached_property
     def df(self) -> pd.DataFrame:
@@ -54,7 +55,7 @@ class Table(Showing):
 
 
 class Preview(Showing):
-    """What a cell shows of files."""
+    """A static output as a value, such as the preview of a file."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -66,20 +67,20 @@ class Preview(Showing):
         return self._bundle
 
 
-class Shown(Showing):
-    """What a cell shows already when it gives it back, and what is shown again when another cell looks at it."""
+class DisplayedResult(Showing):
+    """A value that its own cell has displayed already; another cell that evaluates it shows it again."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Show nothing while `shown()` says so: the cell that made it shows it already."""
+        """Show nothing while `shown()` is true: the cell that made it has displayed it already."""
         self._hidden = shown
 
     @property
     def shown(self) -> Bundle:
-        """What a cell shows of it."""
+        """Its output."""
         return dict(self._bundle)
 
     def _mimebundle(self) -> Bundle:
@@ -93,19 +94,20 @@ class Shown(Showing):
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
 
-class Kept(Shown):
-    """A finished piece of work."""
+class WorkResult(DisplayedResult):
+    """The result of a finished run or job."""
 
     def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
         super().__init__(bundle)
-        self.files, self.chat = tuple(files), chat
+        self.files = tuple(files)
+        self.chat = chat
 
     @property
     def df(self) -> pd.DataFrame:
-        """The files that it wrote, a row each; no network is needed."""
+        """The files that it wrote, a row each, without a request."""
         return frame((file.model_dump(exclude={"object"}) for file in self.files), tables.FILES, **self.attrs)
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """Where its DataFrames are from: their `attrs`."""
+        """The `attrs` of its DataFrames: their origin."""
         return {"chat": self.chat}

@@ -15,16 +15,16 @@ from typing import Any, Final, Protocol, TextIO
 from agentsvc_nb.notebook.display.approval import asked_bundle
 from agentsvc_nb.notebook.display.markdown import settled
 from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import plain
 
 TICK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 0.5
 MESSAGE_BYTES: Final = 700
-"""What a message costs beside its bundle: headers, ids, signature."""
+"""The overhead of a message: headers, ids, signature."""
 BYTES_PER_CHAR: Final = 45
-"""What the growing text may cost for each of its characters, so that one endless paragraph stays linear too."""
+"""The budget for each character of text, so that the cost of one endless paragraph stays linear, too."""
 FREE_BYTES: Final = 20_000
 
 
@@ -43,15 +43,15 @@ class Output(Protocol):
 
 
 class SavedOutput(Output, Protocol):
-    """That of a notebook, which may be saved and opened again."""
+    """The output area of a cell in a notebook that may be saved."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Append what is for a notebook that was opened again, where no widget lives any more."""
+        """Append an output for the saved notebook, in which no widget lives."""
         ...
 
 
 class Screen(Protocol):
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         """Show the run as it stands; called about ten times a second, also when nothing has changed."""
         ...
 
@@ -68,15 +68,16 @@ class LiveScreen:
     """Settled blocks, under a status line that ticks."""
 
     def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
-        self._output, self._clock = output, clock
+        self._output = output
+        self._clock = clock
         self._prefix = secrets.token_hex(4)
         self._count = 0
         self._sent = self._longest = 0
         self._arrived = ("", 0.0)
-        self._told = ("", -STATUS_SECONDS)
+        self._last_status = ("", -STATUS_SECONDS)
         self._restart()
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         now = self._clock()
         self._draw_status(view, now)
         text = plain(view.said)
@@ -99,25 +100,31 @@ class LiveScreen:
             self._output.clear()
 
     def _restart(self) -> None:
-        self._status, self._tail, self._panel = "", "", ""  # display ids
+        # Display ids; empty until there is such an output.
+        self._status = ""
+        self._tail = ""
+        self._panel = ""
         self._asked = list[str]()
-        self._frozen, self._shown = "", ""  # the text of settled blocks, and all text on the screen
-        self._arrived, self._told = ("", 0.0), ("", -STATUS_SECONDS)
+        # The text of settled blocks, and all text on the screen.
+        self._frozen = ""
+        self._shown = ""
+        self._arrived = ("", 0.0)
+        self._last_status = ("", -STATUS_SECONDS)
 
-    def _draw_asked(self, view: Transcript) -> None:
+    def _draw_asked(self, view: RunView) -> None:
         """In an output of its own, which does not tick: what stands there is to be copied."""
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
 
-    def _draw_status(self, view: Transcript, now: float) -> None:
+    def _draw_status(self, view: RunView, now: float) -> None:
         pieces = facts(view)
-        words, age = pieces[0] + "".join(pieces[2:]), now - self._told[1]
+        words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
         # A run of many minutes need not count single seconds: each tick is a message in the kernel's channel.
         every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
-        if age < (STATUS_SECONDS / 4 if words != self._told[0] else every):
+        if age < (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             return
-        self._told = (words, now)
+        self._last_status = (words, now)
         self._status = self._put(status_bundle(view), self._status)
 
     def _affordable(self, text: str, now: float) -> bool:
@@ -131,7 +138,8 @@ class LiveScreen:
         tail = text[len(self._frozen) :]
         if done := settled(tail):
             self._send_tail(tail[:done])
-            self._frozen, self._tail = text[: len(self._frozen) + done], ""
+            self._frozen = text[: len(self._frozen) + done]
+            self._tail = ""
         if rest := tail[done:]:
             self._send_tail(rest)
         self._shown = text
@@ -158,8 +166,8 @@ class StaticScreen:
         self._output = output
         self._asked: list[str] = []
 
-    def draw(self, view: Transcript) -> None:
-        """Nothing, but that it waits for somebody: else nobody would know."""
+    def draw(self, view: RunView) -> None:
+        """Show only calls that wait for approval: a run that waits for them would look stuck."""
         if new := [call for call in view.asked if call not in self._asked]:
             self._asked += new
             self._output.show(asked_bundle(view))
@@ -174,13 +182,14 @@ class StaticScreen:
 
 
 class TerminalScreen:
-    """Text as it comes; a terminal can't take back, so what a restart of the run discards is said in words."""
+    """Text as it streams. A terminal can't take text back, so a restart of the run is announced in words."""
 
     def __init__(self, out: TextIO) -> None:
-        self._out, self._printed = out, ""
+        self._out = out
+        self._printed = ""
         self._asked: list[str] = []
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         text = plain(_complete(view.said))
         if not text.startswith(self._printed):
             self._out.write("\n[the run was resumed; this replaces the text above]\n")
@@ -205,7 +214,7 @@ class TerminalScreen:
 
 
 def _complete(text: str) -> str:
-    """Without a terminal sequence at the end whose rest has not come yet."""
+    """The text without an incomplete terminal sequence at its end."""
     start = text.rfind("\x1b", max(0, len(text) - 64))
     return text if start < 0 or any(char.isalpha() for char in text[start:]) else text[:start]
 
@@ -214,7 +223,9 @@ class Bar:
     """The output of a job: one line that is updated where updates are shown, and its end."""
 
     def __init__(self, output: Output, live: bool) -> None:
-        self._output, self._live, self._id = output, live, ""
+        self._output = output
+        self._live = live
+        self._id = ""
 
     def draw(self, bundle: Bundle) -> None:
         if not self._live:
@@ -230,6 +241,6 @@ class Bar:
         self._output.show(bundle)
 
     def clear(self) -> None:
-        """What comes next in this cell takes the place of the bar."""
+        """Have the next output of the cell replace the bar."""
         if self._id:
             self._output.clear()

@@ -1,4 +1,4 @@
-"""What a run has said and done so far: events in, the state of its view out (docs/api/events.md). Pure."""
+"""The view of a run, folded from its events (docs/api/events.md). Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from agentsvc_nb.client.approvals import WaitingCall, note
 from agentsvc_nb.wire.runs import TERMINAL, Event, Run
 
 MARKS: Final = 200
-"""Of a run of 1,500 steps the first are enough to see what it did."""
+"""Of a run of 1,500 steps the first marks show enough."""
 _GIVEN_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A tool call; `failed` is None while it runs.
 
     `given` is the beginning of its input; `at` and `until` are times.
@@ -41,7 +41,7 @@ class Mark:
 
 
 @dataclass
-class Transcript:
+class RunView:
     """The view of one run. Feed it events in order with `take`; ids that were seen already are skipped."""
 
     run_id: str = ""
@@ -49,29 +49,31 @@ class Transcript:
     status: str = "queued"
     step: int = 0
     run: Run | None = None
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
     asked: dict[str, WaitingCall] = field(default_factory=dict)
-    """The calls that wait for approval, by id."""
+    """Calls that wait for approval, by id."""
     verdict: str = ""
-    """What was answered last."""
+    """The last decision on a call, in words."""
     page: str = ""
     """The address of the chat's page."""
     last: int = 0
     stopping: bool = False
     waiting: str = ""
-    """The run that holds the chat, as long as this one waits for it."""
+    """The id of the run that holds the chat while this one waits for it."""
     elapsed: float = 0.0
-    """Seconds that it has been watched for."""
+    """Seconds since it has been watched."""
     _said: list[tuple[int, str]] = field(default_factory=list)
     _text: str | None = ""
 
     def opened(self, run: Run) -> None:
         """The start was answered with this record."""
-        self.run_id, self.chat, self.waiting = run.run_id, run.chat or self.chat, ""
+        self.run_id = run.run_id
+        self.chat = run.chat or self.chat
+        self.waiting = ""
         self.page = run.app_url or ""
         if not self.ended:
             self.status = str(run.status)
@@ -86,8 +88,11 @@ class Transcript:
 
     def settle(self, run: Run) -> None:
         """The final record: its output is the answer, whatever was streamed."""
-        self.run, self.status, self.step = run, str(run.status), run.steps or self.step
-        self.run_id, self.chat = run.run_id, run.chat or self.chat
+        self.run = run
+        self.status = str(run.status)
+        self.step = run.steps or self.step
+        self.run_id = run.run_id
+        self.chat = run.chat or self.chat
 
     @property
     def ended(self) -> bool:
@@ -106,7 +111,7 @@ class Transcript:
         return self._text
 
     def tail(self, characters: int) -> str:
-        """The last characters of what was said; costs as much as they do, not as all of it."""
+        """The last characters of `said`; the cost depends on their number, not on the whole text."""
         kept: list[str] = []
         for _, text in reversed(self._said):
             kept.append(text[-characters:])
@@ -121,7 +126,7 @@ class Transcript:
         return self.run.output if self.run is not None and self.run.output is not None else self.said
 
     @property
-    def active_call(self) -> Call | None:
+    def active_call(self) -> ToolCall | None:
         return next((call for call in reversed(self.calls) if call.failed is None), None)
 
     def _status(self, event: Event) -> None:
@@ -142,7 +147,7 @@ class Transcript:
     def _call(self, event: Event) -> None:
         given = event.payload
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
-        self.calls.append(Call(event.id, call_id, tool, given=_beginning(given.get("input")), at=event.created_at))
+        self.calls.append(ToolCall(event.id, call_id, tool, given=_beginning(given.get("input")), at=event.created_at))
 
     def _result(self, event: Event) -> None:
         wanted, failed = str(event.payload.get("call_id", "")), bool(event.payload.get("is_error"))
@@ -186,21 +191,21 @@ class Transcript:
 
 
 def _beginning(given: Any) -> str:
-    """Of a tool's input, which may be a whole document."""
+    """The beginning of a tool's input, which may be a whole document."""
     return "" if given in (None, {}) else json.dumps(given, ensure_ascii=False)[:_GIVEN_CHARS]
 
 
-_HANDLERS: dict[str, Callable[[Transcript, Event], None]] = {
-    "run.status": Transcript._status,
-    "text.delta": Transcript._say,
-    "step.started": Transcript._step,
-    "tool.call": Transcript._call,
-    "tool.result": Transcript._result,
-    "approval.requested": Transcript._waits,
-    "approval.decided": Transcript._decided,
-    "file.written": Transcript._file,
-    "progress": Transcript._progress,
-    "warning": Transcript._warn,
-    "run.resumed": Transcript._resumed,
-    "run.ended": Transcript._end,
+_HANDLERS: dict[str, Callable[[RunView, Event], None]] = {
+    "run.status": RunView._status,
+    "text.delta": RunView._say,
+    "step.started": RunView._step,
+    "tool.call": RunView._call,
+    "tool.result": RunView._result,
+    "approval.requested": RunView._waits,
+    "approval.decided": RunView._decided,
+    "file.written": RunView._file,
+    "progress": RunView._progress,
+    "warning": RunView._warn,
+    "run.resumed": RunView._resumed,
+    "run.ended": RunView._end,
 }

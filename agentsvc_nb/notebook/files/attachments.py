@@ -1,4 +1,4 @@
-"""What goes along with a question: files by path with their SHA-256, and variables as files."""
+"""Attachments of a question: files by path with their SHA-256, and variables as files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Upload
 from agentsvc_nb.wire.text import label
 
-COLUMNS_TOLD: Final = 8
+COLUMNS_DESCRIBED: Final = 8
 _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
-def held(name: str, data: bytes) -> Attachment:
-    """Bytes that go along under a name."""
-    return Attachment(Path(name), hashlib.sha256(data).hexdigest(), data)
+def in_memory_file(name: str, data: bytes) -> AttachedFile:
+    """An attachment made of bytes."""
+    return AttachedFile(Path(name), hashlib.sha256(data).hexdigest(), data)
 
 
-def table(name: str, variables: Mapping[str, Any]) -> tuple[Attachment, str]:
-    """The DataFrame `name` as `name.csv`, and a line that says what goes along. Raises `AskError`.
+def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFile, str]:
+    """The DataFrame `name` as `name.csv`, and a line that describes it. Raises `AskError`.
 
     Its index is a column of the file, unless it only counts the rows.
     """
@@ -38,16 +38,18 @@ def table(name: str, variables: Mapping[str, Any]) -> tuple[Attachment, str]:
             f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Make a pandas DataFrame of it, or save it to a file and use --file.",
         )
-    return (made := held(f"{name}.csv", content.data)), f"{made.path}: {_summary(value)}, {size(len(content.data))}"
+    return (
+        made := in_memory_file(f"{name}.csv", content.data)
+    ), f"{made.path}: {_summary(value)}, {size(len(content.data))}"
 
 
-def picture(name: str, variables: Mapping[str, Any]) -> Attachment:
+def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
     """A picture: a figure, a PIL picture or bytes in the variable `name`, or else the file of that path.
 
     Raises `AskError` when it is neither.
     """
     if name not in variables and not name.isidentifier():
-        return _picture_file(name)
+        return _picture_by_path(name)
     value = _variable("--image", name, variables)
     content = inputs.encoded(value) or inputs.encoded(getattr(value, "figure", None))  # axes have a figure
     if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image has data
@@ -57,10 +59,10 @@ def picture(name: str, variables: Mapping[str, Any]) -> Attachment:
             f"--image {name}: that is a {type(value).__name__}, not a picture; nothing was sent.",
             "Give a figure, a PIL picture, the bytes of a PNG, JPEG, GIF or WebP, or the path of one.",
         )
-    return held(f"{name}{Path(content.name).suffix}", content.data)
+    return in_memory_file(f"{name}{Path(content.name).suffix}", content.data)
 
 
-def _picture_file(path: str) -> Attachment:
+def _picture_by_path(path: str) -> AttachedFile:
     found = attachments([path])
     if len(found) != 1:
         raise AskError(f"--image {path}: these are {len(found)} files; nothing was sent.", "Name one, or use --file.")
@@ -78,10 +80,10 @@ def _variable(option: str, name: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _summary(frame: Any) -> str:
-    """How large it is and what its columns hold, of a DataFrame or a Series."""
+    """Size, columns and missing values of a DataFrame or a Series."""
     whole = frame.to_frame() if not hasattr(frame, "columns") else frame
-    named = [f"{label(name, 40)} {kind}" for name, kind in list(whole.dtypes.items())[:COLUMNS_TOLD]]
-    more = [f"{len(whole.columns) - COLUMNS_TOLD} more"] if len(whole.columns) > COLUMNS_TOLD else []
+    named = [f"{label(name, 40)} {kind}" for name, kind in list(whole.dtypes.items())[:COLUMNS_DESCRIBED]]
+    more = [f"{len(whole.columns) - COLUMNS_DESCRIBED} more"] if len(whole.columns) > COLUMNS_DESCRIBED else []
     empty = int(whole.isna().sum().sum())
     gaps = f", {empty:,} values missing" if empty else ""
     columns = f"{len(whole.columns)} column{'s' * (len(whole.columns) != 1)}"
@@ -89,8 +91,8 @@ def _summary(frame: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Attachment:
-    """A file that goes along; with `data` it is these bytes under the name of `path`."""
+class AttachedFile:
+    """A file to attach; with `data` these bytes, under the name of `path`."""
 
     path: Path
     sha256: str
@@ -98,18 +100,18 @@ class Attachment:
 
     @property
     def sent(self) -> Path | tuple[str, bytes]:
-        """As the client takes it."""
+        """The argument for the client."""
         return self.path if self.data is None else (self.path.name, self.data)
 
 
-def attachments(patterns: Iterable[str | Path]) -> tuple[Attachment, ...]:
+def attachments(patterns: Iterable[str | Path]) -> tuple[AttachedFile, ...]:
     """Files by path or glob, with their SHA-256, each once.
 
     Raises:
         AskError: nothing matches, or what matches is a folder or can't be read.
     """
     paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern)))
-    return tuple(Attachment(path, _digest(path)) for path in paths)
+    return tuple(AttachedFile(path, _digest(path)) for path in paths)
 
 
 def _matches(pattern: str) -> list[Path]:

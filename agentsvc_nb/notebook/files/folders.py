@@ -18,7 +18,7 @@ Order = Literal["name", "newest", "largest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """A line of a folder: a file, or a folder, whose `path` ends with a slash. `name` is the path within the folder,
     `count` the number of files below."""
 
@@ -57,7 +57,7 @@ class Folders:
     def bytes(self) -> int:
         return sum(file.size_bytes for file in self._files)
 
-    def entries(self, folder: str = "", words: str = "", order: Order = "name") -> list[Entry]:
+    def entries(self, folder: str = "", words: str = "", order: Order = "name") -> list[FolderEntry]:
         """What stands in a folder, folders first; with words all files below it whose path has each of them.
 
         A folder is `""`, or ends with a slash.
@@ -66,15 +66,15 @@ class Folders:
         end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)  # "0" follows the slash
         if wanted := _folded(words).split():
             found = self._fitting(start, end, wanted, len(_folded(folder)))
-            return [Entry(file.path, file.path[len(folder) :], file) for file in _sorted(found, order)]
+            return [FolderEntry(file.path, file.path[len(folder) :], file) for file in _sorted(found, order)]
         inside, here = Counter[str](), []
         for path, file in zip(self._paths[start:end], self._files[start:end], strict=True):
             if (slash := path.find("/", len(folder))) < 0:
                 here.append(file)
             else:
                 inside[path[len(folder) : slash + 1]] += 1
-        folders = [Entry(folder + name, name, None, count) for name, count in inside.items()]
-        return folders + [Entry(file.path, file.path[len(folder) :], file) for file in _sorted(here, order)]
+        folders = [FolderEntry(folder + name, name, None, count) for name, count in inside.items()]
+        return folders + [FolderEntry(file.path, file.path[len(folder) :], file) for file in _sorted(here, order)]
 
     def _fitting(self, start: int, end: int, wanted: list[str], cut: int) -> list[WorkspaceFile]:
         among = zip(self._files[start:end], self._names[start:end], strict=True)

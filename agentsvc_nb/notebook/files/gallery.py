@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Preview
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.storing import content, listed
-from agentsvc_nb.notebook.previews.thumbnails import Thumbnails
+from agentsvc_nb.notebook.previews.media import Thumbnails
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -26,7 +26,7 @@ _PATH_CHARS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Inscription:
+class PictureText:
     """`words` stand on the picture; `before` is the path, `before_id` the SHA-256 of the picture before."""
 
     words: str = ""
@@ -34,12 +34,12 @@ class Inscription:
     before_id: str = ""
 
 
-def inscription(texts: Mapping[str, Any]) -> Inscription:
+def inscription(texts: Mapping[str, Any]) -> PictureText:
     """What the texts in a picture say, by their names."""
     design, before = _parsed(texts.get(DESIGN)), _parsed(texts.get(EDITED_FROM))
     words = design.get("words")
     said = [words.get(name) for name in _WORDS] if isinstance(words, dict) else []
-    return Inscription(
+    return PictureText(
         label(" · ".join(text for text in said if isinstance(text, str) and text), _WORDS_CHARS),
         _text(before.get("path")),
         _text(before.get("sha256")),
@@ -70,7 +70,7 @@ class Seen:
     """What is remembered of a picture: its thumbnail, if it can be shown, and what it says of itself."""
 
     thumb: str | None = None
-    said: Inscription = field(default_factory=Inscription)
+    said: PictureText = field(default_factory=PictureText)
 
 
 class Pictures:

@@ -6,20 +6,20 @@ from typing import Any
 
 from agentsvc_nb.client.models import columns, frame
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.display.results import Preview, ResultTable
 from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.storing import chat_of, listed, missing
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
 PART_CHARS = 400
 
 
-def search(session: Session, words: str, *, chat: str | None = None) -> Table:
+def search(session: Session, words: str, *, chat: str | None = None) -> ResultTable:
     """Search by name and contents (docs/api/files.md "Search"), best first. Raises `AskError`.
 
     The DataFrame has the columns of a listing's file, then `match`, `snippets` and `passage`: their text in one.
@@ -28,14 +28,14 @@ def search(session: Session, words: str, *, chat: str | None = None) -> Table:
     found = searched(session, words, where)
     rows = [_facts(result) for result in found.results]
     kinds = columns(SearchResult) | {"passage": "string"}
-    return Table(search_bundle(found, words), lambda: frame(rows, kinds, chat=where, query=words))
+    return ResultTable(search_bundle(found, words), lambda: frame(rows, kinds, chat=where, query=words))
 
 
 def searched(session: Session, words: str, chat: str) -> FileSearch:
     """What the service finds in a chat. Raises `AskError`."""
     if not words.strip():
         raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
-    with telling(session):
+    with errors_as_cells(session):
         return session.client().files.search(words, chat=chat)
 
 
@@ -90,7 +90,7 @@ def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
     """
     file = path if isinstance(path, WorkspaceFile) else _found(session, path)
     client, chat = session.client(), chat_of(session)
-    with telling(session):
+    with errors_as_cells(session):
         head = client.files.head(file, HEAD_BYTES, chat=chat)
         return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
 

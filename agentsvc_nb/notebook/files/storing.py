@@ -14,11 +14,11 @@ from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.file_table import Fetch
 from agentsvc_nb.notebook.display.render import moment, size
-from agentsvc_nb.notebook.display.results import Table
+from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
-from agentsvc_nb.notebook.errors import AskError, told
-from agentsvc_nb.notebook.files.attachments import Attachment, attachments, listed_uploads
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.errors import AskError, to_ask_error
+from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
@@ -38,7 +38,7 @@ def chat_of(session: Session) -> str:
 def listed(session: Session) -> list[WorkspaceFile]:
     """The files of this notebook's chat, by path. Raises `AskError`."""
     chat = chat_of(session)
-    with telling(session):
+    with errors_as_cells(session):
         found = list(session.client().files.list(chat))
     session.known.files = [file.path for file in found]
     return found
@@ -54,7 +54,7 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
 
 def content(session: Session, file: WorkspaceFile) -> bytes:
     """All of a file of this notebook's chat. Raises `AskError`."""
-    with telling(session):
+    with errors_as_cells(session):
         data = session.client().files.download(file.path, chat=chat_of(session))
     assert isinstance(data, bytes)
     return data
@@ -97,12 +97,12 @@ class Got:
     same: bool
 
 
-def files(session: Session) -> Table:
+def files(session: Session) -> ResultTable:
     """The files of this notebook's chat, a row each, and those that go along with the next ask. Raises `AskError`."""
     return files_table(session, listed(session) if session.known_chat(session.address()) else [])
 
 
-def files_table(session: Session, found: Sequence[WorkspaceFile]) -> Table:
+def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
     """The files as `listed` found them, and those that go along with the next ask."""
     chat = session.known_chat(session.address())
     staged = [
@@ -115,7 +115,7 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> Table:
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
     notes += [f"{len(staged)} more go along with the next %%ask"] * bool(staged)
     bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
-    return Table(bundle, lambda: frame([*map(_facts, found), *staged], tables.FILES, chat=chat))
+    return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], tables.FILES, chat=chat))
 
 
 def _row(file: WorkspaceFile) -> Row:
@@ -150,13 +150,13 @@ def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
         fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+        raise to_ask_error(error, session.base_url) from None
     session.put.update({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     return Put(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
 
 
-def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[Attachment]) -> None:
+def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
     names = {*session.staged, *(file.path.name for file in wanted)}
     if chat is None and len(names) > limits.ATTACHMENTS_MAX:
         raise AskError("More than 10 files can't go along with one ask; nothing was sent.", "Ask once, then put more.")
@@ -177,7 +177,7 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # In the same folder, so that the whole file takes its place at once.
-        with telling(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+        with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(path, chat=chat, to=aside)
             assert isinstance(come, Path)
             return _placed(come, folder / come.name, force)

@@ -79,7 +79,7 @@ PICTURED_BYTES: Final = 1_000_000
 GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
 
 
-class Tending(Pending[K]):
+class BackgroundJobs(Pending[K]):
     """Several jobs in the background. `finish` makes of what they left what is waited for.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
@@ -180,7 +180,7 @@ class Tending(Pending[K]):
         return made(self._session, job, (*self._notes, line))
 
 
-class BackgroundJob(Tending[JobResult]):
+class BackgroundJob(BackgroundJobs[JobResult]):
     """A job in the background. What belongs to its result waits for its end; `await` works, too.
 
     Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`

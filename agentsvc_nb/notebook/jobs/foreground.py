@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.render import Bundle, Extras, job_bundle
-from agentsvc_nb.notebook.display.results import Kept
+from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.storing import fetcher
 from agentsvc_nb.notebook.runs import turn
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
-from agentsvc_nb.notebook.state.session import Session, remember_job, seen_job, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remember_job, seen_job
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
 
 
-class JobResult(Kept):
+class JobResult(WorkResult):
     """The result of a job: `result.files` and `result.df`, or `result.data`."""
 
     def __init__(self, job: Job, bundle: Bundle) -> None:
@@ -97,7 +97,7 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
 ) -> JobResult:
     """Follow an accepted job to its end. Arguments and errors as of `work`."""
-    watch = _Watch(session.client(), accepted, bar, sleep, session.closing)
+    watch = _JobPoller(session.client(), accepted, bar, sleep, session.closing)
     try:
         job, stopped = watch.follow(timeout)
         seen_job(session, job)
@@ -112,10 +112,10 @@ def lost(session: Session, error: AskError | StefanBrainError, what: str, again:
     """What the client raised while jobs were watched, as a cell tells it; `again` watches `what` later."""
     if turn.gone(error):
         return turn.lost(error, what, again, session.base_url)
-    return error if isinstance(error, AskError) else told(error, session.base_url)
+    return error if isinstance(error, AskError) else to_ask_error(error, session.base_url)
 
 
-def _broken(session: Session, error: AskError | StefanBrainError, watch: _Watch) -> AskError:
+def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPoller) -> AskError:
     """How far the job was stays, when the service has gone away."""
     job_id = watch.job.job_id
     failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
@@ -129,7 +129,7 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _Watch)
 
 def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
     """A refused tool or job as a cell tells it; for a tool that does not exist, with those that do."""
-    failure = told(error, session.base_url)
+    failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
         with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
             tools = session.client().tools.list()
@@ -139,7 +139,7 @@ def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskErro
     return failure
 
 
-class _Watch:
+class _JobPoller:
     def __init__(
         self,
         client: AgentService,
@@ -199,7 +199,7 @@ def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: b
     """What a job made, with small pictures of it. Raises `AskError` when the service is lost."""
     client = session.client()
     if job.ended:
-        with telling(session):
+        with errors_as_cells(session):
             job = client.jobs.result(job.job_id, chat=job.chat)
     fetch = fetcher(client, job.chat) if pictured else None
     files = files_bundle(job.files, fetch, "Files of this job") if job.files else None

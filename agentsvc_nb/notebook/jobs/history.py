@@ -11,23 +11,23 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, moment, stacked
-from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.display.tables import Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.jobs.background import BARS, Bars, Tending, look
+from agentsvc_nb.notebook.jobs.background import BARS, BackgroundJobs, Bars, look
 from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, lost
-from agentsvc_nb.notebook.state.session import Session, remembered_jobs, seen_job, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remembered_jobs, seen_job
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
 _ID_CHARS: Final = 8
 
 
-def jobs(session: Session) -> Table:
+def jobs(session: Session) -> ResultTable:
     """This notebook's jobs, oldest first; the state of active ones is read anew. Raises `AskError`."""
     for row in remembered_jobs(session):
         if _active(session, row):
-            with telling(session):
+            with errors_as_cells(session):
                 look(session, row)
     return _table(session, remembered_jobs(session))
 
@@ -42,10 +42,10 @@ def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeo
         return _table(session, [])
     jobs = [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
 
-    def finish(left: Sequence[JobResult]) -> Table:
+    def finish(left: Sequence[JobResult]) -> ResultTable:
         return _ended(session, {one.job.job_id for one in left}, timeout)
 
-    later = Tending(session, jobs, bars, finish, timeout=timeout, notes=session.take_notes())
+    later = BackgroundJobs(session, jobs, bars, finish, timeout=timeout, notes=session.take_notes())
     later.begin()
     return later
 
@@ -57,7 +57,7 @@ def jobs_watch(
     *,
     timeout: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Table:
+) -> ResultTable:
     """A bar for each of these jobs until all have ended. An interrupt leaves them.
 
     When none is named, these are all active ones, and those that `start` sent to the background since.
@@ -90,7 +90,7 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
     return [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
 
 
-def _ended(session: Session, chosen: Container[str], timeout: float | None) -> Table:
+def _ended(session: Session, chosen: Container[str], timeout: float | None) -> ResultTable:
     rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
@@ -133,15 +133,15 @@ def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
     return follow(session, accepted, bar)
 
 
-def jobs_cancel(session: Session, *wanted: str) -> Said:
+def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
     """Ask jobs to stop; safe to repeat. Raises `AskError`."""
     lines = []
     for row in [_the_job(session, given) for given in wanted]:
-        with telling(session):
+        with errors_as_cells(session):
             job = session.client().jobs.cancel(row["job_id"], chat=row["chat"])
         seen_job(session, job)
         lines.append(f"Job {job.job_id} is {job.status}.")
-    return Said("\n".join(lines))
+    return PrintedText("\n".join(lines))
 
 
 def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") -> list[str]:
@@ -149,7 +149,7 @@ def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") ->
     row, folder = _the_job(session, given), Path(directory).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with telling(session):
+        with errors_as_cells(session):
             got = session.client().jobs.download_artifacts(row["job_id"], to=folder, chat=row["chat"])
     except OSError as error:
         raise AskError(f"{folder} can't be written to: {error.strerror}.", "Name another folder: -d DIR") from None
@@ -170,11 +170,11 @@ def _active(session: Session, row: Mapping[str, Any]) -> bool:
     return row["status"] not in JOB_TERMINAL and row["base_url"] == session.base_url
 
 
-def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> ResultTable:
     note = f"{len(rows):,} job{'s' * (len(rows) != 1)}"
     bundle = grid("Jobs", ("job", "tool", "state", "submitted", "ended"), [*map(_row, rows)], [note])
     wanted = [{name: row[name] for name in tables.JOBS} for row in rows]
-    return Table(bundle, lambda: frame(wanted, tables.JOBS, notebook=session.notebook))
+    return ResultTable(bundle, lambda: frame(wanted, tables.JOBS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:

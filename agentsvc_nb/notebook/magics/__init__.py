@@ -1,4 +1,4 @@
-"""The magics: declare arguments, call a command, return its value. A module a group; `desk` is what they share.
+"""The magics: declare arguments, call a command, return its value. A module a group; `context` is what they share.
 
 What the commands need (the client, Markdown, pandas) is imported when a magic runs, so that `%load_ext` is quick.
 """
@@ -10,29 +10,38 @@ from typing import Any, Final
 from agentsvc_nb.notebook import here
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
-from agentsvc_nb.notebook.magics.connection import Connection, Feedback
-from agentsvc_nb.notebook.magics.context import Group, MagicsContext
-from agentsvc_nb.notebook.magics.files import Files
-from agentsvc_nb.notebook.magics.runs import Approve, Runs
-from agentsvc_nb.notebook.magics.tools import Jobs, Tools
+from agentsvc_nb.notebook.magics.connection import ConnectionMagics, FeedbackMagics
+from agentsvc_nb.notebook.magics.context import MagicsContext, MagicsGroup
+from agentsvc_nb.notebook.magics.files import FilesMagics
+from agentsvc_nb.notebook.magics.runs import ApproveMagics, RunsMagics
+from agentsvc_nb.notebook.magics.tools import JobsMagics, ToolsMagics
 
-GROUPS: Final[tuple[type[Group], ...]] = (Ask, Approve, Connection, Runs, Files, Tools, Jobs, Feedback)
+GROUPS: Final[tuple[type[MagicsGroup], ...]] = (
+    Ask,
+    ApproveMagics,
+    ConnectionMagics,
+    RunsMagics,
+    FilesMagics,
+    ToolsMagics,
+    JobsMagics,
+    FeedbackMagics,
+)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics; a second call changes nothing."""
     if _loaded(shell):
         return
-    here.desks[shell] = desk = MagicsContext(shell)
+    here.contexts[shell] = context = MagicsContext(shell)
     for group in GROUPS:
-        shell.register_magics(group(desk))
-    shell.Completer.custom_matchers.append(matcher(desk))
+        shell.register_magics(group(context))
+    shell.Completer.custom_matchers.append(matcher(context))
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magics and close the connection. IPython has no call for the first."""
     ours = _loaded(shell)
-    here.desks.pop(shell, None)
+    here.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers
     matchers[:] = [each for each in matchers if getattr(each, "matcher_identifier", None) != IDENTIFIER]
     for kind in ("line", "cell"):
@@ -44,5 +53,5 @@ def unload_ipython_extension(shell: Any) -> None:
         group.leave()
 
 
-def _loaded(shell: Any) -> list[Group]:
-    return [part for part in shell.configurables if isinstance(part, Group)]
+def _loaded(shell: Any) -> list[MagicsGroup]:
+    return [part for part in shell.configurables if isinstance(part, MagicsGroup)]

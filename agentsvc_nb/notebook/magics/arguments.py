@@ -12,10 +12,10 @@ from IPython.core.error import UsageError
 from IPython.core.magic import cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from agentsvc_nb.notebook.errors import AskError, RunFailed, shortly
+from agentsvc_nb.notebook.errors import AskError, RunFailed, interrupts_as_run_stopped
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.magics.context import Group
+    from agentsvc_nb.notebook.magics.context import MagicsGroup
 
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
@@ -101,20 +101,20 @@ def command(
 
     def dress(method: M) -> Any:
         @functools.wraps(method)
-        def magic(group: Group, line: str, *body: str) -> Any:
+        def magic(group: MagicsGroup, line: str, *body: str) -> Any:
             args = read(dressed, line, group.shell.user_ns)
-            return carried_out(group, args, lambda: method(group, args, *body))
+            return run_command(group, args, lambda: method(group, args, *body))
 
-        dressed = takes(kind, *declared, OUT, NO_RAISE)(shortly(magic))
+        dressed = takes(kind, *declared, OUT, NO_RAISE)(interrupts_as_run_stopped(magic))
         return dressed
 
     return dress
 
 
-def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
+def run_command(group: MagicsGroup, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
     """What `act` gives, kept where the arguments say; a failure goes on to the cell, or is told."""
     try:
-        with group.left_in(args.out):
+        with group.keeping_partial_answer(args.out):
             return _kept(group, act(), args.out)
     except (AskError, RunFailed) as failed:
         if not args.no_raise_error:
@@ -123,14 +123,14 @@ def carried_out(group: Group, args: argparse.Namespace, act: Callable[[], Any]) 
         return _kept(group, failed.answer, None)
 
 
-def _kept(group: Group, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.display.results import Said, Shown, Table
+def _kept(group: MagicsGroup, value: Any, name: str | None) -> Any:
+    from agentsvc_nb.notebook.display.results import DisplayedResult, PrintedText, ResultTable
 
-    if isinstance(value, Shown):
+    if isinstance(value, DisplayedResult):
         return group.keep(value, name)
     if name:
-        group.shell.user_ns[name] = value.df if isinstance(value, Table) else value
-    if isinstance(value, Said):
+        group.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
+    if isinstance(value, PrintedText):
         print(value)
         return None
     return value

@@ -1,27 +1,144 @@
-"""`%%ask`: its options, and what is done with the answer."""
+"""`%%ask`: its options, and the question that they and the cell's body make.
+
+An option is declared at `Ask.ask` and read in `question_of`; what it changes in the request stands in `Question`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import cell_magic, magics_class
 from traitlets import Bool
 
-from agentsvc_nb.notebook.ask.last_error import LastError
-from agentsvc_nb.notebook.errors import shortly
+from agentsvc_nb.notebook.ask.last_error import NAME, LastError
+from agentsvc_nb.notebook.errors import AskError, interrupts_as_run_stopped
 from agentsvc_nb.notebook.magics.arguments import arg, parse, takes
-from agentsvc_nb.notebook.magics.context import Bell, Group, MagicsContext
+from agentsvc_nb.notebook.magics.context import Bell, MagicsContext, MagicsGroup
 
 if TYPE_CHECKING:
     import argparse
 
+    from agentsvc_nb.notebook.ask.each import RowsQuestion
     from agentsvc_nb.notebook.ask.question import Question
-    from agentsvc_nb.notebook.display.results import Shown
+    from agentsvc_nb.notebook.display.results import DisplayedResult
+    from agentsvc_nb.notebook.files.attachments import AttachedFile
+    from agentsvc_nb.notebook.runs.answer import AnswerShape
     from agentsvc_nb.notebook.runs.background import Background
 
 
+FEWEST_VARIANTS: Final = 2
+MOST_VARIANTS: Final = 8
+_EXCLUSIVE: Final = (
+    ("--n", ("--bg", "--code", "--chat", "--session")),
+    ("--code", ("--bg", "--schema")),
+    (
+        "--each",
+        ("--bg", "--n", "--code", "--chat", "--new-chat", "--session", "--file", "--df", "--image", "--error"),
+    ),
+)
+"""An option, and the options that cannot be given with it."""
+
+
+def check(args: argparse.Namespace, background: bool) -> None:
+    """Raise `AskError` for options that exclude each other, or a number of variants that is out of range."""
+    if args.n is not None and not FEWEST_VARIANTS <= args.n <= MOST_VARIANTS:
+        raise AskError(
+            f"--n {args.n}: {FEWEST_VARIANTS} to {MOST_VARIANTS} variants can be asked for; nothing was sent."
+        )
+    values = vars(args) | {"bg": background}
+
+    def given(option: str) -> bool:
+        return bool(values[option.removeprefix("--").replace("-", "_")])
+
+    for one, others in _EXCLUSIVE:
+        if given(one) and (clash := [other for other in others if given(other)]):
+            raise AskError(f"{one} and {clash[0]} exclude each other; nothing was sent.", "Give one of them.")
+
+
+def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: LastError) -> Question:
+    """The question of a cell. Raises `AskError` for invalid options or values; nothing has been sent then."""
+    from agentsvc_nb.notebook import host, template
+    from agentsvc_nb.notebook.ask.question import Question
+    from agentsvc_nb.notebook.runs.answer import REQUEST
+
+    variables = shell.user_ns
+    files, notes = _files(args, variables, last_error)
+    message = template.expand(cell, variables).strip("\n")
+    return Question(
+        f"{message}\n\n{REQUEST}" if args.code and message.strip() else message,
+        typed=cell,
+        place=host.place(shell, cell),
+        files=files,
+        chat=args.chat,
+        session=args.session,
+        project=args.project,
+        new_chat=args.new_chat,
+        wait=args.on_busy == "wait",
+        fresh=args.fresh,
+        raise_error=not args.no_raise_error,
+        timeout=args.timeout,
+        shape=shape_of(args.schema, variables),
+        notes=notes,
+    )
+
+
+def _files(
+    args: argparse.Namespace, variables: Mapping[str, Any], last_error: LastError
+) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
+    """The attached files, and a line for each attached DataFrame."""
+    from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, in_memory_file, picture_file
+
+    tables = [dataframe_file(name, variables) for name in args.df]
+    files = [*attachments(args.file), *(file for file, _ in tables)]
+    files += [picture_file(name, variables) for name in args.image]
+    if args.error:
+        files.append(in_memory_file(NAME, last_error.document(os.environ)))
+    return tuple(files), tuple(f"Attached {line}" for _, line in tables)
+
+
+def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | None:
+    """The schema in the variable `name`. Raises `AskError` if it is undefined or no schema."""
+    from agentsvc_nb.notebook.runs.answer import AnswerShape
+
+    if name is None:
+        return None
+    if name not in variables:
+        raise AskError(
+            f"--schema {name}: there is no variable `{name}`; nothing was sent.",
+            "Define a pydantic model, list[Model] or a JSON Schema of that name.",
+        )
+    return AnswerShape(name, variables[name])
+
+
+def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str, Any]) -> RowsQuestion:
+    """The question of a cell with `--each`. Raises `AskError`; nothing has been sent then."""
+    from agentsvc_nb.notebook.ask.each import RowsQuestion
+
+    shape = shape_of(args.schema, variables)
+    if args.each not in variables:
+        raise AskError(f"--each {args.each}: there is no variable `{args.each}`; nothing was sent.")
+    if shape is not None and shape.records:
+        raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
+    return RowsQuestion(
+        args.each,
+        variables[args.each],
+        cell.strip("\n"),
+        schema=None if shape is None else shape.kind or shape.schema,
+        key=args.key,
+        project=args.project,
+        max_concurrency=args.at_once,
+        max_cents=args.max_cents,
+        keep=args.keep,
+        fresh=args.fresh,
+        timeout=args.timeout,
+        raise_error=not args.no_raise_error,
+    )
+
+
 @magics_class
-class Ask(Group):
+class Ask(MagicsGroup):
     """Ask an agent from a cell. `%config Ask` shows and sets the options below."""
 
     live = Bool(None, allow_none=True, help="Show the answer while it is written; None: where a browser shows it.").tag(
@@ -30,12 +147,12 @@ class Ask(Group):
     reuse = Bool(True, help="Show a known run again the first time that its cell runs in a kernel.").tag(config=True)
     background = Bool(False, help="Ask in the background, as with --bg.").tag(config=True)
 
-    def __init__(self, desk: MagicsContext) -> None:
-        super().__init__(desk)
-        desk.options = self
+    def __init__(self, context: MagicsContext) -> None:
+        super().__init__(context)
+        context.options = self
         self._last_error, self._bell = LastError(), Bell()
-        self.listens(self._last_error)
-        self.listens(self._bell)
+        self.add_listener(self._last_error)
+        self.add_listener(self._bell)
 
     @takes(
         cell_magic,
@@ -63,8 +180,8 @@ class Ask(Group):
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
     )
-    @shortly
-    def ask(self, line: str, cell: str) -> Shown:
+    @interrupts_as_run_stopped
+    def ask(self, line: str, cell: str) -> DisplayedResult:
         """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text.
 
         Example:
@@ -72,7 +189,6 @@ class Ask(Group):
             Summarise the plan for {{client}} in five points.
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.magics.ask_arguments import check, question_of
 
         args = parse(self.ask, line, self.shell.user_ns)
         background = args.bg or (self.background and not args.n and not args.each)
@@ -80,28 +196,26 @@ class Ask(Group):
         if args.each:
             return self._each(args, cell)
         question = question_of(args, cell, self.shell, self._last_error)
-        with self.left_in(args.out):
+        with self.keeping_partial_answer(args.out):
             if background:
                 return self.keep(self._in_background(args, question), args.out)
             if args.n:
-                board = self.desk.board()
+                board = self.context.board()
                 variants = commands.ask_variants(self.session, question, args.n, board, reuse=self.reuse)
                 return self.keep(variants, args.out)
-            answer = commands.ask(self.session, question, self.desk.screen(), reuse=self.reuse)
+            answer = commands.ask(self.session, question, self.context.screen(), reuse=self.reuse)
         if args.code and not answer.again:
             self._propose(answer.code)
         if args.notify:
             self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
 
-    def _each(self, args: argparse.Namespace, cell: str) -> Shown:
+    def _each(self, args: argparse.Namespace, cell: str) -> DisplayedResult:
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.magics.ask_arguments import posed, shape_of
 
-        shape = shape_of(args.schema, self.shell.user_ns)
-        asked = posed(args, cell, self.shell.user_ns, shape)
-        with self.left_in(args.out):
-            rows = commands.ask_each(self.session, asked, self.desk.rows_bar())
+        asked = rows_question_of(args, cell, self.shell.user_ns)
+        with self.keeping_partial_answer(args.out):
+            rows = commands.ask_each(self.session, asked, self.context.rows_bar())
         if args.out:
             self.shell.user_ns[args.out] = rows.frame
         if args.notify:
@@ -116,20 +230,20 @@ class Ask(Group):
             if args.notify:
                 self._bell.ring(f"{done.name.capitalize()} is {done.status}.")
 
-        if self.desk.mode == "static":
-            screen = self.desk.screen()
+        if self.context.mode == "static":
+            screen = self.context.screen()
             return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True, then=ring)
-        card = self.desk.card()
+        card = self.context.card()
         try:
             background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
-        except BaseException as error:  # of an interrupt, too, a card would stay that nobody draws
+        except BaseException as error:  # an interrupt, too: the card would never be updated again
             card.finish(error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", "")))
             raise
         card.cancels(background.cancel)
         return background
 
     def _propose(self, code: str | None) -> None:
-        """Put the code into the next cell, for the reader to run or not."""
+        """Put the code into the next cell. It is not run."""
         if code is None:
             print("The answer holds no Python code block; no cell is proposed.")
         else:

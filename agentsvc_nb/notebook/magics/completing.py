@@ -21,14 +21,14 @@ _LINE = re.compile(r"\s*(%%?)([a-z]+)\s+(.*)")
 _REFERENCE = re.compile(r"\{\{\s*(\w*)$")
 
 
-def matcher(desk: MagicsContext) -> Callable[..., Any]:
+def matcher(context: MagicsContext) -> Callable[..., Any]:
     """What IPython asks on Tab, for its list of matchers."""
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
-    def match(context: Any) -> Found:
-        lines = context.full_text.split("\n")
-        before = [*lines[: context.cursor_line], context.text_until_cursor.split("\n")[-1]]
-        return completions(before, Names(desk))
+    def match(request: Any) -> Found:
+        lines = request.full_text.split("\n")
+        before = [*lines[: request.cursor_line], request.text_until_cursor.split("\n")[-1]]
+        return completions(before, Names(context))
 
     done: Callable[..., Any] = match
     return done
@@ -37,52 +37,52 @@ def matcher(desk: MagicsContext) -> Callable[..., Any]:
 class Names:
     """What can stand where a magic takes a name, by what its help calls it."""
 
-    def __init__(self, desk: MagicsContext) -> None:
-        self._desk = desk
+    def __init__(self, context: MagicsContext) -> None:
+        self._context = context
 
     def magic(self, kind: str, name: str) -> Any | None:
         """Our magic of this name, `line` or `cell`."""
-        from agentsvc_nb.notebook.magics.context import Group
+        from agentsvc_nb.notebook.magics.context import MagicsGroup
 
-        found = self._desk.shell.magics_manager.magics[kind].get(name)
-        return found if isinstance(getattr(found, "__self__", None), Group) else None
+        found = self._context.shell.magics_manager.magics[kind].get(name)
+        return found if isinstance(getattr(found, "__self__", None), MagicsGroup) else None
 
     def variables(self) -> list[str]:
-        return [name for name in self._desk.shell.user_ns if not name.startswith("_")]
+        return [name for name in self._context.shell.user_ns if not name.startswith("_")]
 
     def runs(self) -> list[str]:
-        session = self._desk.session
+        session = self._context.session
         rows = session.journal.runs(session.notebook or session.label)
         return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
 
     def jobs(self) -> list[str]:
         from agentsvc_nb.notebook.state import session
 
-        return ["last", *(row["job_id"] for row in reversed(session.remembered_jobs(self._desk.session)))]
+        return ["last", *(row["job_id"] for row in reversed(session.remembered_jobs(self._context.session)))]
 
     def chats(self) -> list[str]:
-        rows = self._desk.session.journal.runs(None)
+        rows = self._context.session.journal.runs(None)
         return list(dict.fromkeys(str(row["chat"]) for row in reversed(rows) if row["chat"]))
 
     def projects(self) -> list[str]:
-        return [name for name in self._desk.session.known.projects if " " not in name]
+        return [name for name in self._context.session.known.projects if " " not in name]
 
     def files(self) -> list[str]:
-        return [_quoted(path) for path in self._desk.session.known.files]
+        return [_quoted(path) for path in self._context.session.known.files]
 
     def tools(self) -> list[str]:
-        return list(self._desk.session.known.tools)
+        return list(self._context.session.known.tools)
 
     def jobs_tools(self) -> list[str]:
-        return [name for name, asynchronous in self._desk.session.known.tools.items() if asynchronous]
+        return [name for name, asynchronous in self._context.session.known.tools.items() if asynchronous]
 
     def calls(self) -> list[str]:
-        known = self._desk.session.known
+        known = self._context.session.known
         watched = [call for asked in [*known.asked.values()] for call in [*asked]]
         return list(dict.fromkeys([*watched, *known.calls]))
 
     def reports(self) -> list[str]:
-        return self._desk.session.known.feedback
+        return self._context.session.known.feedback
 
 
 _WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]] = {

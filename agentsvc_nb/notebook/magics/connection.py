@@ -9,14 +9,14 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.arguments import arg, command
-from agentsvc_nb.notebook.magics.context import Group
+from agentsvc_nb.notebook.magics.context import MagicsGroup
 
 if TYPE_CHECKING:
     import argparse
 
 
 @magics_class
-class Connection(Group):
+class ConnectionMagics(MagicsGroup):
     """The service in use."""
 
     @command(
@@ -67,7 +67,7 @@ class Connection(Group):
 
 
 @magics_class
-class Feedback(Group):
+class FeedbackMagics(MagicsGroup):
     """Reports to the team that runs the service."""
 
     @command(

@@ -18,7 +18,7 @@ from agentsvc_nb.wire.text import label
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.each import RowsBar
     from agentsvc_nb.notebook.ask.variants import Board
-    from agentsvc_nb.notebook.display.results import Shown
+    from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.jobs.background import Bars
@@ -61,10 +61,10 @@ def desktop(title: str, text: str) -> bool:
         return False
 
 
-K = TypeVar("K", bound="Shown")
+K = TypeVar("K", bound="DisplayedResult")
 
 
-class Options(Protocol):
+class AskConfig(Protocol):
     """What `%config Ask` sets and every group heeds."""
 
     live: Any
@@ -73,7 +73,7 @@ class Options(Protocol):
 class MagicsContext:
     """One a shell. The session is made when it is first needed, so that `%load_ext` is quick."""
 
-    options: Options
+    options: AskConfig
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -150,17 +150,17 @@ class MagicsContext:
             self._session.journal.close()
 
 
-class Group(Magics):
+class MagicsGroup(Magics):
     """Some magics that belong together."""
 
     shell: Any
 
-    def __init__(self, desk: MagicsContext) -> None:
-        super().__init__(shell=desk.shell)
-        self.desk = desk
+    def __init__(self, context: MagicsContext) -> None:
+        super().__init__(shell=context.shell)
+        self.context = context
         self._listeners: list[Callable[[Any], None]] = []
 
-    def listens(self, listener: Callable[[Any], None]) -> None:
+    def add_listener(self, listener: Callable[[Any], None]) -> None:
         """Call it with the result of every cell, until the extension is unloaded."""
         self.shell.events.register("post_run_cell", listener)
         self._listeners.append(listener)
@@ -169,15 +169,15 @@ class Group(Magics):
         """The extension is unloaded."""
         for listener in self._listeners:
             self.shell.events.unregister("post_run_cell", listener)
-        self.desk.close()
+        self.context.close()
 
     @property
     def session(self) -> Session:
         """What the cells of this notebook share."""
-        return self.desk.session
+        return self.context.session
 
     @contextmanager
-    def left_in(self, name: str | None) -> Iterator[None]:
+    def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
         """What a failed or stopped run left is kept in the variable all the same."""
         try:
             yield
@@ -188,11 +188,11 @@ class Group(Magics):
 
     def keep(self, kept: K, name: str | None) -> K:
         """Set the variable; the cell has shown the output already and must not show it twice."""
-        from agentsvc_nb.notebook.display.results import Kept
+        from agentsvc_nb.notebook.display.results import WorkResult
 
         if name:
             self.shell.user_ns[name] = kept
-        if isinstance(kept, Kept):
+        if isinstance(kept, WorkResult):
             self.session.known.wrote(file.path for file in kept.files)
         shell, count = self.shell, self.shell.execution_count
         kept.hide_while(lambda: bool(shell.execution_count == count))

@@ -8,14 +8,14 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.arguments import arg, command, leading
-from agentsvc_nb.notebook.magics.context import Group
+from agentsvc_nb.notebook.magics.context import MagicsGroup
 
 if TYPE_CHECKING:
     import argparse
 
 
 @magics_class
-class Files(Group):
+class FilesMagics(MagicsGroup):
     """The files of the notebook's chat."""
 
     @command(
@@ -42,20 +42,20 @@ class Files(Group):
         `%files preview reports/plan.md`, `%files gallery`, `%files browse`
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.display.results import Said
+        from agentsvc_nb.notebook.display.results import PrintedText
 
         session, paths = self.session, args.paths
         match args.action:
             case "browse":
-                return commands.files_browse(session, widgets=self.desk.widgets)
+                return commands.files_browse(session, widgets=self.context.widgets)
             case "put":
-                return Said(commands.files_put(session, paths))
+                return PrintedText(commands.files_put(session, paths))
             case "get":
                 return self._get(paths, args.dir, force=args.force)
             case "preview":
                 return commands.files_preview(session, _one(paths, "preview"))
             case "gallery":
-                return commands.files_gallery(session, *paths[:1], widgets=self.desk.widgets)
+                return commands.files_gallery(session, *paths[:1], widgets=self.context.widgets)
         return commands.files(session)
 
     def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:

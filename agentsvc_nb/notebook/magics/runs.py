@@ -8,7 +8,7 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.arguments import arg, command
-from agentsvc_nb.notebook.magics.context import Group
+from agentsvc_nb.notebook.magics.context import MagicsGroup
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ _EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
 
 
 @magics_class
-class Runs(Group):
+class RunsMagics(MagicsGroup):
     """The runs that were started from this notebook."""
 
     @command(
@@ -49,10 +49,10 @@ class Runs(Group):
         match args.action:
             case "show":
                 answer = commands.show(session, words[0])
-                self.desk.screen().finish(answer.shown)
+                self.context.screen().finish(answer.shown)
                 return answer
             case "attach":
-                return commands.attach(session, words[0], self.desk.screen(), timeout=args.timeout)
+                return commands.attach(session, words[0], self.context.screen(), timeout=args.timeout)
             case "cancel":
                 return commands.cancel(session, *words)
             case "wait":
@@ -74,7 +74,7 @@ def _check(action: str | None, words: list[str]) -> None:
 
 
 @magics_class
-class Approve(Group):
+class ApproveMagics(MagicsGroup):
     """Calls of tools that wait for approval."""
 
     @command(

@@ -8,14 +8,14 @@ from IPython.core.magic import cell_magic, line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.arguments import arg, command
-from agentsvc_nb.notebook.magics.context import Group
+from agentsvc_nb.notebook.magics.context import MagicsGroup
 
 if TYPE_CHECKING:
     import argparse
 
 
 @magics_class
-class Tools(Group):
+class ToolsMagics(MagicsGroup):
     """The service's tools."""
 
     @command(
@@ -55,11 +55,13 @@ class Tools(Group):
 
         given = calling.read_input(cell, self.shell.user_ns)
         raising = not args.no_raise_error
-        return commands.call(self.session, args.tool, given, self.desk.bar(), timeout=args.timeout, raise_error=raising)
+        return commands.call(
+            self.session, args.tool, given, self.context.bar(), timeout=args.timeout, raise_error=raising
+        )
 
 
 @magics_class
-class Jobs(Group):
+class JobsMagics(MagicsGroup):
     """Tools that take their time."""
 
     @command(
@@ -83,9 +85,11 @@ class Jobs(Group):
         given = calling.read_input(cell, self.shell.user_ns)
         raising = not args.no_raise_error
         if args.bg:
-            bars = self.desk.bars()
+            bars = self.context.bars()
             return commands.start(self.session, args.tool, given, bars, timeout=args.timeout, raise_error=raising)
-        return commands.work(self.session, args.tool, given, self.desk.bar(), timeout=args.timeout, raise_error=raising)
+        return commands.work(
+            self.session, args.tool, given, self.context.bar(), timeout=args.timeout, raise_error=raising
+        )
 
     @command(
         line_magic,
@@ -112,11 +116,11 @@ class Jobs(Group):
             raise AskError("The job is missing.", f"For example: %jobs {args.action} last; `%jobs` lists them.")
         match args.action:
             case "watch" if args.bg:
-                return commands.jobs_tend(session, self.desk.bars(), jobs, timeout=args.timeout)
+                return commands.jobs_tend(session, self.context.bars(), jobs, timeout=args.timeout)
             case "watch":
-                return commands.jobs_watch(session, self.desk.bar(), jobs, timeout=args.timeout)
+                return commands.jobs_watch(session, self.context.bar(), jobs, timeout=args.timeout)
             case "show":
-                return commands.jobs_show(session, jobs[0], self.desk.bar())
+                return commands.jobs_show(session, jobs[0], self.context.bar())
             case "cancel":
                 return commands.jobs_cancel(session, *jobs)
             case "artifacts":

@@ -1,47 +1,64 @@
-"""A file as one static bundle: what it is called, what it is, and its beginning; or a sentence why not."""
+"""A file as one static bundle: its name and size, then its beginning, or a sentence why that can't be shown."""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.notebook.previews.kinds import CannotShow, Fetch, Subject, kind_of, lie
+from agentsvc_nb.notebook.previews.json_tree import json_preview
+from agentsvc_nb.notebook.previews.kinds import CannotShow, Family, Fetch, Kind, Subject, kind_of, mismatch
+from agentsvc_nb.notebook.previews.markup import markdown_preview, page_preview
+from agentsvc_nb.notebook.previews.media import pdf_preview, picture_preview, player
+from agentsvc_nb.notebook.previews.tables import csv_preview, sheet_preview
+from agentsvc_nb.notebook.previews.text import hexdump, text_preview
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
+# What is heavy (pandas, the libraries of the decoders) is imported within these functions or in their processes.
+_PREVIEWS: Final[Mapping[Family, Callable[[Subject, Kind], Bundle]]] = {
+    "picture": picture_preview,
+    "pdf": pdf_preview,
+    "sheet": sheet_preview,
+    "media": player,
+    "page": page_preview,
+    "json": json_preview,
+    "csv": csv_preview,
+    "markdown": markdown_preview,
+    "text": text_preview,
+    "bytes": hexdump,
+}
+
 
 def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None) -> Bundle:
-    """What a cell shows of a file, at most 300 kB; nothing in it executes or is fetched.
+    """The preview of a file, at most 300 kB; nothing in it executes or is fetched.
 
     Args:
-        file: what is said of it. Only its size is believed.
-        head: its first bytes (`subject.HEAD_BYTES` of them), or all.
-        fetch: brings the whole file to a place on disk, for the kinds that need it; None: `head` is all of it.
+        file: the service's record of it. Only its size is trusted.
+        head: its first `kinds.HEAD_BYTES` bytes, or all of them.
+        fetch: downloads the whole file to a path, for the kinds that need it; None: `head` is the whole file.
 
     Example:
-        preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda place: ...)
+        preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
     """
     subject = Subject(file, head, fetch)
     facts = " · ".join(filter(None, [label(file.path), size(file.size_bytes), label(file.media_type, 80)]))
     if not head:
-        return joined([facts], said("The file is empty."))
+        return _with_heading([facts], _sentence("The file is empty."))
     kind = kind_of(subject)
-    # Imported when it is needed: the table of a CSV should not wait for what draws PDFs.
-    module = importlib.import_module(f"agentsvc_nb.notebook.previews.{kind.shows}")
     try:
-        shown: Bundle = module.show(subject, kind)
+        body = _PREVIEWS[kind.family](subject, kind)
     except CannotShow as reason:
-        shown = said(f"{kind.noun}: {reason} To have it: %files get {label(file.path)}")
-    return joined([facts, lie(subject, kind)], shown)
+        body = _sentence(f"{kind.noun}: {reason} To have it: %files get {label(file.path)}")
+    return _with_heading([facts, mismatch(subject, kind)], body)
 
 
-def said(sentence: str) -> Bundle:
-    """A sentence in place of a picture of it."""
+def _sentence(sentence: str) -> Bundle:
     return {"text/plain": label(sentence, 600), "text/html": f"<div>{escape(sentence, 600)}</div>"}
 
 
-def joined(lines: list[str], body: Bundle) -> Bundle:
-    """Lines of ours, then what there is to see."""
+def _with_heading(lines: list[str], body: Bundle) -> Bundle:
+    """Lines of our own above a body; empty ones are left out."""
     heads = [line for line in lines if line]
     head = "".join(f'<div style="{MUTED}">{escape(line, 600)}</div>' for line in heads)
     return {

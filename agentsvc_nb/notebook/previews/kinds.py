@@ -1,4 +1,4 @@
-"""A file to look at, and what it is by its bytes; its name decides only among kinds of text."""
+"""The file of a preview, and its kind by its bytes; its name decides only among kinds of text."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Literal
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.previews.decoding import Text, decoded
+from agentsvc_nb.notebook.previews.decoding import DecodedText, decode
 from agentsvc_nb.wire.files import WorkspaceFile
 
 HEAD_BYTES: Final = 256_000
-"""What is read of a file of any size. Text, tables, JSON and pages are shown from these."""
+"""Read of a file of any size. Text, CSV, JSON and HTML are shown from these alone."""
 WHOLE_BYTES: Final = 50_000_000
-"""Pictures, PDFs, Parquet and Excel need the whole file: up to this size."""
+"""Pictures, PDF, Parquet and Excel need the whole file, which may have this size."""
 
 Fetch = Callable[[Path], object]
-"""Brings the whole file to this place."""
+"""Downloads the whole file to this path."""
 
 
 class CannotShow(Exception):
-    """Why there is nothing to see: one sentence."""
+    """A file has no preview. The message is one sentence that says why."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """`head` is the whole file when there is no `fetch`."""
+    """The file of a preview. `head` is its beginning, or without a `fetch` the whole of it."""
 
     file: WorkspaceFile
     head: bytes
@@ -42,36 +42,42 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What a reader would call it."""
+        """Its name for a reader."""
         return self.file.name or self.file.path
 
     @cached_property
-    def text(self) -> Text | None:
-        """Its beginning as text; None for what is none."""
-        return decoded(self.head, cut=self.cut)
+    def text(self) -> DecodedText | None:
+        """Its beginning as text; None if it is not text."""
+        return decode(self.head, cut=self.cut)
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """The whole file, for as long as the context lasts. Raises `CannotShow` for one that is too large."""
+        """The path of the whole file, while the context lasts. Raises `CannotShow` for a file that is too large."""
         if self.cut and self.file.size_bytes > WHOLE_BYTES:
             raise CannotShow(
                 f"It has {size(self.file.size_bytes)}, and a file of this kind is looked at up to {size(WHOLE_BYTES)}."
             )
         with TemporaryDirectory(prefix="agentsvc-preview-") as folder:
-            place = Path(folder) / "whole"
+            path = Path(folder) / "whole"
             if self.cut and self.fetch:
-                self.fetch(place)
+                self.fetch(path)
             else:
-                place.write_bytes(self.head)
-            yield place
+                path.write_bytes(self.head)
+            yield path
+
+
+Family = Literal["picture", "pdf", "sheet", "media", "page", "json", "csv", "markdown", "text", "bytes"]
+"""The kinds that are shown in the same way (`bundle`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`shows` is the module that shows it, `noun` what a sentence calls it. Honest files of it have one of the
-    `endings`, and `media` as their type, or one that begins with it."""
+    """A kind of file: what a sentence calls it, and the endings of names and the media type that belong to it.
 
-    shows: str
+    A `media` that ends with `/` or `.` is the beginning of a media type.
+    """
+
+    family: Family
     noun: str
     endings: str
     media: str
@@ -81,26 +87,26 @@ PNG: Final = Kind("picture", "PNG picture", ".png", "image/png")
 JPEG: Final = Kind("picture", "JPEG picture", ".jpg .jpeg", "image/jpeg")
 GIF: Final = Kind("picture", "GIF picture", ".gif", "image/gif")
 WEBP: Final = Kind("picture", "WebP picture", ".webp", "image/webp")
-PDF: Final = Kind("pages", "PDF", ".pdf", "application/pdf")
-PARQUET: Final = Kind("sheets", "Parquet table", ".parquet .pq", "application/vnd.apache.parquet")
-EXCEL: Final = Kind("sheets", "Excel workbook", ".xlsx .xlsm .xlsb .xls .ods", "application/vnd.")
-MP4: Final = Kind("playable", "MP4 video", ".mp4 .m4v .mov", "video/mp4")
-WEBM: Final = Kind("playable", "WebM video", ".webm .mkv", "video/webm")
-M4A: Final = Kind("playable", "M4A sound", ".m4a", "audio/mp4")
-OGG: Final = Kind("playable", "Ogg sound", ".ogg .oga .opus .ogv", "audio/ogg")
-WAV: Final = Kind("playable", "WAV sound", ".wav", "audio/wav")
-MP3: Final = Kind("playable", "MP3 sound", ".mp3", "audio/mpeg")
-FLAC: Final = Kind("playable", "FLAC sound", ".flac", "audio/flac")
-HTML: Final = Kind("markup", "HTML page", ".html .htm .xhtml", "text/html")
-SVG: Final = Kind("markup", "SVG drawing", ".svg", "image/svg+xml")
-JSON: Final = Kind("tree", "JSON", ".json .jsonl .ndjson .geojson .ipynb", "application/")
-CSV: Final = Kind("tabular", "table as text", ".csv .tsv .tab", "text/")
-MARKDOWN: Final = Kind("prose", "Markdown", ".md .markdown", "text/")
-TEXT: Final = Kind("wording", "text", ".txt .log .text .py .js .css .xml .yaml .yml .toml .srt .vtt .sql", "text/")
-BYTES: Final = Kind("raw", "no kind that can be shown", "", "")
+PDF: Final = Kind("pdf", "PDF", ".pdf", "application/pdf")
+PARQUET: Final = Kind("sheet", "Parquet table", ".parquet .pq", "application/vnd.apache.parquet")
+EXCEL: Final = Kind("sheet", "Excel workbook", ".xlsx .xlsm .xlsb .xls .ods", "application/vnd.")
+MP4: Final = Kind("media", "MP4 video", ".mp4 .m4v .mov", "video/mp4")
+WEBM: Final = Kind("media", "WebM video", ".webm .mkv", "video/webm")
+M4A: Final = Kind("media", "M4A sound", ".m4a", "audio/mp4")
+OGG: Final = Kind("media", "Ogg sound", ".ogg .oga .opus .ogv", "audio/ogg")
+WAV: Final = Kind("media", "WAV sound", ".wav", "audio/wav")
+MP3: Final = Kind("media", "MP3 sound", ".mp3", "audio/mpeg")
+FLAC: Final = Kind("media", "FLAC sound", ".flac", "audio/flac")
+HTML: Final = Kind("page", "HTML page", ".html .htm .xhtml", "text/html")
+SVG: Final = Kind("page", "SVG drawing", ".svg", "image/svg+xml")
+JSON: Final = Kind("json", "JSON", ".json .jsonl .ndjson .geojson .ipynb", "application/")
+CSV: Final = Kind("csv", "table as text", ".csv .tsv .tab", "text/")
+MARKDOWN: Final = Kind("markdown", "Markdown", ".md .markdown", "text/")
+TEXT: Final = Kind("text", "text", ".txt .log .text .py .js .css .xml .yaml .yml .toml .srt .vtt .sql", "text/")
+BYTES: Final = Kind("bytes", "no kind that can be shown", "", "")
 KINDS: Final = tuple(value for value in globals().values() if isinstance(value, Kind))
 
-_BEGINNINGS: Final = (
+_SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", PNG),
     (b"\xff\xd8\xff", JPEG),
     (b"GIF87a", GIF),
@@ -116,24 +122,24 @@ _BEGINNINGS: Final = (
     (b"\xff\xf2", MP3),
 )
 _CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"W\0o\0r\0k\0b\0o\0o\0k\0"))
-"""Files that hold files, and the name of one that makes them a workbook."""
+"""Archives, and the name within them that tells a workbook."""
 _MP4_BRANDS: Final = (b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V ", b"qt  ", b"dash")
-_PAGES: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
+_HTML_STARTS: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
 
 
 def kind_of(subject: Subject) -> Kind:
-    """What its bytes say that it is."""
+    """The kind of a file by its bytes."""
     head = subject.head
-    for beginning, kind in _BEGINNINGS:
-        if head.startswith(beginning):
+    for signature, kind in _SIGNATURES:
+        if head.startswith(signature):
             return kind
     if head.startswith(b"RIFF"):
         return {b"WEBP": WEBP, b"WAVE": WAV}.get(head[8:12], BYTES)
     if head[4:8] == b"ftyp":
         return M4A if head[8:11] == b"M4A" else MP4 if head[8:12] in _MP4_BRANDS else BYTES
     ending = _ending(subject)
-    for beginning, inside in _CONTAINERS:
-        if head.startswith(beginning):
+    for signature, inside in _CONTAINERS:
+        if head.startswith(signature):
             return EXCEL if inside in head or ending in EXCEL.endings.split() else BYTES
     return _text_kind(ending, subject.text.text) if subject.text else BYTES
 
@@ -143,15 +149,15 @@ def _text_kind(ending: str, text: str) -> Kind:
         if ending in kind.endings.split():
             return kind
     start = text[:1000].lstrip("\ufeff \t\r\n").lower()
-    if start.startswith(_PAGES):
+    if start.startswith(_HTML_STARTS):
         return HTML
     if start.startswith(("<svg", "<?xml")) and "<svg" in start:
         return SVG
     return JSON if start.startswith(("{", "[")) else TEXT
 
 
-def lie(subject: Subject, kind: Kind) -> str:
-    """A sentence on a name or media type that says something else than the bytes; empty when they agree."""
+def mismatch(subject: Subject, kind: Kind) -> str:
+    """A sentence if the name or media type of a file contradicts its bytes; else empty."""
     ending, media = _ending(subject), subject.file.media_type.partition(";")[0].strip().lower()
     named = {ending for other in KINDS for ending in other.endings.split()}
     if ending in named and ending not in kind.endings.split():

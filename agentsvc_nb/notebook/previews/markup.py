@@ -1,5 +1,5 @@
-"""HTML and SVG as pages in a sandbox (docs/decisions/0022): no script, nothing fetched; and their source, which is what
-is left where outputs may hold no page, as on GitHub."""
+"""Previews of Markdown, formatted; and of HTML and SVG as pages in a sandbox (docs/decisions/0022): no script, nothing
+fetched. Below a page stands its source, which is all that remains where outputs may not hold a page, as on GitHub."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import html
 import re
 from typing import Final
 
-from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.previews import wording
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.notebook.previews.text import preformatted, text_excerpt
 from agentsvc_nb.wire.text import escape, plain
+
+TABLE_CELLS_MAX: Final = 2_500
+"""In a table that is nothing but bars, each line is filled up to the number of cells of its first line."""
 
 POLICY: Final = (
     "<!doctype html><meta charset=utf-8><meta name=color-scheme content=light>"
@@ -18,33 +22,43 @@ POLICY: Final = (
     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline';"
     " img-src data:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'\">"
 )
-"""Stands before the page's own first byte, so that nothing of the page comes before it."""
+"""Stands before the page's own first byte, so that nothing of the page precedes it."""
 PAGE_BYTES: Final = 200_000
-_LOOK: Final = "width:100%;height:400px;border:1px solid var(--jp-border-color2,#8884);background:#fff"
-_WARMING: Final = re.compile(r"<(/?)(?=(?:link|meta|i?frame)\b)", re.IGNORECASE)
-"""Chromium 156 makes a connection for `<link rel="preconnect">` and for the address of a frame before it asks the
-policy. What could come of these elements is forbidden anyway."""
+_FRAME_STYLE: Final = "width:100%;height:400px;border:1px solid var(--jp-border-color2,#8884);background:#fff"
+# Chromium 156 opens a connection for `<link rel="preconnect">` and for the address of a frame before it checks the
+# policy. Whatever these elements could do is forbidden anyway, so they are renamed.
+_PRECONNECTING: Final = re.compile(r"<(/?)(?=(?:link|meta|i?frame)\b)", re.IGNORECASE)
 
 
-def show(subject: Subject, kind: Kind) -> Bundle:
-    """The page, 400 pixels high, and its source folded below."""
-    assert subject.text is not None, "only kinds of text come here"
-    page = _page(subject.text.text)
+def markdown_preview(subject: Subject, kind: Kind) -> Bundle:
+    """The first 4,000 characters, formatted: raw HTML is text, images are links. Too large a table stays source."""
+    text, note = text_excerpt(subject)
+    source = preformatted(text, note)
+    lines = text.split("\n")
+    if len(lines) * max(line.count("|") for line in lines) > TABLE_CELLS_MAX:
+        return source
+    below = f'<div style="{MUTED}">({escape(note, 400)})</div>' if note else ""
+    return source | {"text/html": to_html(text) + below}
+
+
+def page_preview(subject: Subject, kind: Kind) -> Bundle:
+    """The page in a frame 400 pixels high, and its source folded below."""
+    assert subject.text is not None, "only files that are text get here"
+    page = _srcdoc(subject.text.text)
     name = f"{kind.noun} {subject.name}, without scripts and without anything from elsewhere"
-    text, note = wording.written(subject)
-    source = wording.noted(text, note)
+    source = preformatted(*text_excerpt(subject))
     frame = (
         f'<iframe sandbox="" srcdoc="{page}" title="{escape(name, 400)}" referrerpolicy="no-referrer"'
-        f' style="{_LOOK}"></iframe>'
+        f' style="{_FRAME_STYLE}"></iframe>'
     )
     return source | {
         "text/html": f"{frame}<details><summary>Source</summary>{source['text/html']}</details>",
     }
 
 
-def _page(text: str) -> str:
-    """The document for `srcdoc`, escaped; its beginning when it is long."""
-    inert = _WARMING.sub(r"<\1x-", plain(text))
+def _srcdoc(text: str) -> str:
+    """The document for `srcdoc`, escaped; only its beginning when it is long."""
+    inert = _PRECONNECTING.sub(r"<\1x-", plain(text))
     while len((page := html.escape(POLICY + inert, quote=True)).encode()) > PAGE_BYTES:
         inert = inert[: len(inert) * 3 // 4]
     return page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, get_origin
 
 from markdown_it import MarkdownIt
@@ -13,7 +13,7 @@ from agentsvc_nb.client import models
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.results import Kept
+from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
@@ -42,16 +42,9 @@ def _parser() -> MarkdownIt:
 
 
 RECORDS: Final = "records"
-_TYPES: Final[Mapping[str, str]] = {
-    "string": "string",
-    "integer": "Int64",
-    "number": "Float64",
-    "boolean": "boolean",
-}
-_TIME: Final = "datetime64[ns, UTC]"
 
 
-class Shape:
+class AnswerShape:
     """What the variable `name` holds, as a shape: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema.
 
     Raises `AskError` for anything else, and for what no answer can have.
@@ -128,12 +121,12 @@ def _column(field: dict[str, Any]) -> str:
     kinds = [part for part in field.get("anyOf", [field]) if part.get("type") != "null"]
     kind = kinds[0] if len(kinds) == 1 else {}
     if kind.get("type") == "string" and kind.get("format") == "date-time":
-        return _TIME
+        return models.TIME_DTYPE
     found = kind.get("type")
-    return _TYPES.get(found, "object") if isinstance(found, str) else "object"
+    return models.JSON_DTYPES.get(found, "object") if isinstance(found, str) else "object"
 
 
-class Answer(Kept):
+class Answer(WorkResult):
     """The answer of a run; `again` says that it was shown again and not asked for.
 
     Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
@@ -145,7 +138,7 @@ class Answer(Kept):
         text: str,
         bundle: Bundle,
         files: Sequence[WorkspaceFile],
-        shape: Shape | None = None,
+        shape: AnswerShape | None = None,
         again: bool = False,
         inputs: Sequence[str] = (),
     ) -> None:

@@ -9,10 +9,10 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import tables
 from agentsvc_nb.notebook.display.approval import calls_bundle
-from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.runs.history import LAST, active, the_run
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.text import label
 
@@ -22,7 +22,7 @@ _ID_CHARS: Final = 10
 _LISTS: Final = "`%approve` lists what waits."
 
 
-def approvals(session: Session, *, everywhere: bool = False) -> Table:
+def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     """The calls of this notebook's runs that wait now, or with `everywhere` of all runs of this machine.
 
     Runs of rows (`%%ask --each`) are among them as far as this kernel knows them. Raises `AskError`.
@@ -34,10 +34,10 @@ def approvals(session: Session, *, everywhere: bool = False) -> Table:
         said = "Nothing waits for approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
     rows = [{name: getattr(call, name) for name in tables.APPROVALS} for call in found]
-    return Table(bundle, lambda: frame(rows, tables.APPROVALS, notebook=session.notebook))
+    return ResultTable(bundle, lambda: frame(rows, tables.APPROVALS, notebook=session.notebook))
 
 
-def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> Said:
+def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> PrintedText:
     """Answer a call: by its id or the beginning of it, or by its run where just one of its calls waits.
 
     The agent is told the `reason` of a refusal. Raises `AskError`, also when the call does not wait (any more).
@@ -46,12 +46,12 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
     call = _the_call(session, given)
     decide(session, call, not refuse, reason)
-    return Said(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+    return PrintedText(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
 
 
 def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
     """Send the answer to a call. Raises `AskError`, also when it does not wait any more."""
-    with telling(session):
+    with errors_as_cells(session):
         if approved:
             session.client().runs.approve(call.run_id, call.call_id)
         else:
@@ -83,7 +83,7 @@ def _waiting(session: Session, everywhere: bool) -> list[WaitingCall]:
 
 def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
     run = Watched(session.client(), run_id)
-    with telling(session):
+    with errors_as_cells(session):
         try:
             run.look()
         except StefanBrainError as error:

@@ -10,12 +10,12 @@ from concurrent.futures import TimeoutError as WaitedLongEnough
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.errors import JobTimeoutError
-from agentsvc_nb.notebook.display.approval import tell_once, watched_bundle
+from agentsvc_nb.notebook.display.approval import print_new_calls, watched_bundle
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
-from agentsvc_nb.notebook.display.results import Shown
+from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.errors import RunStopped
 from agentsvc_nb.notebook.runs.answer import Answer
-from agentsvc_nb.notebook.runs.turn import Turn
+from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 
@@ -29,7 +29,7 @@ _LOOK_SECONDS: Final = 0.25
 """Waiting is in such pieces, so that an interrupt is taken on every system."""
 
 
-class Pending(Shown, Generic[K]):
+class Pending(DisplayedResult, Generic[K]):
     """A future that is made in a thread of its own; `await` works, too.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
@@ -138,7 +138,9 @@ class Background(Pending[Answer]):
     `answer.status`, `answer.cancel()`
     """
 
-    def __init__(self, turn: Turn, go: Callable[[], Answer], then: Callable[[Background], None] = nothing) -> None:
+    def __init__(
+        self, turn: RunWatcher, go: Callable[[], Answer], then: Callable[[Background], None] = nothing
+    ) -> None:
         self._turn, self._go, self._then = turn, go, then
         super().__init__()
 
@@ -147,7 +149,7 @@ class Background(Pending[Answer]):
 
     def tell(self, told: set[str]) -> None:
         """Who waits here without an output that moves must know what for."""
-        tell_once([*self._turn.view.asked.values()], told)
+        print_new_calls([*self._turn.view.asked.values()], told)
 
     def cancel(self) -> None:
         """Stop the run on the service; one that still waits for its turn is never started. Safe to repeat."""

@@ -1,4 +1,4 @@
-"""Watch a run in the foreground: a daemon thread reads its stream, the cell's thread draws and takes the interrupt."""
+"""Follow a run in the foreground: a daemon thread reads the stream, the cell's thread draws and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from types import TracebackType
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.notebook.display.screens import TICK_SECONDS, Screen
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.runs import Event, Run
 
 RECONNECTS: Final = 4
-"""Attempts in a row to pick up a cell's stream: with a client's two it would not outlive a service's restart."""
+"""Consecutive reconnects of a cell's stream. The client's default of two would not survive a service restart."""
 
 
 class Stream(Protocol):
-    """What the client's `EventStream` gives: events that survive dropped connections."""
+    """The part of the client's `EventStream` that is used here."""
 
     @property
     def run(self) -> Run: ...
@@ -33,35 +33,35 @@ class Stream(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The run begins when another has ended; the id is empty where it is not known."""
+class WaitingForRun:
+    """The start waits until the run `run_id` has ended; empty if it is not known."""
 
     run_id: str
 
 
-Item = Run | Event | Waiting | BaseException | None
-"""The record of the start, an event, what the start waits for, why the stream failed, or its end."""
+Item = Run | Event | WaitingForRun | BaseException | None
+"""The run as started, an event, what the start waits for, the exception of the stream, or None at its end."""
 
 
 class StartControl:
-    """For what opens a stream: whether anybody still waits for it, and whom it waits for itself."""
+    """Passed to the function that opens a stream: cancellation flag, and the notification of what blocks the start."""
 
-    def __init__(self, say: Callable[[Item], None]) -> None:
-        self._say = say
-        self._told: str | None = None
-        self.given_up = threading.Event()
+    def __init__(self, send: Callable[[Item], None]) -> None:
+        self._send = send
+        self._announced: str | None = None
+        self.abandoned = threading.Event()
 
     def waits_for(self, run_id: str) -> None:
-        if run_id != self._told:
-            self._told = run_id
-            self._say(Waiting(run_id))
+        if run_id != self._announced:
+            self._announced = run_id
+            self._send(WaitingForRun(run_id))
 
 
 Open = Callable[[StartControl], Stream]
 
 
 class Feed:
-    """Opens a stream and reads it to its end. `cancel` is called with the run's id, in a thread of its own.
+    """Opens a stream and reads it to its end, in a thread. `cancel` is called with the run's id, in another thread.
 
     Attributes:
         started: whether the stream may have been opened.
@@ -70,18 +70,18 @@ class Feed:
     def __init__(self, open_stream: Open, cancel: Callable[[str], object]) -> None:
         self._open, self._cancel_run = open_stream, cancel
         self._items: SimpleQueue[Item] = SimpleQueue()
-        self._door = StartControl(self._items.put)
+        self._control = StartControl(self._items.put)
         self._opened = threading.Event()
         self._stream: Stream | None = None
         self._left = self.started = False
 
     def start(self) -> None:
-        """Open the stream, in the thread. Apart from the constructor, so that an interrupt just then is noticed."""
+        """Start the thread. Separate from the constructor, so that an interrupt meanwhile finds a complete object."""
         self.started = True
         threading.Thread(target=self._read, name="agentsvc-feed", daemon=True).start()
 
     def drain(self, wait: float) -> list[Item]:
-        """What has come, waiting up to `wait` seconds for the first of it."""
+        """The items received since the last call; waits up to `wait` seconds for the first."""
         items: list[Item] = []
         with contextlib.suppress(Empty):
             items.append(self._items.get(timeout=wait))
@@ -90,13 +90,13 @@ class Feed:
         return items
 
     def cancel(self) -> None:
-        """Have the run cancelled on the server; if its start is not answered yet, as soon as it is."""
-        self._door.given_up.set()
+        """Cancel the run on the service; if its start has no response yet, as soon as it has."""
+        self._control.abandoned.set()
         threading.Thread(target=self._cancel, name="agentsvc-cancel", daemon=True).start()
 
     def leave(self) -> None:
-        """Stop reading. The run goes on."""
-        self._door.given_up.set()
+        """Stop reading. The run continues."""
+        self._control.abandoned.set()
         self._left = True
         if self._stream is not None:
             with contextlib.suppress(Exception):
@@ -106,13 +106,13 @@ class Feed:
         try:
             self._follow()
             self._items.put(None)
-        except BaseException as error:  # carried to the main thread, which raises it
+        except BaseException as error:  # the cell's thread raises it
             self._items.put(error)
         finally:
             self._opened.set()
 
     def _follow(self) -> None:
-        with self._open(self._door) as stream:
+        with self._open(self._control) as stream:
             self._stream = stream
             self._opened.set()
             self._items.put(stream.run)
@@ -123,22 +123,22 @@ class Feed:
     def _cancel(self) -> None:
         self._opened.wait()
         if self._stream is None:
-            return  # the start failed: there is nothing to cancel
+            return  # the start failed
         with contextlib.suppress(Exception):  # the run's own events tell whether it stopped
             self._cancel_run(self._stream.run.run_id)
 
 
 CANCEL_SECONDS: Final = 5.0
 SHUTDOWN_SECONDS: Final = 0.3
-"""A kernel that is restarted or closed is interrupted first, and told a moment later."""
+"""A kernel that is restarted or closed gets the interrupt first, and `exit_now` a moment later."""
 
 End = Literal["ended", "stopped", "left", "late"]
-"""The run ended; it was stopped here; it goes on without us (second interrupt, or a stop that was not confirmed);
-the time given was over."""
+"""The run ended; it was stopped by the interrupt; it continues unwatched (a second interrupt, or a cancellation that
+was not confirmed); the timeout elapsed."""
 
 
 class Source(Protocol):
-    """What `Feed` gives."""
+    """The interface of `Feed`."""
 
     started: bool
 
@@ -150,7 +150,7 @@ class Source(Protocol):
 
 def follow(
     feed: Source,
-    view: Transcript,
+    view: RunView,
     screen: Screen,
     *,
     timeout: float | None = None,
@@ -158,42 +158,46 @@ def follow(
     closing: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
 ) -> End:
-    """Watch until the run ends, an interrupt comes or `timeout` seconds are over.
+    """Watch until the run ends, an interrupt arrives or `timeout` seconds have passed.
 
-    The first interrupt cancels the run on the server and waits up to 5 s for its last word; a second one ends the
-    waiting, however soon it comes: who presses twice wants it stopped all the more. When the kernel is `closing` the
-    run is left: who restarts a kernel has not stopped it.
-    `on_open` is called with the record of the start. Raises what the stream raised.
+    The first interrupt cancels the run on the service and waits up to 5 s for its terminal event; a second one ends
+    the waiting at once. When the kernel is `closing`, the run is left alone: a restart is not a cancellation.
+
+    Args:
+        on_open: called with the run as started.
+
+    Raises whatever the stream raised.
     """
-    watch = _Watch(feed, view, screen, on_open, closing, clock)
+    watch = _FollowLoop(feed, view, screen, on_open, closing, clock)
     try:
         feed.start()
         if watch.until(timeout):
             return "ended"
         if view.waiting:
-            feed.cancel()  # what has not begun is not to begin unseen
+            feed.cancel()  # a run that has not started must not start unwatched
         feed.leave()
         return "late"
     except KeyboardInterrupt:
         return watch.stop()
 
 
-class _Watch:
+class _FollowLoop:
     def __init__(
         self,
         feed: Source,
-        view: Transcript,
+        view: RunView,
         screen: Screen,
         on_open: Callable[[Run], None],
         closing: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
         self.feed, self.view, self.screen, self.on_open, self.clock = feed, view, screen, on_open, clock
-        self.closing, self.cancelled = closing, False
+        self.closing = closing
+        self.cancelled = False
         self.began = clock()
 
     def until(self, seconds: float | None) -> bool:
-        """Watch for so long; whether the stream ended."""
+        """Watch for `seconds`; return whether the stream ended."""
         end = None if seconds is None else self.clock() + seconds
         while end is None or self.clock() < end:
             ended = [self.take(item) for item in self.feed.drain(TICK_SECONDS)]
@@ -204,7 +208,7 @@ class _Watch:
         return False
 
     def take(self, item: Item) -> bool:
-        """Put an item into the view; True at the end of the stream."""
+        """Apply an item to the view; return True at the end of the stream."""
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, Event):
@@ -212,7 +216,7 @@ class _Watch:
         elif isinstance(item, Run):
             self.view.opened(item)
             self.on_open(item)
-        elif isinstance(item, Waiting):
+        elif isinstance(item, WaitingForRun):
             self.view.waiting = item.run_id or "the one before"
         return item is None
 
@@ -221,17 +225,17 @@ class _Watch:
             return "left"
         self.view.stopping = True
         try:
-            if self._to_its_last_word():
+            if self._cancel_and_wait():
                 return "stopped"
         except KeyboardInterrupt:
             self._cancel()
-        except Exception:  # the stop matters to the reader, not that the stream broke while stopping
+        except Exception:  # an error of the stream no longer matters once the user has stopped the run
             if self.view.ended:
                 return "stopped"
         self.feed.leave()
         return "left"
 
-    def _to_its_last_word(self) -> bool:
+    def _cancel_and_wait(self) -> bool:
         if self.until(SHUTDOWN_SECONDS):
             return True
         self._cancel()

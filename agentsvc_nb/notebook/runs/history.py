@@ -11,12 +11,12 @@ from agentsvc_nb.client.approvals import Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import tables
-from agentsvc_nb.notebook.display.approval import tell_once, why_late
+from agentsvc_nb.notebook.display.approval import print_new_calls, why_late
 from agentsvc_nb.notebook.display.render import cost, mark, moment
-from agentsvc_nb.notebook.display.results import Said, Table
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
 from agentsvc_nb.notebook.display.tables import Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL
 
@@ -29,7 +29,7 @@ PATIENCE_SECONDS: Final = 86_400.0
 """How long a run is waited for that no time is given for."""
 
 
-def runs(session: Session, *, everywhere: bool = False) -> Table:
+def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
     """This notebook's runs from the journal, oldest first; the state of active ones is read anew.
 
     `everywhere`: those of all notebooks of this machine. Raises `AskError`.
@@ -38,7 +38,7 @@ def runs(session: Session, *, everywhere: bool = False) -> Table:
     rows = session.journal.runs(name)
     stale = [row["run_id"] for row in rows if _stale(session, row)]
     if stale:
-        with telling(session):
+        with errors_as_cells(session):
             for run_id in stale:
                 _refresh(session, session.client(), run_id)
         rows = session.journal.runs(name)
@@ -63,14 +63,14 @@ def _refresh(session: Session, client: AgentService, run_id: str) -> None:
             raise
 
 
-def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> Table:
+def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     rows = [row | {"seconds": _seconds(row), "cost_cents": _cents(row)} for row in map(dict, found)]
     spent = sum(row["cost_microcents"] or 0 for row in rows)
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
     bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
     wanted = [{name: row[name] for name in tables.RUNS} for row in rows]
-    return Table(bundle, lambda: frame(wanted, tables.RUNS, notebook=session.notebook))
+    return ResultTable(bundle, lambda: frame(wanted, tables.RUNS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:
@@ -112,18 +112,18 @@ def the_run(session: Session, given: str) -> str:
     return found.pop()
 
 
-def cancel(session: Session, *run_ids: str) -> Said:
+def cancel(session: Session, *run_ids: str) -> PrintedText:
     """Ask runs to stop; safe to repeat. Raises `AskError`."""
     lines = []
     for run_id in [the_run(session, given) for given in run_ids]:
-        with telling(session):
+        with errors_as_cells(session):
             run = session.client().runs.cancel(run_id)
         session.journal.seen(run)
         lines.append(f"Run {run.run_id} is {run.status}.")
-    return Said("\n".join(lines))
+    return PrintedText("\n".join(lines))
 
 
-def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> Table:
+def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Wait until these runs have ended; with none named, all active ones of this notebook.
 
     Meanwhile it tells of the calls that wait for approval, and shows nothing else.
@@ -136,11 +136,11 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
     rows = session.journal.runs(_name(session))
     wanted = [the_run(session, given) for given in run_ids] or [r["run_id"] for r in rows if _stale(session, r)]
 
-    def table() -> Table:
+    def table() -> ResultTable:
         return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
 
     try:
-        with telling(session):
+        with errors_as_cells(session):
             _wait(session, wanted, PATIENCE_SECONDS if timeout is None else timeout)
     except KeyboardInterrupt:
         raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
@@ -157,7 +157,7 @@ def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
     while runs:
         for run in runs:
             run.look()
-            tell_once(run.waiting.values(), told)
+            print_new_calls(run.waiting.values(), told)
             if run.status in TERMINAL:
                 session.journal.seen(client.runs.get(run.run_id))
         runs = [run for run in runs if run.status not in TERMINAL]

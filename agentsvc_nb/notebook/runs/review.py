@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
-from agentsvc_nb.notebook.display.results import Said
+from agentsvc_nb.notebook.display.results import PrintedText
 from agentsvc_nb.notebook.display.tables import grid
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.runs.answer import Answer
 from agentsvc_nb.notebook.runs.history import runs, the_run
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import plain
 
@@ -34,8 +34,8 @@ _TAGS: Final = {"+": "ins", "-": "del"}
 def show(session: Session, given: str) -> Answer:
     """A run as it stands now, from its events; an active one is not followed. Raises `AskError`."""
     run_id = the_run(session, given)
-    view = Transcript()
-    with telling(session):
+    view = RunView()
+    with errors_as_cells(session):
         run = session.client().runs.get(run_id)
         view.opened(run)
         for event in _events(session, run_id):
@@ -99,12 +99,12 @@ def _line_html(line: str) -> str:
 def diff(session: Session, first: str, second: str) -> Comparison:
     """Two runs beside each other, and their answers line by line. Raises `AskError`."""
     found = [the_run(session, given) for given in (first, second)]
-    with telling(session):
+    with errors_as_cells(session):
         one, other = (session.client().runs.get(run_id) for run_id in found)
     return Comparison(one, other)
 
 
-def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> Said:
+def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> PrintedText:
     """Write runs of this notebook, all or those named, to a file: `.jsonl`, `.csv` or `.md`, as its name ends.
 
     JSON lines hold each run's record and all its events, CSV is the table of `%runs`, Markdown the questions (their
@@ -118,13 +118,13 @@ def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> S
     table = runs(session).df
     chosen = [str(run_id) for run_id in table["run_id"].dropna() if not wanted or run_id in wanted]
     chosen += [run_id for run_id in wanted if run_id not in chosen]
-    with telling(session):
+    with errors_as_cells(session):
         text = write(session, chosen)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise AskError(f"{path} can't be written: {error.strerror}.", "Name another file.") from None
-    return Said(f"{len(chosen)} run{'s' * (len(chosen) != 1)} in {path}")
+    return PrintedText(f"{len(chosen)} run{'s' * (len(chosen) != 1)} in {path}")
 
 
 def _jsonl(session: Session, chosen: list[str]) -> str:

@@ -11,10 +11,10 @@ from agentsvc_nb.notebook.display.approval import why_late
 from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.display.transcript import Transcript
-from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, told
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.storing import fetcher
-from agentsvc_nb.notebook.runs.answer import Answer, Shape
+from agentsvc_nb.notebook.runs.answer import Answer, AnswerShape
 from agentsvc_nb.notebook.runs.follow import End, Feed, follow
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -44,7 +44,7 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
 
     What came of it so far is the reader's: who raises this leaves that in the output, with the two lines of this.
     """
-    failure = error if isinstance(error, AskError) else told(error, service)
+    failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The service went away" if gone(error) else "The service sent no more"
     there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
     shown = AskError(f"{how} before {what} ended: {failure}", f"`{again}` follows it once the service is back. {there}")
@@ -84,7 +84,7 @@ def _outcome(run: Run) -> str:
 
 
 @dataclass
-class Turn:
+class RunWatcher:
     """A run being watched: by whom, where, and what to do with its end.
 
     `timeout` is in seconds, `notes` are lines of the output, `shape` is what the answer must look like, `again` says
@@ -98,10 +98,10 @@ class Turn:
     timeout: float | None = None
     raise_error: bool = True
     notes: tuple[str, ...] = ()
-    shape: Shape | None = None
+    shape: AnswerShape | None = None
     again: bool = False
     hint: str = "--no-raise-error keeps the cell going."
-    view: Transcript = field(default_factory=Transcript)
+    view: RunView = field(default_factory=RunView)
 
     def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> Answer:
         """Follow the run, leave its one output, and return the answer.
@@ -149,7 +149,7 @@ class Turn:
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             self.screen.clear()
-            return error if isinstance(error, AskError) else told(error, service)
+            return error if isinstance(error, AskError) else to_ask_error(error, service)
         failure = lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
         failure.answer = self._leave(str(failure), failure.hint, pictured=False)
         return failure

@@ -14,7 +14,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class TurnRecord:
     """A turn: `key` is the idempotency key that it was started with, known before its run."""
 
     place: Place
@@ -24,7 +24,7 @@ class Visit:
 
 class ExecutionHistory:
     def __init__(self) -> None:
-        self._visits: list[Visit] = []
+        self._visits: list[TurnRecord] = []
         self._fingerprints: set[str] = set()
 
     def first(self, fingerprint: str) -> bool:
@@ -34,7 +34,7 @@ class ExecutionHistory:
     def mark(self, fingerprint: str) -> None:
         self._fingerprints.add(fingerprint)
 
-    def add(self, visit: Visit) -> None:
+    def add(self, visit: TurnRecord) -> None:
         self._visits.append(visit)
 
     def before(self, place: Place, address: str | None) -> str:

@@ -73,7 +73,7 @@ Upload = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One start. `address` says where it went (a chat, a session label or a new chat).
 
     `attachments` are SHA-256s of what came with it, `uploads` were there before it. `prompt` is the beginning of the
@@ -112,7 +112,7 @@ class Journal:
         self._db: sqlite3.Connection | None = None
         self._lock = threading.Lock()  # runs in the background write from threads of their own
 
-    def start(self, entry: Entry) -> None:
+    def start(self, entry: JournalEntry) -> None:
         """Record a start before it is sent."""
         given = asdict(replace(entry, created_at=entry.created_at or now()))
         given["uploads"] = json.dumps(sorted(entry.uploads))
@@ -147,14 +147,14 @@ class Journal:
         """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
-    def known(self, fingerprint: str) -> list[Entry]:
+    def known(self, fingerprint: str) -> list[JournalEntry]:
         """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
         rows = self.do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
             " ORDER BY created_at DESC, rowid DESC LIMIT 20",
             [fingerprint],
         )
-        return [Entry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
+        return [JournalEntry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
         """The chat that this address led to last."""

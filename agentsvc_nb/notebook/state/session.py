@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.errors import AskError, told
+from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.state.execution_history import ExecutionHistory
 from agentsvc_nb.notebook.state.journal import Journal, default_path, now
 from agentsvc_nb.notebook.state.keys import Keys
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Known:
+class KnownNames:
     """Names by kind, as the last listing of each gave them; connecting elsewhere forgets them."""
 
     files: list[str] = field(default_factory=list)
@@ -48,12 +48,12 @@ class Known:
 
 
 @contextmanager
-def telling(session: Session) -> Iterator[None]:
+def errors_as_cells(session: Session) -> Iterator[None]:
     """What the client raises within is raised as an `AskError`: what, why, what to do."""
     try:
         yield
     except StefanBrainError as error:
-        raise told(error, session.base_url) from None
+        raise to_ask_error(error, session.base_url) from None
 
 
 EMBEDDED = "embedded"
@@ -61,7 +61,7 @@ EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ChatAddress:
     """Where a turn goes: into a chat, into the chat of a session label, or into a new chat (both None).
 
     A label has a chat of its own in each project; a chat that is named has its project already.
@@ -76,7 +76,7 @@ class Address:
         return f"{place} in {self.project}" if self.project else place
 
 
-class Target(TypedDict):
+class CallTarget(TypedDict):
     """Where the service puts the work of a call, as `tools.invoke` and `jobs.submit` take it."""
 
     chat: str | None
@@ -84,7 +84,7 @@ class Target(TypedDict):
     project: str | None
 
 
-class Ahead(Protocol):
+class EarlierQuestion(Protocol):
     """A question of this kernel that stands before another in the line of a chat."""
 
     @property
@@ -116,15 +116,15 @@ class Session:
         self.journal = journal if journal is not None else Journal(default_path())
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
-        self.trail = ExecutionHistory()
+        self.execution_history = ExecutionHistory()
         self.closing: Callable[[], bool] = lambda: False
         """Whether the kernel is being restarted or closed."""
         self.staged: dict[str, StagedFile] = {}
         """Put before there was a chat; they go along with the next ask."""
         self.put: dict[str, str] = {}
         """Names and SHA-256s of what this kernel has put, sent or there already."""
-        self.known = Known()
-        self.lines: dict[str, Ahead] = {}
+        self.known = KnownNames()
+        self.last_in_background: dict[str, EarlierQuestion] = {}
         """By address, the last question of this kernel that runs in the background, or waits for its turn."""
         self.apart: set[str] = set()
         """Jobs that went to the background, and that no cell has watched since."""
@@ -133,7 +133,7 @@ class Session:
         self._chat: str | None = None
         self.workstream: str | None = None
         """The label of a chat beside the notebook's own."""
-        self._chats: dict[Address, str] = {}
+        self._chats: dict[ChatAddress, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
         self._entering = threading.Lock()
         self._others: dict[tuple[str | None, str], Session] = {}
@@ -145,7 +145,7 @@ class Session:
     def connect(self, url: str) -> None:
         """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
         self._url = url
-        self._chat, self._chats, self.staged, self.put, self.trail, self.lines = (
+        self._chat, self._chats, self.staged, self.put, self.execution_history, self.last_in_background = (
             None,
             {},
             {},
@@ -154,7 +154,7 @@ class Session:
             {},
         )
         self.project = self.workstream = None
-        self.known = Known()
+        self.known = KnownNames()
         if url != EMBEDDED and not self.keys.of(url):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
 
@@ -244,30 +244,30 @@ class Session:
         *,
         session: str | None = None,
         project: str | None = None,
-    ) -> Address:
+    ) -> ChatAddress:
         """Where the next turn goes: by default into this notebook's own chat."""
         if chat:
-            return Address(chat=chat, project=project)
+            return ChatAddress(chat=chat, project=project)
         where = project or self.project
         if new_chat or session:
-            return Address(session=session, project=where)
+            return ChatAddress(session=session, project=where)
         if self._chat and not project:
-            return Address(chat=self._chat)
-        return Address(session=self.workstream or self.label, project=where)
+            return ChatAddress(chat=self._chat)
+        return ChatAddress(session=self.workstream or self.label, project=where)
 
-    def known_chat(self, address: Address) -> str | None:
+    def known_chat(self, address: ChatAddress) -> str | None:
         """The id of the chat at an address, where a run or job has told it, in this kernel or an earlier one."""
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
         return self.journal.chat_of(self.notebook, self.base_url, str(address))
 
-    def target(self, address: Address) -> Target:
+    def target(self, address: ChatAddress) -> CallTarget:
         """What a call of a tool names: the chat when it is known, else what leads to it."""
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
-    def learn(self, address: Address, chat: str | None) -> None:
+    def learn(self, address: ChatAddress, chat: str | None) -> None:
         """The service told which chat is at an address."""
         if chat and address.session:
             self._chats[address] = chat

@@ -13,9 +13,9 @@ from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
-from agentsvc_nb.notebook.display.results import Kept
+from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.errors import AskError, RunFailed, told
+from agentsvc_nb.notebook.errors import AskError, RunFailed, to_ask_error
 from agentsvc_nb.notebook.files.storing import fetcher
 from agentsvc_nb.notebook.jobs.foreground import JobResult, follow, refusal
 from agentsvc_nb.notebook.state.session import Session, remember_job
@@ -81,7 +81,7 @@ DATA_CHARS: Final = 8_000
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
-class ToolAnswer(Kept):
+class ToolAnswer(WorkResult):
     """What a tool answered: `data`, `content` (its blocks), and `text`, what its text blocks say."""
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
@@ -133,7 +133,7 @@ def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise
     try:
         result = ToolResult.model_validate(error.body)
     except ValueError:
-        raise told(error, session.base_url) from None
+        raise to_ask_error(error, session.base_url) from None
     answer = _shown(session, result, bar)
     if raise_error:
         why = f": {label(result.error.message or result.error.code, 300)}" if result.error else ""

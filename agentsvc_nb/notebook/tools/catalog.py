@@ -11,10 +11,10 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.display.results import Preview, ResultTable
 from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
 from agentsvc_nb.notebook.jobs.foreground import refusal
-from agentsvc_nb.notebook.state.session import Session, telling
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.notebook.tools import writing
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, field, shown
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
@@ -83,12 +83,12 @@ _CELL_CHARS: Final = 4_000
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
-def tools(session: Session) -> Table:
+def tools(session: Session) -> ResultTable:
     """The service's tools: how each is called, and whether it has what it needs. Raises `AskError`."""
-    with telling(session):
+    with errors_as_cells(session):
         found = list(session.client().tools.list())
     session.known.tools = {tool.name: tool.asynchronous for tool in found}
-    return Table(tools_bundle(found), lambda: of(ToolDescription, found))
+    return ResultTable(tools_bundle(found), lambda: of(ToolDescription, found))
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:

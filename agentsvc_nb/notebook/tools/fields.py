@@ -84,13 +84,13 @@ _TYPES: Final[Mapping[object, Kind]] = {
     "object": "object",
     "array": "array",
 }
-_TELLING: Final[Mapping[Kind, tuple[str, ...]]] = {
+_KEYWORDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "object": ("properties", "additionalProperties", "required"),
     "array": ("items", "minItems", "maxItems", "prefixItems"),
     "text": ("pattern", "format", "minLength", "maxLength"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""What a schema without a type is about, by the words in it."""
+"""The keywords that tell the kind of a schema without a `type`."""
 
 
 class Missing(enum.Enum):
@@ -211,19 +211,19 @@ def kind_of(schema: Schema, root: Schema) -> Kind:
     kind = schema.get("type")
     if isinstance(kind, list):
         return "variants" if len(kind) > 1 else "json"
-    found = _TYPES.get(kind) if isinstance(kind, str) else _told(schema)
+    found = _TYPES.get(kind) if isinstance(kind, str) else _kind_by_keywords(schema)
     match found:
         case "text":
             return "file" if schema.get("format") == FILE_FORMAT else "text"
         case "object":
-            return "object" if any(word in schema for word in _TELLING["object"]) else "json"
+            return "object" if any(word in schema for word in _KEYWORDS["object"]) else "json"
         case "array":
             return _array(schema, root)
     return found or "json"
 
 
-def _told(schema: Schema) -> Kind | None:
-    return next((kind for kind, words in _TELLING.items() if any(word in schema for word in words)), None)
+def _kind_by_keywords(schema: Schema) -> Kind | None:
+    return next((kind for kind, words in _KEYWORDS.items() if any(word in schema for word in words)), None)
 
 
 def _array(schema: Schema, root: Schema) -> Kind:

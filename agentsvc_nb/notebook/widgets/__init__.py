@@ -1,13 +1,10 @@
-"""What can be clicked: cards, forms, a browser of files, a gallery, a chat. ipywidgets' core only, no build step.
+"""The widgets: cards, forms, a browser of files, a gallery, a chat. Only ipywidgets' core, no build step.
 
-A widget is gone when a notebook is opened again. So each is preceded by a static output that says what it was and how
-to bring it back, or is replaced by one when it ends (`stage`).
+No widget lives in a notebook that was opened again. So a static output precedes each, which says what it was and how to
+bring it back (`with_fallback`), or one replaces it when it ends (`cards.LiveOutput`).
 
-design   the look, and the few parts all share       stage, opened   the static line before a widget, and its end
-outputs  where a cell shows things                   files     the browser and the gallery, or what stands for them
-card     a run in the background; approve: its yes   bars      jobs in the background, several at once
-browser  files to look through (browser_parts)       gallery   pictures, before and after (gallery_parts)
-worker   what takes time, beside the kernel          uploading  files from a button
-addressed    a widget hears what its page says
-forms/   a tool's input to fill in and run           chat/     a conversation
+design   style sheet, shared parts, the thread that works for a widget     outputs   where a cell shows things
+cards    runs and jobs in the background, approval of calls                with_fallback  a widget and its static output
+files    the browser and the gallery, or what stands for them              browser, gallery  their widgets
+forms/   a tool's input to fill in and run                                 chat/     a conversation
 """

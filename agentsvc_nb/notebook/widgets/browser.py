@@ -11,7 +11,7 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.files.folders import Entry, Folders, above
+from agentsvc_nb.notebook.files.folders import FolderEntry, Folders, above
 from agentsvc_nb.notebook.files.searching import files_preview, search_bundle, searched
 from agentsvc_nb.notebook.files.storing import chat_of, files_get, listed
 from agentsvc_nb.notebook.state.session import Session
@@ -33,8 +33,8 @@ STYLE: Final = """<style>
 </style>"""
 
 
-class Parts:
-    """All that can be seen and pressed."""
+class BrowserParts:
+    """The widgets of the browser, laid out."""
 
     def __init__(self) -> None:
         self.status = text("", "muted", role="status")
@@ -60,7 +60,8 @@ class Parts:
         self.upload = upload_button("Put files of yours into the chat; %files put takes larger ones")
         self.refresh = button("Refresh", "List the files anew")
         self.copied = _field("To copy", "")
-        self.copied.layout.display, self.copied.layout.flex = "none", "0 0 auto"
+        self.copied.layout.display = "none"
+        self.copied.layout.flex = "0 0 auto"
         self.pane = Markup()
         self.paging = row([self.before, self.after])
         self.box = self._laid_out()
@@ -78,7 +79,7 @@ class Parts:
 
 
 def _field(name: str, hint: str, *, live: bool = False) -> ipywidgets.Text:
-    """`live`: each letter is told at once; else when Enter is pressed or the field is left."""
+    """A text field. `live`: changes are sent with each key, else on Enter or when the field loses focus."""
     return ipywidgets.Text(
         description=name,
         placeholder=hint,
@@ -101,13 +102,16 @@ class Browser:
     """
 
     def __init__(self, session: Session, files: Sequence[WorkspaceFile], *, own: bool = True) -> None:
-        self.parts = Parts()
-        self._session, self._own = session, own
+        self.parts = BrowserParts()
+        self._session = session
+        self._own = own
         self._lock = threading.RLock()
         self._worker = Worker(self._wrong)
-        self._folders, self._folder, self._from = Folders(files), "", 0
+        self._folders = Folders(files)
+        self._folder = ""
+        self._from = 0
         self._found: FileSearch | None = None
-        self._entries: list[Entry] = []
+        self._entries: list[FolderEntry] = []
         self._listen()
         self._show()
         if not session.known_chat(session.address()):
@@ -146,7 +150,9 @@ class Browser:
 
     def _go(self, folder: str) -> None:
         """Show a folder from its beginning."""
-        self._folder, self._from, self._found = folder, 0, None
+        self._folder = folder
+        self._from = 0
+        self._found = None
         self._show()
 
     def _turn(self, lines: int) -> None:
@@ -204,7 +210,8 @@ class Browser:
                 self._worker.do(f"get {file.path}", lambda: self._attached(file))
 
     def _upload(self) -> None:
-        files, self.parts.upload.value = self.parts.upload.value, ()
+        files = self.parts.upload.value
+        self.parts.upload.value = ()
         if files:
             self._say("Uploading …")
             self._worker.do("upload", lambda: self._uploaded(files))
@@ -233,7 +240,8 @@ class Browser:
         found = searched(self._session, words, chat_of(self._session))
         with self._lock:
             if words == self.parts.words.value.strip():
-                self._found, self._from = found, 0
+                self._found = found
+                self._from = 0
                 self._show("Passages", search_bundle(found, words)["text/html"])
 
     def _got(self, file: WorkspaceFile) -> Path:
@@ -282,7 +290,7 @@ class Browser:
             return "No file below here has these words in its path."
         return f"{whole:,} line{'s' * (whole != 1)}; {len(self._folders):,} files in all, {size(self._folders.bytes)}."
 
-    def _entry(self) -> Entry | None:
+    def _entry(self) -> FolderEntry | None:
         index = self.parts.list.index
         at = None if index is None else self._from + index
         return self._entries[at] if at is not None and at < len(self._entries) else None
@@ -311,6 +319,6 @@ class Browser:
         put(self.parts.status, said, "wrong", role="status")
 
 
-def _found_entry(result: SearchResult) -> Entry:
+def _found_entry(result: SearchResult) -> FolderEntry:
     file = WorkspaceFile.model_validate(result.model_dump(exclude={"object", "match", "snippets"}))
-    return Entry(file.path, file.path, file)
+    return FolderEntry(file.path, file.path, file)

@@ -1,4 +1,4 @@
-"""Cards and bars: live output for a finished cell, a line above what moves, and in the end one static bundle."""
+"""Cards of runs and bars of jobs in the background: live output for a finished cell, then one static bundle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.approval import call_bundle
 from agentsvc_nb.notebook.display.render import Bundle, amounts, bar_html, doing, job_amounts, job_doing, note_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
 from agentsvc_nb.notebook.widgets import design
@@ -24,11 +24,16 @@ from agentsvc_nb.wire.tools import Job
 
 
 class LiveOutput:
-    """Made in the cell. Its methods may be called from any thread: they set traits and update outputs, no more."""
+    """Live output for a finished cell: a static line, and below it widgets.
+
+    Create it in the cell; its methods may be called from any thread, as they only set traits and update outputs.
+    """
 
     def __init__(self, output: SavedOutput, line: str, parts: Sequence[ipywidgets.Widget]) -> None:
-        self._output, self._line = output, line
-        self._line_id, self._box_id = secrets.token_hex(4), secrets.token_hex(4)
+        self._output = output
+        self._line = line
+        self._line_id = secrets.token_hex(4)
+        self._box_id = secrets.token_hex(4)
         self._parts = tuple(parts)
         self._end = design.place()
         self._end.layout.display = "none"
@@ -48,15 +53,16 @@ class LiveOutput:
         self._output.update(bundle, self._line_id, metadata=metadata)
         for part in self._parts:
             part.layout.display = "none"
-        self._end.value, self._end.layout.display = bundle["text/html"], None
+        self._end.value = bundle["text/html"]
+        self._end.layout.display = None
 
 
 Decide = Callable[[WaitingCall, bool, str], None]
-"""Sends a yes or no, and why. Raises `AskError`."""
+"""Sends an approval or a refusal with its reason. Raises `AskError`."""
 
 
-class Waiting:
-    """A card for each call that waits. Shown from one thread; answered from any."""
+class ApprovalCards:
+    """A card for each call that waits for approval. `show` is for one thread; clicks may come in any."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
@@ -64,7 +70,7 @@ class Waiting:
         self.box = ipywidgets.VBox([])
 
     def show(self, calls: Mapping[str, WaitingCall]) -> None:
-        """These wait now, and no others."""
+        """Show cards for exactly these calls."""
         if calls.keys() == self._cards.keys():
             return
         gone = [card for call_id, card in self._cards.items() if call_id not in calls]
@@ -87,7 +93,7 @@ class Waiting:
         def send(approved: bool, why: str) -> None:
             try:
                 self._decide(call, approved, why)  # the run's events take the card away
-            except Exception as error:  # in a thread nobody sees it
+            except Exception as error:  # an error in a thread would go unseen
                 said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
                 design.put(failed, said, "wrong", role="status")
                 approve.disabled = refuse.disabled = False
@@ -108,20 +114,22 @@ class CardScreen:
     """A card in the output of the cell that runs now; made there, drawn from another thread."""
 
     def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._looked, self._ticked = clock, -STATUS_SECONDS, -STATUS_SECONDS
-        self._state = design.text(" · ".join(doing(Transcript())), role="status")
+        self._clock = clock
+        self._looked = -STATUS_SECONDS
+        self._ticked = -STATUS_SECONDS
+        self._state = design.text(" · ".join(doing(RunView())), role="status")
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
-        self._waiting = Waiting(decide)
+        self._approvals = ApprovalCards(decide)
         self._cancel = design.button("Cancel", "Stop this run on the service")
         head = design.row([self._cancel, self._state, self._amounts])
-        self._stage = LiveOutput(output, _line(""), [head, self._waiting.box, self._preview])
+        self._live = LiveOutput(output, _line(""), [head, self._approvals.box, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:
-        """What the button does; it must be quick, whichever thread it is called in."""
+        """Set the action of the button, which must be quick and safe to call in any thread."""
         design.once(self._cancel, "Cancelling", cancel)
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         """Called ten times a second; a widget whose text stays as it was sends nothing."""
         now = self._clock()
         if now - self._looked < _LOOK_SECONDS:
@@ -129,15 +137,15 @@ class CardScreen:
         self._looked = now
         design.put(self._state, " · ".join(doing(view)), role="status")
         design.put_lines(self._preview, last_lines(view))
-        self._waiting.show(view.asked)
+        self._approvals.show(view.asked)
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             design.put(self._amounts, " · ".join(amounts(view)), "muted")
-            self._stage.say(_line(view.run_id))
+            self._live.say(_line(view.run_id))
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        self._waiting.show({})
-        self._stage.finish(bundle, metadata)
+        self._approvals.show({})
+        self._live.finish(bundle, metadata)
 
     def clear(self) -> None:
         pass  # the cell has ended: why nothing was started is shown in its place
@@ -149,7 +157,7 @@ class QuietScreen:
     def cancels(self, cancel: Callable[[], object]) -> None:
         pass
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         pass
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
@@ -159,8 +167,8 @@ class QuietScreen:
         pass
 
 
-def last_lines(view: Transcript) -> str:
-    """The end of the answer so far, at a cost that does not grow with the answer."""
+def last_lines(view: RunView) -> str:
+    """The last lines of the answer so far; the cost does not grow with the answer."""
     said = plain(view.tail(2 * PREVIEW_CHARS)).rstrip()
     shown = "\n".join(said[-PREVIEW_CHARS:].splitlines()[-PREVIEW_LINES:])
     return shown if len(shown) == len(said) else f"… {shown}"
@@ -182,8 +190,8 @@ class BarsScreen:
     def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
         self._bars = {job.job_id: JobBar(job, cancel) for job in jobs[:BARS]}
         parts = [part for bar in self._bars.values() for part in bar.parts]
-        more = [design.text(f"… {len(jobs) - BARS} more", "muted")] * (len(jobs) > BARS)
-        self._stage = LiveOutput(self._output, standing(jobs), [*parts, *more])
+        more = [design.text(f"… {len(jobs) - BARS} more", "muted")] if len(jobs) > BARS else []
+        self._live = LiveOutput(self._output, standing(jobs), [*parts, *more])
 
     def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
         for job in jobs:
@@ -195,15 +203,17 @@ class BarsScreen:
             self._bars[job_id].leave(bundle)
 
     def finish(self, bundle: Bundle) -> None:
-        self._stage.finish(bundle)
+        self._live.finish(bundle)
 
 
 class JobBar:
-    """A row that moves: Cancel, the bar, what the job does; and a place for what comes of it."""
+    """The row of a job: Cancel, the bar, its state; and a place for its result."""
 
     def __init__(self, job: Job, cancel: Callable[[str], object]) -> None:
-        self._state, self._amounts = design.text(_state(job), role="status"), design.text("", "muted")
-        self._meter, self._end = ipywidgets.HTML(bar_html(job)), design.place()
+        self._state = design.text(_state(job), role="status")
+        self._amounts = design.text("", "muted")
+        self._meter = ipywidgets.HTML(bar_html(job))
+        self._end = design.place()
         self._end.layout.display = "none"
         button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
         design.once(button, "Cancelling", lambda: cancel(job.job_id))
@@ -217,7 +227,8 @@ class JobBar:
 
     def leave(self, bundle: Bundle) -> None:
         self.row.layout.display = "none"
-        self._end.value, self._end.layout.display = bundle["text/html"], None
+        self._end.value = bundle["text/html"]
+        self._end.layout.display = None
 
 
 def _state(job: Job) -> str:
@@ -225,7 +236,7 @@ def _state(job: Job) -> str:
 
 
 def standing(jobs: Sequence[Job]) -> str:
-    """The line that a saved notebook has of what moves."""
+    """The static line above the bars, for a saved notebook."""
     if len(jobs) == 1:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
         return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."

@@ -1,4 +1,4 @@
-"""The look of the widgets in one style sheet, the few parts that all share, and the thread in which they work."""
+"""The style sheet of the widgets, the parts they share, and the worker thread behind a widget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.wire.text import label, plain, worded
 
 
 def keep_addressed(widget: ipywidgets.Widget) -> None:
-    """For this widget and all that is in it, now and later."""
+    """Handle messages of this widget, and of all in it now and later, in the subshell they are addressed to."""
     if widget.comm is None or getattr(widget.comm, "_reply_subshell_for", None) is _as_addressed:
         return
     widget.comm._reply_subshell_for = _as_addressed
@@ -36,10 +36,10 @@ def _as_addressed(data: Any, subshell: str | None) -> str | None:
 
 
 class Worker:
-    """One thread, that does one thing at a time.
+    """One thread that works through tasks in order.
 
     Args:
-        failed: told one sentence about what could not be done.
+        failed: called with one sentence for each task that failed.
     """
 
     def __init__(self, failed: Callable[[str], None]) -> None:
@@ -49,7 +49,7 @@ class Worker:
         self._newest: dict[str, object] = {}
 
     def do(self, kind: str, work: Callable[[], object]) -> None:
-        """Do it when its turn comes, unless something newer of its kind was asked for until then."""
+        """Queue a task; it is skipped if a newer one of its kind is queued before its turn."""
         mark = object()
         with self._lock:
             self._newest[kind] = mark
@@ -62,7 +62,7 @@ class Worker:
             work()
         except AskError as error:
             self._failed(f"{error} {error.hint}".strip())
-        except Exception as error:  # in a thread nobody sees it: the widget says it and goes on
+        except Exception as error:  # an error in a thread would go unseen: the widget shows it and goes on
             self._failed(f"That went wrong: {type(error).__name__}: {error}")
 
 
@@ -108,7 +108,7 @@ def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywid
 
 
 def discard(part: ipywidgets.Widget) -> None:
-    """Close a widget and all in it. `close` alone leaves children, layout and style behind, here and in the page."""
+    """Close a widget and all in it: `close` alone leaks children, layout and style, here and in the page."""
     for child in getattr(part, "children", ()):
         discard(child)
     for own in ("layout", "style"):
@@ -125,7 +125,7 @@ def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
 
 
 def text(said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> ipywidgets.HTML:
-    """Words, no markup but code between backticks. `role="status"` has a screen reader say what changes."""
+    """A line of text; the only markup is code in backticks. With `role="status"` a screen reader announces changes."""
     part = ipywidgets.HTML()
     put(part, said, look, role=role)
     return part
@@ -139,7 +139,7 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
 
 
 def lines(said: str) -> ipywidgets.HTML:
-    """Several lines as they are, wrapped where they are long; the caller bounds them."""
+    """Preformatted lines, wrapped where they are long; the caller bounds their length."""
     part = ipywidgets.HTML()
     put_lines(part, said)
     return part
@@ -151,20 +151,20 @@ def put_lines(part: ipywidgets.HTML, said: str) -> None:
 
 
 class Markup(ipywidgets.HTMLMath):  # type: ignore[misc]
-    """HTML that was made safe, as an output has it: formulas are typeset, dollars are not (`safe.mathematics`)."""
+    """Sanitized HTML: formulas are typeset, other dollars are not (`formats.mathematics`)."""
 
     value = traitlets.Unicode("").tag(sync=True, to_json=lambda value, _: untypeset(value))
 
 
 def place(shown: str = "") -> Markup:
-    """Where HTML of ours stands that an output would show otherwise; it looks as it does there."""
+    """A widget that shows our HTML as an output would."""
     part = Markup(shown)
     part.add_class("jp-RenderedHTMLCommon")
     return part
 
 
 def area(name: str, value: str = "", *, rows: int = 3) -> ipywidgets.Textarea:
-    """A place to write, under its name. Its text comes when the focus leaves it: before the click that it left for."""
+    """A text area under its name. Its text is sent when it loses focus, before the click that took the focus."""
     part = ipywidgets.Textarea(value, description=name, rows=rows, continuous_update=False, layout={"width": "auto"})
     part.add_class("asvc-area")
     return part
@@ -177,9 +177,9 @@ def button(name: str, tooltip: str, *, look: Literal["", "primary", "danger"] = 
 
 
 def once(button: ipywidgets.Button, then: str, act: Callable[[], object]) -> None:
-    """Have a button do something the first time, and say `then` from then on. It is not disabled: focus stays on it.
+    """Call `act` on the first click, and rename the button to `then`. It is not disabled, so it keeps the focus.
 
-    `act` must be quick, and must not care which thread it is called in.
+    `act` must be quick and safe to call in any thread.
     """
 
     def pressed(_: ipywidgets.Button) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.display.results import Preview, Table
+from agentsvc_nb.notebook.display.results import Preview, ResultTable
 from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
 from agentsvc_nb.notebook.files.storing import files_table, listed
 from agentsvc_nb.notebook.state.session import Session
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback
 
 
-def Files(chat: str | None = None) -> WidgetWithFallback | Table:
+def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
     """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
 
     Args:
@@ -33,7 +33,7 @@ def Files(chat: str | None = None) -> WidgetWithFallback | Table:
     return files_browse(session, chat, widgets=widgets)
 
 
-def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | Table:
+def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
     """The file browser of this notebook's chat or another; `widgets`: whether they are shown. Raises `AskError`."""
     where = session.beside(chat) if chat else session
     found = listed(where) if where.known_chat(where.address()) else []

@@ -50,9 +50,10 @@ class Thumb:
         self._style = ipywidgets.HTML(layout={"display": "none"})
         self.box = ipywidgets.HBox([self.button, self._style])
 
-    def show(self, name: str, told: str, uri: str | None) -> None:
-        """`uri` is ours, base64: nothing in it ends the style."""
-        self.button.description, self.button.tooltip = name, told
+    def show(self, name: str, tooltip: str, uri: str | None) -> None:
+        """Show a picture. `uri` is base64 of our own, so nothing in it can end the style."""
+        self.button.description = name
+        self.button.tooltip = tooltip
         self._style.value = f'<style>.{self._name}::before {{ background-image: url("{uri}"); }}</style>' if uri else ""
         self.box.layout.display = ""
 
@@ -60,8 +61,8 @@ class Thumb:
         self.box.layout.display = "none"
 
 
-class Stage:
-    """One picture, large. Escape leaves the enlarged view, the browser's own; Close goes back to the thumbnails."""
+class LargePicture:
+    """One picture, large. Escape leaves the browser's own full view; Close returns to the thumbnails."""
 
     def __init__(self) -> None:
         self._name = f"asvc-{secrets.token_hex(6)}"
@@ -74,7 +75,8 @@ class Stage:
         self.wipe = ipywidgets.BoundedIntText(
             50, 0, 100, 10, description="Of the picture before, %", style=_LABELLED, layout={"width": "230px"}
         )
-        self.old, self.new = button("Before", "Only the picture before"), button("After", "Only the picture after")
+        self.old = button("Before", "Only the picture before")
+        self.new = button("After", "Only the picture after")
         self.old.on_click(lambda _: self.wipe.set_trait("value", 100))
         self.new.on_click(lambda _: self.wipe.set_trait("value", 0))
         self._comparing = row([self.wipe, self.old, self.new])
@@ -111,19 +113,19 @@ class Stage:
         self._wiping.value = f"<style>.{self._name} {{ --asvc-wipe: {int(percent)}%; }}</style>"
 
 
-class Parts:
-    """All that can be seen and pressed."""
+class GalleryParts:
+    """The widgets of the gallery, laid out."""
 
     def __init__(self) -> None:
         self.thumbs = [Thumb() for _ in range(PER_OUTPUT)]
-        self.stage = Stage()
+        self.enlarged = LargePicture()
         self.before = button("Previous", "The pictures before")
         self.after = button("Next", "The next pictures")
         self.turning = row([self.before, self.after])
         self.grid = ipywidgets.VBox([row([thumb.box for thumb in self.thumbs]), self.turning])
         self.status = text("", "muted", role="status")
         style = ipywidgets.HTML(STYLE, layout={"display": "none"})
-        self.box = frame([style, self.grid, self.stage.box, self.status])
+        self.box = frame([style, self.grid, self.enlarged.box, self.status])
 
 
 def _image(kind: str, alt: str, uri: str) -> str:
@@ -134,24 +136,25 @@ class Gallery:
     """The gallery of these pictures."""
 
     def __init__(self, pictures: Pictures) -> None:
-        self.parts = Parts()
+        self.parts = GalleryParts()
         self._pictures = pictures
         self._lock = threading.RLock()
         self._worker = Worker(self._wrong)
-        self._first, self._at = 0, 0
+        self._first = 0
+        self._at = 0
         self._listen()
         self._page(0)
 
     # -- what is pressed, in whichever thread ---------------------------------------------------------------------
 
     def _listen(self) -> None:
-        parts, stage = self.parts, self.parts.stage
+        parts, enlarged = self.parts, self.parts.enlarged
         pressed: Mapping[Any, Callable[[], None]] = {
             parts.before: lambda: self._turn(-PER_OUTPUT),
             parts.after: lambda: self._turn(PER_OUTPUT),
-            stage.previous: lambda: self._step(-1),
-            stage.next: lambda: self._step(1),
-            stage.close: self._close,
+            enlarged.previous: lambda: self._step(-1),
+            enlarged.next: lambda: self._step(1),
+            enlarged.close: self._close,
         }
         for each, act in pressed.items():
             each.on_click(self._locked(act))
@@ -161,7 +164,7 @@ class Gallery:
     def _opens(self, place: int) -> Callable[[], None]:
         def opened() -> None:
             self._view(self._first + place)
-            self.parts.stage.next.focus()
+            self.parts.enlarged.next.focus()
 
         return opened
 
@@ -185,15 +188,18 @@ class Gallery:
             self._say("This is the last picture." if by > 0 else "This is the first picture.")
 
     def _view(self, at: int) -> None:
-        self._at, stage = at, self.parts.stage
-        self.parts.grid.layout.display, stage.box.layout.display = "none", ""
-        stage.clear(f"Reading {label(self._pictures.files[at].path)} …")
+        self._at = at
+        enlarged = self.parts.enlarged
+        self.parts.grid.layout.display = "none"
+        enlarged.box.layout.display = ""
+        enlarged.clear(f"Reading {label(self._pictures.files[at].path)} …")
         self._say(f"Picture {at + 1} of {len(self._pictures.files)}: {label(self._pictures.files[at].path)}")
         self._worker.do("view", lambda: self._viewed(at))
 
     def _close(self) -> None:
-        self.parts.stage.box.layout.display, self.parts.grid.layout.display = "none", ""
-        self.parts.stage.clear("")
+        self.parts.enlarged.box.layout.display = "none"
+        self.parts.grid.layout.display = ""
+        self.parts.enlarged.clear("")
         self._page(self._at - self._at % PER_OUTPUT)
         self.parts.thumbs[self._at - self._first].button.focus()
 
@@ -207,8 +213,8 @@ class Gallery:
             old = found.large(before) if before and found.seen(before).thumb else None
         said = f"{caption(file, why)}, before: {label(before.path)}" if before and old else caption(file, why)
         with self._lock:
-            if self._at == at and self.parts.stage.box.layout.display != "none":
-                self.parts.stage.show(
+            if self._at == at and self.parts.enlarged.box.layout.display != "none":
+                self.parts.enlarged.show(
                     (uri, found.alt(file)) if uri else None, (old, found.alt(before)) if before and old else None, said
                 )
 
@@ -224,7 +230,8 @@ class Gallery:
     # -- what is seen ---------------------------------------------------------------------------------------------
 
     def _page(self, first: int) -> None:
-        self._first, files = first, self._pictures.files
+        self._first = first
+        files = self._pictures.files
         shown = files[first : first + PER_OUTPUT]
         for place, thumb in enumerate(self.parts.thumbs):
             if place < len(shown):

@@ -1,4 +1,4 @@
-"""Where a cell shows what it does: the output area, a place in a page of voila, a terminal; bars and cards in them."""
+"""Outputs of a cell: its output area, a page of voila, a terminal; and the screens, bars and cards drawn in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. Only for the main thread: elsewhere it would be another cell's."""
+    """The output area of the running cell. Main thread only: in another thread it would be another cell's."""
 
     def __init__(self, shell: Any) -> None:
         self._pub = shell.display_pub
@@ -43,7 +43,7 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """The same in voila, where updates of outputs are lost once the cell has ended: what will change is a widget."""
+    """The same in voila, which drops updates of outputs once the cell has ended: outputs that change are widgets."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -58,7 +58,7 @@ class PageOutput(CellOutput):
         super().show(bundle, metadata=metadata)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Nothing: nobody saves a page."""
+        """Do nothing: a page is not saved."""
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         if place := self._places.get(display_id):
@@ -88,14 +88,14 @@ def screen(shell: Any, how: Mode) -> Screen:
 
 
 def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
-    """Where a run in the background is watched, and `decide`s about its calls that wait for approval."""
+    """The card of a run in the background; `decide` answers its calls that wait for approval."""
     from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
 
 
 def bars(shell: Any, how: Mode) -> Bars:
-    """Where jobs in the background are watched."""
+    """The progress bars of jobs in the background."""
     if how not in ("live", "page"):
         from agentsvc_nb.notebook.jobs.background import StaticBars
 

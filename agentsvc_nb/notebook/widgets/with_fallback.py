@@ -1,4 +1,4 @@
-"""A widget below a static output: what is left in a saved notebook, where no widget lives."""
+"""A widget below a static output, which is what remains in a saved notebook."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from agentsvc_nb.wire.text import label, worded
 
 
 class WidgetWithFallback(Showing):
-    """What a cell shows: a line that unfolds to what there was and says how to bring it back, then the widget."""
+    """Two outputs: a line that unfolds to a static form and says how to bring the widget back, then the widget."""
 
     def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
-        self.summary, self.widget = summary, widget
+        self.summary = summary
+        self.widget = widget
 
     def _ipython_display_(self) -> None:
         from IPython.core.getipython import get_ipython
@@ -33,7 +34,7 @@ class WidgetWithFallback(Showing):
 
 
 def summary(said: str, again: str, shown: Bundle) -> Bundle:
-    """One line of what it is and of how to open it `again`, with a static form of it folded in."""
+    """A line with a description and the command that opens the widget `again`; the static form is folded below."""
     line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

@@ -25,10 +25,10 @@ def answer_json(document: dict[str, Any], status: int = 200) -> Response:
     return Response(to_json(document, inf_nan_mode="null"), status, media_type=JSON)
 
 
-def refusal(fail: ApiError) -> Response:
+def refusal(error: ApiError) -> Response:
     """Every non-2xx answer has this shape (docs/api/errors.md "Envelope")."""
-    response = answer_json(fail.envelope(), fail.row.status)
-    response.headers.update(fail.headers)
+    response = answer_json(error.envelope(), error.row.status)
+    response.headers.update(error.headers)
     return response
 
 

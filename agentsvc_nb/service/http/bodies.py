@@ -1,10 +1,11 @@
-"""What a request gives: query parameters, headers and JSON bodies; each wrong one is answered by its own code."""
+"""Parsing of query parameters, headers, JSON bodies and forms; each that is wrong raises its own error code."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -12,13 +13,16 @@ from starlette.requests import Request
 from agentsvc_nb.formats import json_documents, structured_output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.chats import check as check_where
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
+from agentsvc_nb.wire.keys import NewKey
 from agentsvc_nb.wire.limits import (
     ATTACHMENTS_MAX,
     EVENT_ID_MAX,
+    FORM_MAX_BYTES,
     INPUT_MAX_BYTES,
     NONCE_MAX_CHARS,
     NONCE_MIN_CHARS,
@@ -28,15 +32,15 @@ from agentsvc_nb.wire.limits import (
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 
 
-def text(call: RequestContext, name: str) -> str:
-    value = call.request.query_params.get(name)
+def text(context: RequestContext, name: str) -> str:
+    value = context.request.query_params.get(name)
     if not value:
         raise ApiError("invalid_query", f"The query parameter {name!r} is required.", param=name)
     return value
 
 
-def integer(call: RequestContext, name: str, default: int, low: int, high: int) -> int:
-    value = call.request.query_params.get(name)
+def integer(context: RequestContext, name: str, default: int, low: int, high: int) -> int:
+    value = context.request.query_params.get(name)
     if value is None:
         return default
     if not _is_integer(value) or not low <= int(value) <= high:
@@ -44,9 +48,9 @@ def integer(call: RequestContext, name: str, default: int, low: int, high: int) 
     return int(value)
 
 
-def chat_of_query(call: RequestContext) -> Where:
+def chat_of_query(context: RequestContext) -> Where:
     """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs")."""
-    query = call.request.query_params
+    query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
         raise ApiError(
             "invalid_query", "Give the job's `chat`, or the `project` and `session` of its submit.", param="chat"
@@ -54,8 +58,8 @@ def chat_of_query(call: RequestContext) -> Where:
     return Where(query.get("chat") or None, query.get("project") or None, query.get("session") or None)
 
 
-def idempotency_key(call: RequestContext) -> str | None:
-    values = call.request.headers.getlist("idempotency-key")
+def idempotency_key(context: RequestContext) -> str | None:
+    values = context.request.headers.getlist("idempotency-key")
     if len(values) > 1:
         raise ApiError("invalid_idempotency_key", "Send one Idempotency-Key.")
     if values and not ids.is_idempotency_key(values[0]):
@@ -63,17 +67,17 @@ def idempotency_key(call: RequestContext) -> str | None:
     return values[0] if values else None
 
 
-def nonce(call: RequestContext) -> str | None:
-    value = call.request.query_params.get("nonce")
+def nonce(context: RequestContext) -> str | None:
+    value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
         raise ApiError("invalid_query", f"'nonce' must be {rule}.", param="nonce")
     return value
 
 
-def last_event_id(call: RequestContext) -> int | None:
+def last_event_id(context: RequestContext) -> int | None:
     """The cursor of a resumed stream; an empty one means the start (docs/api/events.md "The stream")."""
-    value = call.request.headers.get("last-event-id")
+    value = context.request.headers.get("last-event-id")
     if value is None:
         return None
     if value == "":
@@ -83,31 +87,31 @@ def last_event_id(call: RequestContext) -> int | None:
     return int(value)
 
 
-def accepts(call: RequestContext, media_type: str) -> bool:
-    offered = call.request.headers.get("accept", "").lower().split(",")
+def accepts(context: RequestContext, media_type: str) -> bool:
+    offered = context.request.headers.get("accept", "").lower().split(",")
     return any(one.partition(";")[0].strip() == media_type for one in offered)
 
 
-def check_range(call: RequestContext, size: int) -> None:
+def check_range(context: RequestContext, size: int) -> None:
     """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`. Of several ranges those that
     the file has are answered; a header that can't be read is dropped (RFC 9110 §14.2, §15.5.17)."""
-    value = call.request.headers.get("range")
+    value = context.request.headers.get("range")
     if value is None:
         return
     ranges = [_RANGE.fullmatch(part) for part in value.partition("=")[2].split(",")]
     readable = all(found and _is_forward(found) for found in ranges)
     if not value.lower().startswith("bytes=") or not readable:
-        _replace_range(call, None)
+        _replace_range(context, None)
         return
     met = [found[0].strip() for found in ranges if found and _is_met(found, size)]
     if not met:
         raise ApiError("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
-    _replace_range(call, f"bytes={','.join(met)}")
+    _replace_range(context, f"bytes={','.join(met)}")
 
 
-def _replace_range(call: RequestContext, value: str | None) -> None:
+def _replace_range(context: RequestContext, value: str | None) -> None:
     """What Starlette is to answer: it refuses several ranges when one of them is beyond the end."""
-    headers = call.request.scope["headers"]
+    headers = context.request.scope["headers"]
     headers[:] = [header for header in headers if header[0] != b"range"]
     if value is not None:
         headers.append((b"range", value.encode()))
@@ -130,6 +134,7 @@ def _is_integer(value: str) -> bool:
 
 
 Document = dict[str, Any]
+_FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -149,6 +154,20 @@ async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document
         if len(received) > most:
             raise too_large
     return parse_object(bytes(received))
+
+
+async def read_form_fields(request: Request) -> dict[str, str]:
+    """The fields of a page's form, stripped; empty ones are left out."""
+    received = bytearray()
+    async for chunk in request.stream():
+        received += chunk
+        if len(received) > FORM_MAX_BYTES:
+            raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
+    try:
+        pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
+    except ValueError:
+        raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
+    return {name: value.strip() for name, value in pairs if value.strip()}
 
 
 def parse_object(data: bytes) -> Document:
@@ -238,3 +257,13 @@ def file_ids(document: Document, files: int) -> list[str]:
     if len(value) + files > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
     return value
+
+
+def new_key(document: Document) -> NewKey:
+    """The key that is asked for; the terms are checked first, and unknown scopes before other fields."""
+    accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
+    scopes = document.get("scopes", [])
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+        raise ApiError("invalid_scope", "`scopes` must be a list of names.")
+    accounts.check_scopes(scopes)
+    return checked(NewKey, document, "invalid_json")

@@ -28,7 +28,7 @@ from agentsvc_nb.wire.keys import CreatedKey
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 0.5
+CHECK_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +51,27 @@ class Access:
         try:
             if credential.kind == "key":
                 money.check_account(self._keys.find(credential.secret)[1], now, held=True)
-            elif self._database.look(lambda tx: accounts.find_session(tx, credential.secret, now)) is None:
+            elif self._database.read_single(lambda tx: accounts.find_session(tx, credential.secret, now)) is None:
                 return ApiError("unauthorized", "The session has ended: sign in again.")
-        except ApiError as fail:
-            return fail
+        except ApiError as error:
+            return error
         except Exception:  # the database is busy, or closed: the next look tells
             log.warning("a credential could not be looked at", exc_info=True)
         return None
 
     def check(self, request: Request) -> None:
         """Raise what ends the request now."""
-        credential = of(request.scope)
-        if credential is not None and (fail := self.refusal(credential)):
-            raise fail
+        credential = credential_of(request.scope)
+        if credential is not None and (error := self.refusal(credential)):
+            raise error
 
 
-def note(request: Request, credential: Credential) -> None:
+def remember_credential(request: Request, credential: Credential) -> None:
     """The request was let in with this."""
     request.scope["state"]["credential"] = credential
 
 
-def of(scope: Scope) -> Credential | None:
+def credential_of(scope: Scope) -> Credential | None:
     found: Credential | None = scope["state"].get("credential")
     return found
 
@@ -135,7 +135,7 @@ class RequestContext:
     """A request that passed authentication. `received_at` in ms; without key and session the route is open."""
 
     request: Request
-    backend: Services
+    services: Services
     received_at: int
     known_key: KeyRecord | None = None
     known_session: SessionRecord | None = None
@@ -154,23 +154,23 @@ class RequestContext:
 
     @property
     def now(self) -> int:
-        return self.backend.storage.clock.now()
+        return self.services.storage.clock.now()
 
     def path(self, name: str) -> str:
         value: str = self.request.path_params[name]
         return value
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        return self.backend.storage.db.read(use, seconds)
+        return self.services.storage.db.read(use, seconds)
 
-    def look(self, use: Callable[[Tx], T]) -> T:
-        return self.backend.storage.db.look(use)
+    def read_single(self, use: Callable[[Tx], T]) -> T:
+        return self.services.storage.db.read_single(use)
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Raises what refuses the request by now: its body may have taken minutes."""
-        if self.now - self.received_at > LOOK_SECONDS * 1000:
-            self.backend.access.check(self.request)
-        return await self.backend.storage.db.write(use, long=long)
+        if self.now - self.received_at > CHECK_SECONDS * 1000:
+            self.services.access.check(self.request)
+        return await self.services.storage.db.write(use, long=long)
 
 
 Handler = Callable[[RequestContext], Awaitable[Response]]

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import context
 from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.http.context import LOOK_SECONDS, Access, Credential
+from agentsvc_nb.service.http.context import CHECK_SECONDS, Access, Credential
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
 
@@ -58,7 +58,7 @@ class RequestLifecycleMiddleware:
         self._access = access
         self._gateway_seconds = gateway_seconds
         self._exchanges: set[_Exchange] = set()
-        self._look_again: asyncio.TimerHandle | None = None
+        self._check_timer: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         self._empty.set()
         self.last_seen = time.monotonic()
@@ -70,8 +70,8 @@ class RequestLifecycleMiddleware:
         exchange = _Exchange(scope, receive, send)
         self._exchanges.add(exchange)
         self._empty.clear()
-        if self._look_again is None:
-            self._look_after(min(LOOK_SECONDS, self._gateway_seconds))
+        if self._check_timer is None:
+            self._check_after(min(CHECK_SECONDS, self._gateway_seconds))
         try:
             await exchange.go(self._app)
         finally:
@@ -90,14 +90,14 @@ class RequestLifecycleMiddleware:
             async with asyncio.timeout(DISCARD_SECONDS):
                 await self._empty.wait()
 
-    def _look_after(self, seconds: float) -> None:
-        self._look_again = asyncio.get_running_loop().call_later(seconds, self._look)
+    def _check_after(self, seconds: float) -> None:
+        self._check_timer = asyncio.get_running_loop().call_later(seconds, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Give up what was silent for too long, end what has lost its access, and look again while anything is open.
         One timer for all: one for each request costs a read a twentieth of its time."""
-        self._look_again = None
-        soonest = LOOK_SECONDS
+        self._check_timer = None
+        soonest = CHECK_SECONDS
         refusals: dict[Credential, ApiError | None] = {}
         for exchange in self._exchanges:
             left = exchange.seconds_left(self._gateway_seconds)
@@ -107,10 +107,10 @@ class RequestLifecycleMiddleware:
             if credential := exchange.credential:
                 if credential not in refusals:
                     refusals[credential] = self._access.refusal(credential)
-                if fail := refusals[credential]:
-                    exchange.end(fail)
+                if error := refusals[credential]:
+                    exchange.end(error)
         if self._exchanges:
-            self._look_after(soonest)
+            self._check_after(soonest)
 
 
 class _Exchange:
@@ -118,7 +118,7 @@ class _Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
-        self._given_up: asyncio.Task[None] | None = None
+        self._replacement: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._scope = scope
         self._status: int | None = None
@@ -157,7 +157,7 @@ class _Exchange:
 
     def seconds_left(self, seconds: float) -> float:
         """Until it was silent for so many seconds; without end once it is answered."""
-        if self._status is not None or self._given_up is not None:
+        if self._status is not None or self._replacement is not None:
             return math.inf
         return self._last_sign + seconds - time.monotonic()
 
@@ -168,22 +168,22 @@ class _Exchange:
     @property
     def credential(self) -> Credential | None:
         """What it was let in with, while it is open to anything."""
-        return None if self._given_up or self._cut else context.of(self._scope)
+        return None if self._replacement or self._cut else context.credential_of(self._scope)
 
-    def end(self, fail: ApiError) -> None:
+    def end(self, error: ApiError) -> None:
         """It would be refused by now: refuse it, or end the answer that has begun. The application goes on where it is
         not answered: what it does between two steps must not be torn apart."""
         if self._status is None:
-            self._answer(fail)
+            self._answer(error)
         elif self._task is not None and not self._whole:
             self._cut = True
             self._task.cancel()
 
-    def _answer(self, fail: ApiError) -> None:
-        answer = refusal(fail)
+    def _answer(self, error: ApiError) -> None:
+        answer = refusal(error)
         answer.headers["Connection"] = "close"
         self._status = answer.status_code  # here: what the application sends from now on comes too late
-        self._given_up = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
+        self._replacement = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
 
     async def _close(self) -> None:
         """End the answer; one whose length was said can only break off with its connection."""
@@ -192,7 +192,7 @@ class _Exchange:
             log.info("an answer broke off: its key or session has ended", extra=fields(request=self._request_id))
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):  # one who does not read is not waited for
+            async with asyncio.timeout(CHECK_SECONDS):  # one who does not read is not waited for
                 streams = headers.get(b"content-type", b"").startswith(b"text/event-stream")
                 await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
 
@@ -204,7 +204,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        if self._given_up is None:
+        if self._replacement is None:
             await self._pass(message)
 
     async def _pass(self, message: Message) -> None:

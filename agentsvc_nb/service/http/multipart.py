@@ -39,7 +39,7 @@ class Rules:
 
 
 @dataclass(slots=True)
-class Form:
+class MultipartForm:
     """What a multipart body held: the `payload` in memory, files as blobs not yet kept; other fields are ignored."""
 
     payload: bytes = b""
@@ -65,10 +65,10 @@ def check_length(request: Request, rules: Rules) -> None:
         raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
 
 
-async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> Form:
+async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> MultipartForm:
     """Parse the body. Raises `invalid_multipart` and what `rules` name; nothing is left on disk then."""
     check_length(request, rules)
-    reader = _Reader(blobs, rules)
+    reader = _MultipartReader(blobs, rules)
     try:
         await _feed(request, reader, rules)
         reader.check_finished()
@@ -86,7 +86,7 @@ def _boundary(request: Request) -> bytes:
     return boundary
 
 
-async def _feed(request: Request, reader: _Reader, rules: Rules) -> None:
+async def _feed(request: Request, reader: _MultipartReader, rules: Rules) -> None:
     received = 0
     try:
         parser = MultipartParser(_boundary(request), reader.callbacks())
@@ -114,11 +114,11 @@ async def _parse(parser: MultipartParser, chunk: bytes) -> None:
         raise
 
 
-class _Reader:
+class _MultipartReader:
     """Callbacks of the parser; one part at a time."""
 
     def __init__(self, blobs: LocalBlobs, rules: Rules) -> None:
-        self.form = Form()
+        self.form = MultipartForm()
         self._blobs = blobs
         self._rules = rules
         self._header = b""

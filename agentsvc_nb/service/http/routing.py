@@ -1,57 +1,131 @@
-"""Routes by name to their handlers: the rows of `wire.routes` that are built."""
+"""The routes of the API: each row of `wire.routes` with its handler, behind authentication, scopes and rate limits."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, cast
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
+from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.service.http.context import Handler
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import context, lifecycle, sessions
+from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http.context import Credential, Handler, RequestContext, Services
 from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
-from agentsvc_nb.service.http.guard import GuardedPath
-from agentsvc_nb.wire.routes import ROUTES, Route
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.records.accounts import AccountRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.usecases import money
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.route import Route
 
-HANDLERS: dict[str, Handler] = {
-    "runs.start": runs.start,
-    "runs.get": runs.get,
-    "runs.events": runs.events,
-    "runs.cancel": runs.cancel,
-    "runs.approve": runs.approve,
-    "files.upload": files.upload,
-    "files.list": files.list_,
-    "files.search": files.search,
-    "files.download": files.download,
-    "files.rename": files.rename,
-    "tools.list": tools.list_,
-    "tools.describe": tools.describe,
-    "tools.invoke": ask.invoke,
-    "jobs.submit": tools.submit,
-    "jobs.status": tools.status,
-    "jobs.result": tools.result,
-    "jobs.cancel": tools.cancel,
-    "feedback.send": developer.send_feedback,
-    "feedback.list": developer.list_feedback,
-    "feedback.get": developer.get_feedback,
-    "media.get": media.get,
-    "media.transcribe": media.transcribe,
-    "labels.list": media.labels,  # before the pages: `labels` is no page's id
-    "labels.get": media.get_page,
-    "labels.write": media.write_labels,
-    "projects.create": files.create_project,
-    "projects.list": files.list_projects,
-    "chats.retire": files.retire,
-    "terms.get": developer.current_terms,
-    "keys.create": developer.create_key,
-    "keys.list": developer.list_keys,
-    "keys.delete": developer.delete_key,
-    "service.health": developer.health,
-    "service.openapi": developer.openapi,
-}
+_ENDPOINTS: Final = (ask, developer, files, media, runs, tools)
+log = logging.getLogger(__name__)
+
+
+class GuardedPath:
+    """The routes of one path, by method."""
+
+    def __init__(self, methods: Mapping[str, tuple[Route, Handler]]) -> None:
+        self._methods = methods
+        self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await answered(request, self._respond(request, scope["app"].state.service.services), refusal)
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _respond(self, request: Request, services: Services) -> Response:
+        received_at = services.storage.clock.now()
+        found = self._methods.get("GET" if request.method == "HEAD" else request.method)
+        if found is None:
+            raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
+        route, handler = found
+        key = None
+        if route.access == "key":
+            key, account = _authenticate(request, services, route)
+            lifecycle.note_key(request.scope, key.id)
+            if route.limited:
+                await _check_rates(services, key, account, received_at)
+        session = sessions.require(request, services) if route.access == "session" else None
+        return await handler(RequestContext(request, services, received_at, key, session))
+
+
+async def answered(
+    request: Request, response: Awaitable[Response], refuse: Callable[[ApiError], Response]
+) -> Response | None:
+    """The response, or what `refuse` makes of its failure; None when the client went away."""
+    try:
+        return await response
+    except ClientDisconnect:
+        return None
+    except ApiError as error:
+        return refuse(error)
+    except StoreBusy:
+        return refuse(ApiError("workspace_busy"))
+    except Exception:
+        log.exception(
+            "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
+        )
+        return refuse(ApiError("internal_error"))
+
+
+def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
+    secret = _secret(request)
+    if not secret:
+        raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
+    key, account = services.keys.find(secret)
+    context.remember_credential(request, Credential("key", secret))
+    if key.scopes and not route.scopes & set(key.scopes):
+        needed = " or ".join(sorted(route.scopes))
+        raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
+    return key, account
+
+
+async def _check_rates(services: Services, key: KeyRecord, account: AccountRecord, now: int) -> None:
+    money.check_account(account, now)
+    if money.configured(services.settings):
+        refusal = await services.storage.db.write(lambda tx: money.count(tx, key, services.settings, now))
+        if refusal is not None:
+            raise refusal
+
+
+def _secret(request: Request) -> str:
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return secret.strip()
+    return request.headers.get("x-api-key", "").strip()
+
+
+async def unknown_path(request: Request, error: Exception) -> Response:
+    return refusal(ApiError("not_found", f"No such path: {request.url.path[:200]}"))
+
+
+def handler(route: Route) -> Handler:
+    """The function of an endpoints module that has the route's name: `runs_start` answers `runs.start`.
+
+    Raises `LookupError` unless exactly one module has it.
+    """
+    name = route.name.replace(".", "_")
+    found = [vars(module)[name] for module in _ENDPOINTS if name in vars(module)]
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} endpoint handlers are called {name}")
+    return cast(Handler, found[0])
 
 
 def routes() -> list[BaseRoute]:
-    """One Starlette route a path, so that a wrong method is answered with every method that is right."""
+    """One Starlette route a path, so that a wrong method is answered with every method that is right.
+
+    In the order of the table: `/landing-pages/labels` comes before `/landing-pages/{page_id}`.
+    """
     by_path: dict[str, dict[str, tuple[Route, Handler]]] = {}
-    for name, handler in HANDLERS.items():
-        route = ROUTES[name]
-        by_path.setdefault(route.path, {})[route.method] = (route, handler)
+    for route in ROUTES.values():
+        by_path.setdefault(route.path, {})[route.method] = (route, handler(route))
     return [StarletteRoute(path, GuardedPath(methods)) for path, methods in by_path.items()]

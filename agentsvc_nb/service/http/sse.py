@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.wire.limits import PAGE_MAX, STREAM_PING_SECONDS, STREAM_RETRY_MS
 from agentsvc_nb.wire.runs import TERMINAL, Event
 
@@ -26,7 +26,7 @@ def frame(event: Event) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _EventPage:
     """The events after `after` as frames, as they were after so many `signals`; `last` is the id of the last, and
     `whole` says that there were no more. An ended run will have no more."""
 
@@ -44,7 +44,7 @@ class Streams:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._followers: Counter[str] = Counter()
-        self._pages: dict[str, _Page] = {}
+        self._pages: dict[str, _EventPage] = {}
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> StreamingResponse:
         """The stream of a run from the event after `after`, to its end. `silent`: its headers alone, for a HEAD, which
@@ -81,7 +81,7 @@ class Streams:
                 del self._followers[run_id]
                 self._pages.pop(run_id, None)
 
-    def _page(self, run_id: str, after: int) -> _Page:
+    def _page(self, run_id: str, after: int) -> _EventPage:
         """What the one before has read, unless something was written since; else what there is."""
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._storage.signals.sent:
@@ -90,10 +90,10 @@ class Streams:
                 self._pages[run_id] = page
         return page
 
-    def _read(self, tx: Tx, run_id: str, after: int) -> _Page:
+    def _read(self, tx: Tx, run_id: str, after: int) -> _EventPage:
         run = runs.get(tx, run_id)
-        found, more = actions.events(tx, run_id, after, PAGE_MAX)
+        found, more = run_usecases.events(tx, run_id, after, PAGE_MAX)
         frames = "".join(frame(event) for event in found).encode()
         ended = run is None or run.status in TERMINAL
         last = found[-1].id if found else after
-        return _Page(after, self._storage.signals.sent, frames, last, not more, ended)
+        return _EventPage(after, self._storage.signals.sent, frames, last, not more, ended)

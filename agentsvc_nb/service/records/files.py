@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from agentsvc_nb.service.ports import Reading, Row, Tx
+from agentsvc_nb.service.ports import IndexedText, Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("files")
+
+WITH_CONTENTS: Final = ("file", "media", "upload")
+"""Every table whose rows name a blob, in a column `sha256`: a blob that none of them names is garbage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Content:
     media_type: str
     size_bytes: int
     sha256: str
-    reading: Reading = field(default_factory=Reading)
+    reading: IndexedText = field(default_factory=IndexedText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,17 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
 def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
     row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
     return None if row is None else UploadRecord(**row)
+
+
+def expire_uploads(tx: Tx, before: int, limit: int) -> int:
+    """Delete up to `limit` uploads that expired before `before` (ms); the number deleted."""
+    return tx.run(_sql["expire_uploads"], before=before, limit=limit)
+
+
+def referenced_contents(tx: Tx) -> set[str]:
+    """The hashes of all blobs that a row names."""
+    named = " UNION ".join(f"SELECT sha256 FROM {table} WHERE sha256 IS NOT NULL" for table in WITH_CONTENTS)
+    return {row["sha256"] for row in tx.all(named)}
 
 
 def _record(row: Row | None) -> FileRecord | None:

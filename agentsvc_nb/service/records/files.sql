@@ -27,3 +27,6 @@ VALUES (:id, :account, :file_name, :media_type, :size_bytes, :sha256, :now, :exp
 
 -- name: staged
 SELECT * FROM upload WHERE id = :id AND account = :account AND expires_at > :now
+
+-- name: expire_uploads
+DELETE FROM upload WHERE id IN (SELECT id FROM upload WHERE expires_at < :before ORDER BY expires_at LIMIT :limit)

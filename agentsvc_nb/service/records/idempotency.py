@@ -1,4 +1,4 @@
-"""Which work an Idempotency-Key started (docs/api/runs.md "Idempotency keys").
+"""Idempotency keys and the work that each has started (docs/api/runs.md "Idempotency keys").
 
 The row is written in the transaction that starts the work, so that of two starts at one moment one starts and the
 other finds its row.
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records.queries import load
 
-_sql = load("replays")
+_sql = load("idempotency")
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyScope:
-    """Where a key counts. `kind` is `run` or a tool's family; `address` what else makes it unique
-    (docs/api/runs.md)."""
+    """The scope within which a key is unique: `kind` is `run` or a tool's family, `address` the chat that a start
+    names (docs/api/runs.md)."""
 
     account: str
     kind: str
@@ -26,20 +26,27 @@ class IdempotencyScope:
     key: str
 
 
-def remember(tx: Tx, where: IdempotencyScope, target: str) -> None:
-    tx.run(_sql["remember"], target=target, **_params(where))
+def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:
+    """Record that the key started `target`, the id of a run or job."""
+    tx.run(_sql["remember"], target=target, **_params(scope))
 
 
-def recall(tx: Tx, where: IdempotencyScope) -> str | None:
-    row = tx.one(_sql["recall"], **_params(where))
+def recall(tx: Tx, scope: IdempotencyScope) -> str | None:
+    """The id of the work that the key started; None for a new key."""
+    row = tx.one(_sql["recall"], **_params(scope))
     return None if row is None else row["target"]
 
 
-def _params(where: IdempotencyScope) -> dict[str, str]:
+def forget(tx: Tx, before_day: str, limit: int) -> int:
+    """Delete up to `limit` keys of UTC days before `before_day`; the number deleted."""
+    return tx.run(_sql["forget"], before_day=before_day, limit=limit)
+
+
+def _params(scope: IdempotencyScope) -> dict[str, str]:
     return {
-        "account": where.account,
-        "kind": where.kind,
-        "address": where.address,
-        "utc_day": where.utc_day,
-        "key": where.key,
+        "account": scope.account,
+        "kind": scope.kind,
+        "address": scope.address,
+        "utc_day": scope.utc_day,
+        "key": scope.key,
     }

@@ -12,8 +12,8 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.usecases import payloads
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 

@@ -17,7 +17,7 @@ from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import WorkspaceTask, performed
-from agentsvc_nb.service.usecases import jobs as actions
+from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
@@ -34,14 +34,14 @@ class JobRunner:
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
         self._tools = tools
-        self.crew = TaskSupervisor(self._work)
+        self.supervisor = TaskSupervisor(self._work)
 
     def wake(self, job_id: str) -> None:
-        self.crew.start(job_id)
+        self.supervisor.start(job_id)
 
     async def recover(self) -> None:
         now = self._storage.clock.now()
-        for job in await self._storage.db.write(lambda tx: actions.recover(tx, now)):
+        for job in await self._storage.db.write(lambda tx: job_usecases.recover(tx, now)):
             self.wake(job.job_id)
 
     async def stop(self, job_id: str) -> None:
@@ -49,22 +49,22 @@ class JobRunner:
         now = self._storage.clock.now()
         job = self._storage.db.read(lambda tx: jobs.get(tx, job_id))
         if job is not None:
-            await self._storage.db.write(lambda tx: actions.stop(tx, job, now))
+            await self._storage.db.write(lambda tx: job_usecases.stop(tx, job, now))
             self.interrupt(job_id)
 
     def interrupt(self, job_id: str) -> None:
         """The job was asked to stop: wake those who watch it, and stop its tool."""
         self._storage.signals.notify(job_id)
-        self.crew.interrupt(job_id)
+        self.supervisor.interrupt(job_id)
 
     async def _work(self, job_id: str) -> None:
-        job = await self.crew.store(lambda: self._claim(job_id))
+        job = await self.supervisor.store(lambda: self._claim(job_id))
         if job is None:
             return
         self._storage.signals.notify(job_id)
         ending = await self._ending(job)
         if ending is not None:
-            await self.crew.store(lambda: self._finish(job, ending))
+            await self.supervisor.store(lambda: self._finish(job, ending))
             self._storage.signals.notify(job_id)
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
@@ -76,7 +76,7 @@ class JobRunner:
 
     async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
         now = self._storage.clock.now()
-        await self._storage.db.write(lambda tx: actions.finish(tx, job.job_id, job.attempt, ending, now))
+        await self._storage.db.write(lambda tx: job_usecases.finish(tx, job.job_id, job.attempt, ending, now))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""
@@ -87,9 +87,11 @@ class JobRunner:
 
     async def _tried(self, job: JobRecord, task: WorkspaceTask, written: list[str]) -> JobEnding | None:
         try:
-            outcome = await self.crew.interruptible(job.job_id, self._run_tool(job, task), self._asked_to_stop(job))
+            outcome = await self.supervisor.interruptible(
+                job.job_id, self._run_tool(job, task), self._asked_to_stop(job)
+            )
         except asyncio.CancelledError:
-            if self.crew.stopping:
+            if self.supervisor.stopping:
                 await self._storage.db.write(lambda tx: jobs.restarted(tx, job.job_id, -1))
                 return None
             return JobEnding("cancelled", [])

@@ -1,6 +1,6 @@
-"""Remove what nobody can ask for any more, at start and every hour. Only under the data folder's lock.
+"""Garbage collection at start and every hour: expired uploads, old idempotency keys, unreferenced blobs.
 
-Little by little: each batch is a write of its own, so that requests come in between.
+Only under the data folder's lock. Each batch is a write of its own, so that requests come in between.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Final
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import garbage
+from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.wire.times import utc_day
 
@@ -41,18 +41,18 @@ class Retention:
             try:
                 await self.sweep()
             except Exception:  # a full disk, a locked database: in an hour it may be better
-                log.exception("leftovers could not be removed; trying again in an hour")
+                log.exception("garbage could not be removed; trying again in an hour")
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
-        """Remove all that is left over now."""
+        """Remove all garbage there is now."""
         now = self._storage.clock.now()
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
-        uploads = await self._all(lambda tx: garbage.expire_uploads(tx, expired, BATCH))
-        replays = await self._all(lambda tx: garbage.forget_replays(tx, yesterday, BATCH))
+        uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
+        keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         blobs = await asyncio.to_thread(self._remove_blobs, now - BLOB_AGE_MS)
-        if uploads or replays or blobs:
-            log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, replays, blobs)
+        if uploads or keys or blobs:
+            log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
         total = 0
@@ -66,5 +66,5 @@ class Retention:
                 return 0
             # Old ones first, then what is named: a row that comes in between names a content stored just now.
             old = list(self._storage.blobs.stored_before(before))
-            named = self._storage.db.read(garbage.contents) if old else set()
+            named = self._storage.db.read(files.referenced_contents) if old else set()
             return sum(self._storage.blobs.remove(sha256, before) for sha256 in old if sha256 not in named)

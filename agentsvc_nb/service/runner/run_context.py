@@ -17,7 +17,7 @@ from agentsvc_nb.service.runner.event_log import EventLog, LostRun
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
-from agentsvc_nb.service.usecases import runs as run_actions
+from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
@@ -125,7 +125,7 @@ class LiveRunContext:
     async def rewind(self) -> None:
         await self.log.flush()
         run_id, attempt, now = self._run.run_id, self.log.attempt, self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: run_actions.resume(tx, run_id, attempt, now))
+        record = await self._storage.db.write(lambda tx: run_usecases.resume(tx, run_id, attempt, now))
         if record is None:
             raise LostRun(run_id)
         self._storage.signals.notify(run_id)

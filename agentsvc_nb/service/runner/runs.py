@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.formats import structured_output
@@ -17,7 +16,8 @@ from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.usecases import runs as actions
+from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases.runs import STEPS_EXCEEDED
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
@@ -43,30 +43,30 @@ class RunRunner:
         self._agent = agent
         self._tools = tools
         self._jobs = job_runner
-        self.crew = TaskSupervisor(self._work)
+        self.supervisor = TaskSupervisor(self._work)
 
     def wake(self, run_id: str) -> None:
-        self.crew.start(run_id)
+        self.supervisor.start(run_id)
 
     def interrupt(self, run_id: str) -> None:
         """The run was asked to stop: wake those who read it, and stop its agent."""
         self._storage.signals.notify(run_id)
-        self.crew.interrupt(run_id)
+        self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
         """End what a dead server left and nobody goes on with; the runs to be woken. Only under the folder's lock."""
         storage, now = self._storage, self._storage.clock.now()
-        waiting = await storage.db.write(lambda tx: actions.recover(tx, storage.origin, self._model, now))
+        waiting = await storage.db.write(lambda tx: run_usecases.recover(tx, storage.origin, self._model, now))
         return [run.run_id for run in waiting]
 
     async def _work(self, run_id: str) -> None:
-        run = await self.crew.store(lambda: self._claim(run_id))
+        run = await self.supervisor.store(lambda: self._claim(run_id))
         if run is None:
             return
         self._storage.signals.notify(run_id)
-        turn = LiveRunContext(self._storage, run, self._tools, self._jobs, self._approval)
+        context = LiveRunContext(self._storage, run, self._tools, self._jobs, self._approval)
         try:
-            ending = await self._ending(run, turn)
+            ending = await self._ending(run, context)
         except LostRun:
             log.warning("run %s was taken over", run_id)
             return
@@ -74,55 +74,54 @@ class RunRunner:
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
         if ending is not None:
-            await self._finish(run_id, turn.log.attempt, ending)
+            await self._finish(run_id, context.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:
         """A queued run begins; another active one is a dead server's, and goes on from its checkpoint. So does one that
         was asked to stop since: somebody has to end it."""
         now = self._storage.clock.now()
-        if claimed := await self._storage.db.write(lambda tx: actions.claim(tx, run_id, now)):
+        if claimed := await self._storage.db.write(lambda tx: run_usecases.claim(tx, run_id, now)):
             return claimed
         found = self._storage.db.read(lambda tx: runs.get(tx, run_id))
         if found is None or found.status not in ACTIVE:
             return None
         attempt = found.attempt
-        return await self._storage.db.write(lambda tx: actions.resume(tx, run_id, attempt, now))
+        return await self._storage.db.write(lambda tx: run_usecases.resume(tx, run_id, attempt, now))
 
-    async def _ending(self, run: RunRecord, turn: LiveRunContext) -> Ending | None:
+    async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent; None when the service is stopping and the run is left for recovery."""
         try:
-            answer, fault = await self.crew.interruptible(run.run_id, self._drive(run, turn), self._asked_to_stop(run))
-            await turn.log.flush()
+            answer, fault = await self.supervisor.interruptible(
+                run.run_id, self._drive(run, context), self._asked_to_stop(run)
+            )
+            await context.log.flush()
         except asyncio.CancelledError:
-            if self.crew.stopping:
+            if self.supervisor.stopping:
                 await self._storage.db.write(lambda tx: runs.restarted(tx, run.run_id, -1))
                 return None
-            await turn.log.flush()
-            return turn.ending("cancelled", output=_spoken(turn))
+            await context.log.flush()
+            return context.ending("cancelled", output=_spoken(context))
         except LostRun:
             raise
         except StepsExceeded:
-            failed = await _failed(turn, "budget_limited", "The run needed more than 1,500 model steps.")
-            return replace(
-                failed, spent=replace(failed.spent, cost_microcents=0)
-            )  # such a run is not billed (docs/api/runs.md "Record")
+            return await _failed(context, STEPS_EXCEEDED, "The run needed more than 1,500 model steps.")
         except WorkFailure as failure:
-            return await _failed(turn, failure.code, failure.message)
+            return await _failed(context, failure.code, failure.message)
         except Exception:
             log.exception("run %s failed", run.run_id)
-            return await _failed(turn, "agent_error", "The agent failed unexpectedly; see the service's log.")
+            return await _failed(context, "agent_error", "The agent failed unexpectedly; see the service's log.")
         if fault:
-            return await _failed(turn, *fault, output=answer)
-        return turn.ending("completed", output=answer, structured_output=structured_output.as_object(answer))
+            return await _failed(context, *fault, output=answer)
+        return context.ending("completed", output=answer, structured_output=structured_output.as_object(answer))
 
-    async def _drive(self, run: RunRecord, turn: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
+    async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
         """The final text, and why it is no answer, as a code and a message: too long, or misfit for the schema that was
         asked for."""
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure("model_required", "Structured output needs a language model.")
-        answer = await self._agent.run(turn)
+        answer = await self._agent.run(context)
         if answer is None:
-            answer = turn.said.removesuffix("\n")
+            answer = context.said.removesuffix("\n")
         data = answer.encode("utf-8", "replace")
         if len(data) > OUTPUT_BYTES:
             return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
@@ -134,31 +133,31 @@ class RunRunner:
 
         async def write() -> None:
             now = storage.clock.now()
-            await storage.db.write(lambda tx: actions.finish(tx, run_id, attempt, ending, storage.origin, now))
+            await storage.db.write(lambda tx: run_usecases.finish(tx, run_id, attempt, ending, storage.origin, now))
 
         try:
-            await self.crew.store(write)
+            await self.supervisor.store(write)
         except (ValueError, OverflowError):
             log.exception("run %s: its answer could not be stored", run_id)
             ending = _unexpected("The answer could not be stored.")
-            await self.crew.store(write)
+            await self.supervisor.store(write)
         storage.signals.notify(run_id)
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     def _asked_to_stop(self, run: RunRecord) -> bool:
-        return self._storage.db.look(lambda tx: runs.status(tx, run.run_id)) != "running"
+        return self._storage.db.read_single(lambda tx: runs.status(tx, run.run_id)) != "running"
 
 
-async def _failed(turn: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:
-    await turn.log.flush()
-    return turn.ending("failed", output=output or _spoken(turn), last_error=code, last_error_message=message)
+async def _failed(context: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:
+    await context.log.flush()
+    return context.ending("failed", output=output or _spoken(context), last_error=code, last_error_message=message)
 
 
 def _unexpected(message: str) -> Ending:
     return Ending("failed", last_error="agent_error", last_error_message=message)
 
 
-def _spoken(turn: LiveRunContext) -> str | None:
+def _spoken(context: LiveRunContext) -> str | None:
     """What was said before the end came."""
-    return turn.said.removesuffix("\n") or None
+    return context.said.removesuffix("\n") or None

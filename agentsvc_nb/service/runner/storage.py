@@ -16,13 +16,13 @@ from typing import Any, Final, Protocol
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.documents import read_text
-from agentsvc_nb.service.ports import Clock, Database, Index, Reading, Tx
+from agentsvc_nb.service.ports import Clock, Database, Index, IndexedText, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.usecases import files as actions
+from agentsvc_nb.service.usecases import files as file_usecases
 from agentsvc_nb.service.usecases import searching
-from agentsvc_nb.service.usecases.searching import FIRST, index_again, reading
+from agentsvc_nb.service.usecases.searching import FIRST, index_again, indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
@@ -91,8 +91,8 @@ class Storage:
         return Content(file_name, media_type, blob.size_bytes, blob.sha256, found)
 
 
-def _read(path: Path, media_type: str) -> Reading:
-    return reading(read_text(path, media_type))
+def _read(path: Path, media_type: str) -> IndexedText:
+    return indexed_text(read_text(path, media_type))
 
 
 FOUND_MAX: Final = 100
@@ -124,7 +124,7 @@ class ChatWorkspace:
             return []
         index, chat = self._storage.index, self._chat
 
-        def find(tx: Tx) -> list[searching.Hit]:
+        def find(tx: Tx) -> list[searching.SearchHit]:
             return list(islice(searching.find(tx, index, chat, parsed), FOUND_MAX))
 
         try:
@@ -141,7 +141,7 @@ class ChatWorkspace:
         content = await self._storage.store(safe.rpartition("/")[2], data)
         now = self._storage.clock.now()
         return await self._storage.db.write(
-            lambda tx: actions.write(tx, self._storage.index, self._chat, safe, content, author, now), long=True
+            lambda tx: file_usecases.write(tx, self._storage.index, self._chat, safe, content, author, now), long=True
         )
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:

@@ -17,13 +17,12 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.runner.event_log import EventLog, LostRun
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import WorkspaceTask, file_written, performed
-from agentsvc_nb.service.usecases import jobs as job_actions
-from agentsvc_nb.service.usecases import money
+from agentsvc_nb.service.usecases import jobs as job_usecases
+from agentsvc_nb.service.usecases import money, payloads
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
@@ -136,7 +135,7 @@ class ToolCalls:
         try:
             job = await self._follow(job)
         except BaseException:
-            if not self.jobs.crew.stopping:  # else the run goes on, and follows it again
+            if not self.jobs.supervisor.stopping:  # else the run goes on, and follows it again
                 await self.jobs.stop(job.job_id)
             raise
         for path in job.files:
@@ -155,7 +154,7 @@ class ToolCalls:
         bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
 
         def write(tx: Tx) -> JobRecord:
-            job = job_actions.insert(tx, bill, run.chat, run.run_id, submit, now)
+            job = job_usecases.insert(tx, bill, run.chat, run.run_id, submit, now)
             if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
                 raise LostRun(run.run_id)
             return job

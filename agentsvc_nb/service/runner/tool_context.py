@@ -12,15 +12,14 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from agentsvc_nb.formats import recordings
-from agentsvc_nb.service.records import media as records
+from agentsvc_nb.service.records import media as media_records
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.rules import payloads
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
-from agentsvc_nb.service.usecases import media
-from agentsvc_nb.service.usecases import media as actions
+from agentsvc_nb.service.usecases import media as media_usecases
+from agentsvc_nb.service.usecases import payloads
 from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
@@ -28,7 +27,7 @@ from agentsvc_nb.wire.media import MediaKind
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredMedia:
     """`ports.tools.Media`."""
 
     id: str
@@ -47,29 +46,29 @@ class MediaStore:
 
     async def keep_page(self, url: str) -> str:
         now = self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: media.add_page(tx, self._account, url, now))
+        record = await self._storage.db.write(lambda tx: media_usecases.add_page(tx, self._account, url, now))
         return record.id
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
         content = await self._storage.store(name, data)
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
-            return None  # its blob is removed with other leftovers
+            return None  # its blob is removed with other garbage
         file = self._storage.blobs.path(content.sha256)
         length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
         facts, now = Facts(cast(MediaKind, kind), source, url, length), self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: actions.keep(tx, self._account, content, facts, now))
+        record = await self._storage.db.write(lambda tx: media_usecases.keep(tx, self._account, content, facts, now))
         return record.id
 
-    def media(self, media_id: str) -> Kept | None:
-        found = self._storage.db.read(lambda tx: records.get(tx, media_id, self._account))
+    def media(self, media_id: str) -> StoredMedia | None:
+        found = self._storage.db.read(lambda tx: media_records.get(tx, media_id, self._account))
         if found is None:
             return None
         file = self._storage.blobs.path(found.sha256)
-        return Kept(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
+        return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        await self._storage.db.write(lambda tx: records.transcribe(tx, media_id, self._account, transcript))
+        await self._storage.db.write(lambda tx: media_records.transcribe(tx, media_id, self._account, transcript))
 
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
@@ -91,7 +90,7 @@ class WorkspaceTask:
         self._on_write = on_write
         self._author = author
         self._report = report
-        self._shelf = MediaStore(storage, account)
+        self._media_store = MediaStore(storage, account)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
@@ -114,16 +113,16 @@ class WorkspaceTask:
         return await self.workspace.keep_whole(what, document, self._author)
 
     async def keep_page(self, url: str) -> str:
-        return await self._shelf.keep_page(url)
+        return await self._media_store.keep_page(url)
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        return await self._shelf.keep_media(name, data, source, url)
+        return await self._media_store.keep_media(name, data, source, url)
 
-    async def media(self, media_id: str) -> Kept | None:
-        return self._shelf.media(media_id)
+    async def media(self, media_id: str) -> StoredMedia | None:
+        return self._media_store.media(media_id)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        await self._shelf.keep_transcript(media_id, transcript)
+        await self._media_store.keep_transcript(media_id, transcript)
 
 
 async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcome:

@@ -11,7 +11,7 @@ from typing import Final
 
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.queries import Phrase, Query
-from agentsvc_nb.service.ports import Reading, Tx
+from agentsvc_nb.service.ports import IndexedText, Tx
 from agentsvc_nb.service.usecases.searching import TOP_LEVEL
 
 WORD: Final = "w"
@@ -100,24 +100,24 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex:
-    """`ports.storage.Index`. `query` is what `rules.search.parse` gave."""
+    """`ports.Index`. `query` is what `formats.queries.parse` returned."""
 
     ranked_max: int = 1_000
     """So many matches are ranked by BM25: it takes some 2 µs each, and to find them 0.1."""
     page: int = 200
     """Matches asked for at first. More are needed when many of them are of one typed output."""
 
-    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], reading: Reading) -> None:
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         self.drop(tx, chat, path)  # a new id, for the newest come first
-        row = tx.one(_INSERT, chat=chat, path=path, text=reading.text)
+        row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         bucket = bucket_of(chat)
         tx.run(
             _INDEX,
             id=row["id"],
             names=_names(bucket, names),
-            words=_tagged(bucket + WORD, reading.words),
-            levels=_tagged(bucket, reading.levels),
+            words=_tagged(bucket + WORD, indexed_text.words),
+            levels=_tagged(bucket, indexed_text.levels),
         )
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:

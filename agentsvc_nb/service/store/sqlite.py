@@ -159,7 +159,7 @@ class SqliteDatabase:
             connection.set_progress_handler(None, LOOK_STEPS)
             connection.execute("ROLLBACK")
 
-    def look(self, use: Callable[[Tx], T]) -> T:
+    def read_single(self, use: Callable[[Tx], T]) -> T:
         return use(SqliteTx(self._reader()))
 
     def version(self) -> int:

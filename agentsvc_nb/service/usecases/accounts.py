@@ -15,8 +15,10 @@ from agentsvc_nb.service.records import accounts, keys, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, SessionRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
+from agentsvc_nb.wire.keys import CreatedKey, NewKey
 from agentsvc_nb.wire.limits import SESSION_SECONDS
-from agentsvc_nb.wire.routes import SCOPES
+from agentsvc_nb.wire.routes.route import SCOPES
 from agentsvc_nb.wire.times import utc_month
 
 ACCOUNT = "acct_local"
@@ -50,6 +52,25 @@ def create_key(
         now=clock.now(),
     )
     return record, secret
+
+
+def check_terms(accepted: object, version: object) -> None:
+    """The current developer terms are accepted.
+
+    Raises `developer_terms_not_accepted` and `developer_terms_version_mismatch`, with the version that is required.
+    """
+    required = {"requiredDeveloperTermsVersion": TERMS_VERSION}
+    if accepted is not True:
+        raise ApiError("developer_terms_not_accepted", top=required)
+    if version != TERMS_VERSION:
+        raise ApiError("developer_terms_version_mismatch", top=required)
+
+
+def issue_key(tx: Tx, clock: Clock, given: NewKey) -> CreatedKey:
+    """Create the key that a signed-in user asks for, whose terms are accepted; its secret is shown this once."""
+    scopes = tuple(dict.fromkeys(given.scopes or ()))
+    record, secret = create_key(tx, clock, name=given.name, scopes=scopes, budget_cents=given.monthly_budget_cents)
+    return CreatedKey(**record.public().model_dump(), key=secret)
 
 
 def check_scopes(scopes: Sequence[str]) -> None:

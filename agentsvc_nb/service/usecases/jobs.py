@@ -1,13 +1,13 @@
-"""Tool jobs and direct calls: submitted, read, cancelled; and what a worker does with them."""
+"""Tool jobs, direct calls and asks: submit, read, cancel; claim, finish and recovery by a worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files, idempotency, jobs
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -17,6 +17,7 @@ from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import chats, money, runs
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import RESTARTS_MAX
@@ -172,3 +173,41 @@ def _address(account: str, given: Submit) -> IdempotencyScope | None:
     if given.idempotency_key is None:
         return None
     return IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures fetched
+    from their addresses; `unreached` has a sentence for each that could not be fetched."""
+
+    start: Start
+    submit: Submit
+    pictures: int = 0
+    unreached: tuple[str, ...] = ()
+
+
+def submit_ask(
+    tx: Tx, index: Index, key: KeyRecord, given: AskRequest, settings: Settings, now: int
+) -> tuple[JobRecord, bool]:
+    """Start a run and make the job that is its handle, in one transaction.
+
+    Returns the job, and whether it is new; it `follows` its run. Raises what `submit` and `runs.begin` raise.
+    """
+
+    def make(bill: Bill, chat: ChatRecord) -> JobRecord:
+        run = runs.begin(tx, index, bill, given.start, chat, settings, now)
+        for message in given.unreached:
+            warning = {"code": "image_not_fetched", "message": message}
+            run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
+        if given.pictures:
+            run_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
+        free = replace(bill, hold_microcents=0)  # the run holds already
+        return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
+
+    return submit(tx, key, given.submit, settings, now, make)
+
+
+def _images_not_seen(pictures: int) -> dict[str, str]:
+    """No agent of this version looks at pictures."""
+    which = "The picture was" if pictures == 1 else f"The {pictures} pictures were"
+    return {"code": "images_not_seen", "message": f"{which} not looked at: this agent reads text only."}

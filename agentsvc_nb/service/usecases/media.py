@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord, PageRecord
-from agentsvc_nb.service.usecases import labels
 from agentsvc_nb.tools.fetching import is_web_address
-from agentsvc_nb.wire.media import NewLabels
+from agentsvc_nb.wire.media import Label, NewLabels
+
+_LABEL_ROWS: Final = (
+    Label(
+        name="page_type",
+        description="What kind of page it is.",
+        values=["product", "collection", "homepage", "advertorial", "listicle", "quiz", "lead_form", "other"],
+    ),
+    Label(
+        name="goal",
+        description="What a visitor is asked to do.",
+        values=["buy", "subscribe", "sign_up", "book", "request_quote", "download", "read_on"],
+    ),
+    Label(
+        name="offer",
+        description="What makes acting now worth it; the strongest one.",
+        values=["discount", "bundle", "free_trial", "free_shipping", "gift", "none"],
+    ),
+    Label(
+        name="audience_stage",
+        description="How much a visitor knows already.",
+        values=["unaware", "problem_aware", "solution_aware", "product_aware", "customer"],
+    ),
+    Label(
+        name="proof",
+        description="Why one should believe it; the most prominent one.",
+        values=["reviews", "testimonials", "press", "study", "numbers", "before_after", "none"],
+    ),
+    Label(
+        name="urgency",
+        description="What makes waiting costly.",
+        values=["deadline", "low_stock", "seasonal", "none"],
+    ),
+)
+
+LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
+"""The labels of landing pages, with every value that each may have (docs/api/media.md)."""
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
@@ -29,7 +66,7 @@ def get_page(tx: Tx, account: str, page: str) -> PageRecord:
 def write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
     """Replace a page's labels. Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the
     present `version` when somebody else wrote since `expected_version` was read."""
-    if fault := labels.fault(given.labels):
+    if fault := label_fault(given.labels):
         raise ApiError("invalid_label", fault[1], field=f"labels.{fault[0]}")
     present = get_page(tx, account, page)
     record = media.write(tx, page, account, given.labels, given.expected_version)
@@ -55,3 +92,22 @@ def get(tx: Tx, account: str, media_id: str) -> MediaRecord:
     if record is None:
         raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
     return record
+
+
+def label_fault(labels: dict[str, str]) -> tuple[str, str] | None:
+    """The first label that is unknown, or has a value that it can't have, and what is allowed; None when all fit.
+
+    >>> label_fault({"urgency": "often"})
+    ('urgency', "'often' is no value of urgency: use deadline, low_stock, seasonal or none.")
+    """
+    for name, value in labels.items():
+        row = LABELS.get(name)
+        if row is None:
+            return name[:80], f"There is no label {name[:80]!r}: use {_either(list(LABELS))}."
+        if value not in row.values:
+            return name, f"{value[:80]!r} is no value of {name}: use {_either(row.values)}."
+    return None
+
+
+def _either(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
@@ -13,12 +13,12 @@ from agentsvc_nb.service.records import idempotency, jobs, runs, tool_calls
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
+from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.rules import payloads
-from agentsvc_nb.service.usecases import ask_jobs, chats, files, money
+from agentsvc_nb.service.usecases import chats, files, money, payloads
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.settings import Settings
@@ -55,6 +55,9 @@ def _shown(call: CallRecord, approved: bool) -> CallApproval:
 
 
 T = TypeVar("T")
+
+STEPS_EXCEEDED: Final = "budget_limited"
+"""Why a run failed that needed more model steps than a run may take (`wire.failures`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecor
         return finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
         runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
-        ask_jobs.show(tx, changed)
+        _update_ask_job(tx, changed)
         return changed
     return record
 
@@ -151,7 +154,7 @@ def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
     if record is None:
         return None
     _announce(tx, record, record.last_event, now)
-    ask_jobs.show(tx, record)
+    _update_ask_job(tx, record)
     return record
 
 
@@ -186,12 +189,16 @@ def recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
     """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
+    billed = _is_billed(ending)
+    if not billed:
+        ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
     record = runs.finish(tx, run_id, attempt, ending, jobs.spent_in(tx, run_id), now)
     if record is not None:
-        _settle(tx, record, ending, now)
+        if billed:  # the agent's part; jobs are billed when they end
+            money.charge_spent(tx, record, ending.spent, now)
         _announce(tx, record, record.last_event - 1, now)
         runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
-        ask_jobs.end(tx, record, origin, now)
+        _end_ask_job(tx, record, origin, now)
     return record
 
 
@@ -205,11 +212,12 @@ def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         raise ApiError("runtime_capacity_busy")
 
 
-def _settle(tx: Tx, record: RunRecord, ending: Ending, now: int) -> None:
-    """Bill what the run's agent used; its jobs are billed when they end. A run that reached the limit of steps is not
-    billed (docs/api/runs.md "Record")."""
-    if record.last_error != "budget_limited":
-        money.charge_spent(tx, record, ending.spent, now)
+def _is_billed(ending: Ending) -> bool:
+    """A run that reached the limit of steps is not billed, and its record shows no cost (docs/api/runs.md "Record").
+
+    Decided here alone: the runner only says how the run ended.
+    """
+    return ending.last_error != STEPS_EXCEEDED
 
 
 def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
@@ -247,3 +255,33 @@ def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
     """What the last checkpoint counted still counts."""
     counted = dict(record.saved().get("counted", {}))
     return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
+
+
+_ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
+"""The status of an ask job by that of its run (docs/api/tools-and-jobs.md "Ask")."""
+
+
+def _update_ask_job(tx: Tx, run: RunRecord) -> None:
+    """Show the run's status on the ask job that is its handle, if it has one."""
+    jobs.follow(tx, run.run_id, run.status, run.started_at)
+
+
+def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
+    """End the ask job together with its run: nothing waits for the run, and a crash leaves neither half ended."""
+    job = jobs.following(tx, run.run_id)
+    if job is not None:
+        jobs.finish(tx, job.job_id, job.attempt, _ask_job_ending(run, origin), now)
+
+
+def _ask_job_ending(run: RunRecord, origin: str) -> JobEnding:
+    data = {
+        "answer": run.output,
+        "chat": run.chat,
+        "app_url": run.document(origin)["app_url"],
+        "run_id": run.run_id,
+        "steps": run.steps,
+    }
+    content = [{"type": "text", "text": run.output}] if run.output else []
+    error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
+    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run
+    return JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)

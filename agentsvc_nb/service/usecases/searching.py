@@ -12,7 +12,7 @@ from typing import Final
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.queries import is_scratch
-from agentsvc_nb.service.ports import Index, Reading, Tx
+from agentsvc_nb.service.ports import Index, IndexedText, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.usecases import chats
@@ -27,17 +27,17 @@ _LENGTH_SHARE = 0.75
 """How much length counts: the usual `b` of BM25."""
 
 
-def reading(text: str) -> Reading:
+def indexed_text(text: str) -> IndexedText:
     """A file's text, ready to be indexed. A megabyte takes most of a second: not for the writer's thread.
 
-    >>> reading("Sale! Sale, sale.").levels
+    >>> indexed_text("Sale! Sale, sale.").levels
     '6sale'
     """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
     found = tokens(text)
     usual = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(found) / _USUAL_TOKENS
     levels = (f"{_level(count / usual)}{token}" for token, count in Counter(found).items() if count / usual >= _LEVEL_1)
-    return Reading(text, " ".join(found), " ".join(levels))
+    return IndexedText(text, " ".join(found), " ".join(levels))
 
 
 def _level(density: float) -> int:
@@ -57,7 +57,7 @@ def index_again(tx: Tx, index: Index, after: Place) -> Place | None:
     for record in found:
         if not is_scratch(record.path):
             text = index.text(tx, record.chat, record.path)
-            index.put(tx, record.chat, record.path, record.names, reading(text))
+            index.put(tx, record.chat, record.path, record.names, indexed_text(text))
     if len(found) == BATCH:
         return found[-1].chat, found[-1].path
     index.set_current(tx)
@@ -75,22 +75,22 @@ def search(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A file that matched, `by` its name or its content."""
 
     file: FileRecord
     by: str
 
 
-def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[Hit]:
+def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
     """The files of the chat that match, best first; lazily, for there may be very many."""
     named = set[str]()
     for path in index.by_name(tx, chat, query):
         named.add(path)
-        yield Hit(_file(tx, chat, path), "name")
+        yield SearchHit(_file(tx, chat, path), "name")
     for path in index.by_words(tx, chat, query):
         if path not in named:
-            yield Hit(_file(tx, chat, path), "content")
+            yield SearchHit(_file(tx, chat, path), "content")
 
 
 def _file(tx: Tx, chat: str, path: str) -> FileRecord:
@@ -100,7 +100,7 @@ def _file(tx: Tx, chat: str, path: str) -> FileRecord:
     return record
 
 
-def _one_per_output(hits: Iterable[Hit]) -> Iterator[Hit]:
+def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
     """A typed output answers once, as the file within it that matched best."""
     seen: set[str] = set()
     for hit in hits:
@@ -110,7 +110,7 @@ def _one_per_output(hits: Iterable[Hit]) -> Iterator[Hit]:
             yield hit
 
 
-def _result(tx: Tx, index: Index, hit: Hit, query: grammar.Query) -> SearchResult:
+def _result(tx: Tx, index: Index, hit: SearchHit, query: grammar.Query) -> SearchResult:
     passages: list[list[tuple[str, bool]]] = []
     if hit.by == "content":
         text = index.text(tx, hit.file.chat, hit.file.path)

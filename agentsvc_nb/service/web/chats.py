@@ -12,10 +12,8 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http import bodies, operations
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import files as http_files
-from agentsvc_nb.service.http.endpoints import runs as http_runs
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats, files, jobs, runs, tool_calls
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -23,9 +21,8 @@ from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
-from agentsvc_nb.service.usecases import chats as actions
-from agentsvc_nb.service.usecases import files as file_actions
-from agentsvc_nb.service.web import page
+from agentsvc_nb.service.usecases import chats as chat_usecases
+from agentsvc_nb.service.usecases import files as file_usecases
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
 from agentsvc_nb.wire.runs import TERMINAL, Event
@@ -38,7 +35,7 @@ _HEAD_BYTES: Final = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatTurn:
     """A run, its text: the output, or what was said so far."""
 
     run: RunRecord
@@ -68,10 +65,10 @@ class ShownFile:
         return self.file.media_type in PICTURES
 
 
-def turn(tx: Tx, run: RunRecord) -> Turn:
+def turn(tx: Tx, run: RunRecord) -> ChatTurn:
     if run.status in TERMINAL:
-        return Turn(run, run.output or "")
-    return Turn(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+        return ChatTurn(run, run.output or "")
+    return ChatTurn(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
 
 
 def text_so_far(events: Iterable[Event]) -> str:
@@ -108,7 +105,7 @@ class _Shown:
     """One chat as its page shows it; `more_turns` and `more_files` say that there are others."""
 
     chat: ChatRecord
-    turns: list[Turn]
+    turns: list[ChatTurn]
     more_turns: bool
     jobs: list[JobRecord]
     files: list[FileRecord]
@@ -124,48 +121,55 @@ class _Shown:
         return any(turn.active for turn in self.turns) or any(job.ended_at is None for job in self.jobs)
 
 
-async def recent(call: RequestContext) -> Response:
-    before = _before(call)
-    found = await asyncio.to_thread(call.read, lambda tx: chats.recent(tx, call.account, before, _CHATS + 1))
+async def recent(context: RequestContext) -> Response:
+    before = _before(context)
+    found = await asyncio.to_thread(context.read, lambda tx: chats.recent(tx, context.account, before, _CHATS + 1))
     return render("chats.html", chats=found[:_CHATS], more=len(found) > _CHATS)
 
 
-async def show(call: RequestContext) -> Response:
+async def show(context: RequestContext) -> Response:
     """A page of the chat; with `run` (a run's `app_url`), the way to that run on it."""
-    chat, before, after = call.path("chat"), _before(call), call.request.query_params.get("files_after", "")
-    if run_id := call.request.query_params.get("run"):
-        return RedirectResponse(call.read(lambda tx: _place(tx, call.account, chat, run_id)), 303)
-    shown = await asyncio.to_thread(call.read, lambda tx: _read(tx, call.account, chat, before, after))
-    blobs = call.backend.blobs
+    chat, before, after = context.path("chat"), _before(context), context.request.query_params.get("files_after", "")
+    if run_id := context.request.query_params.get("run"):
+        return RedirectResponse(context.read(lambda tx: _place(tx, context.account, chat, run_id)), 303)
+    shown = await asyncio.to_thread(context.read, lambda tx: _read(tx, context.account, chat, before, after))
+    blobs = context.services.blobs
     heads = await asyncio.to_thread(lambda: [shown_file(file, blobs.path(file.sha256)) for file in shown.files])
     return render("chat.html", shown=shown, files=heads, latest=before is None)
 
 
-async def file(call: RequestContext) -> Response:
+async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture may be shown, anything else is saved, and neither runs."""
-    chat, path = call.path("chat"), bodies.text(call, "path")
-    record = call.read(lambda tx: file_actions.get(tx, call.account, chat, path))
-    response = http_files.content(call, record, "inline" if record.media_type in PICTURES else "attachment")
+    chat, path = context.path("chat"), bodies.text(context, "path")
+    record = context.read(lambda tx: file_usecases.get(tx, context.account, chat, path))
+    response = operations.file_response(context, record, "inline" if record.media_type in PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 
 
-async def approve(call: RequestContext) -> Response:
+async def approve(context: RequestContext) -> Response:
     """Approve or refuse a call that waits for it, as the pressed button says, and back to its chat."""
-    form = await page.read(call.request)
+    form = await bodies.read_form_fields(context.request)
     verdicts = {"approve": True, "refuse": False}
-    await http_runs.decided(call, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")})
-    return RedirectResponse(_anchor(http_runs.named(call)), 303)
+    await operations.decide_approval(
+        context, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")}
+    )
+    return RedirectResponse(_anchor(operations.named_run(context)), 303)
 
 
-async def stop(call: RequestContext) -> Response:
+async def events(context: RequestContext) -> Response:
+    """The run's events, which the page follows."""
+    return operations.run_events(context)
+
+
+async def stop(context: RequestContext) -> Response:
     """Cancel a run, and back to its chat."""
-    return RedirectResponse(_anchor(await http_runs.cancelled(call)), 303)
+    return RedirectResponse(_anchor(await operations.cancel_run(context)), 303)
 
 
 def _place(tx: Tx, account: str, chat: str, run_id: str) -> str:
     """Where a run stands: on the page with the latest turns, or at the end of an earlier one."""
-    actions.of_account(tx, chat, account)
+    chat_usecases.of_account(tx, chat, account)
     run = runs.get_of_account(tx, run_id, account)
     if run is None or run.chat != chat:
         raise ApiError("run_not_found")
@@ -178,7 +182,7 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 
 
 def _read(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> _Shown:
-    record = actions.of_account(tx, chat, account)
+    record = chat_usecases.of_account(tx, chat, account)
     latest = runs.of_chat(tx, chat, before, _TURNS + 1)
     found = files.page(tx, chat, files_after, _FILES + 1)
     return _Shown(
@@ -191,7 +195,7 @@ def _read(tx: Tx, account: str, chat: str, before: int | None, files_after: str)
     )
 
 
-def _before(call: RequestContext) -> int | None:
+def _before(context: RequestContext) -> int | None:
     """Where an earlier page of a list begins, in ms."""
-    given = bodies.integer(call, "before", -1, 0, EVENT_ID_MAX)
+    given = bodies.integer(context, "before", -1, 0, EVENT_ID_MAX)
     return None if given < 0 else given

@@ -10,9 +10,9 @@ from typing import Final
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import guard as cookies
+from agentsvc_nb.service.http import sessions
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.records import accounts as records
+from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire import keys as wire_terms
@@ -21,57 +21,57 @@ _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
 
 
-async def sign_in(call: RequestContext) -> Response:
+async def sign_in(context: RequestContext) -> Response:
     """The link: a session for its token, and how to get the link for everything else."""
-    given = call.request.query_params.get("token", "")
-    if not accounts.is_token(given, call.backend.sign_in_token):
+    given = context.request.query_params.get("token", "")
+    if not accounts.is_token(given, context.services.sign_in_token):
         return render("sign_in.html", 401 if given else 200, wrong=bool(given))
-    now = call.now
-    secret = await call.write(lambda tx: accounts.open_session(tx, now))
-    _forget_keys(call)
+    now = context.now
+    secret = await context.write(lambda tx: accounts.open_session(tx, now))
+    _forget_keys(context)
     response = RedirectResponse("/app", 303)
-    cookies.give(call.request, response, secret)
+    sessions.give(context.request, response, secret)
     return response
 
 
-async def sign_out(call: RequestContext) -> Response:
-    session = call.known_session
+async def sign_out(context: RequestContext) -> Response:
+    session = context.known_session
     assert session is not None, "the page is not open"
-    await call.write(lambda tx: records.remove(tx, session.digest))
-    _forget_keys(call)
+    await context.write(lambda tx: account_records.remove(tx, session.digest))
+    _forget_keys(context)
     response = RedirectResponse("/app/sign-in", 303)
-    cookies.take_back(call.request, response)
+    sessions.take_back(context.request, response)
     return response
 
 
-async def terms(call: RequestContext) -> Response:
+async def terms(context: RequestContext) -> Response:
     return render("terms.html", version=wire_terms.VERSION, text=wire_terms.TEXT)
 
 
-async def static(call: RequestContext) -> Response:
-    name = call.path("name")
+async def static(context: RequestContext) -> Response:
+    name = context.path("name")
     if name not in _FILES:
         raise ApiError("not_found")
     return Response((_STATIC / name).read_bytes(), media_type=_FILES[name])
 
 
-async def missing(call: RequestContext) -> Response:
+async def missing(context: RequestContext) -> Response:
     raise ApiError("not_found", "There is no such page.")
 
 
-async def home(call: RequestContext) -> Response:
+async def home(context: RequestContext) -> Response:
     return RedirectResponse("/app", 303)
 
 
-def _forget_keys(call: RequestContext) -> None:
+def _forget_keys(context: RequestContext) -> None:
     """Secrets that were made for sessions that are over: nobody can load their page any more."""
-    fresh, now = call.backend.fresh_keys, call.now
-    there = call.read(lambda tx: {digest for digest in fresh if records.session_of(tx, digest, now)})
+    fresh, now = context.services.fresh_keys, context.now
+    there = context.read(lambda tx: {digest for digest in fresh if account_records.session_of(tx, digest, now)})
     for digest in fresh.keys() - there:
         del fresh[digest]
 
 
-async def show(call: RequestContext) -> Response:
+async def show(context: RequestContext) -> Response:
     return HTMLResponse(await asyncio.to_thread(_page))
 
 

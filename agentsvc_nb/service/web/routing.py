@@ -1,34 +1,82 @@
-"""The pages' paths, and what answers each."""
+"""The pages' routes: the session, then the handler; every failure becomes a page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.service.http.endpoints import runs
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import sessions
+from agentsvc_nb.service.http.context import Handler, RequestContext, Services
+from agentsvc_nb.service.http.routing import answered
 from agentsvc_nb.service.web import chats, public, settings, texts
-from agentsvc_nb.service.web.page import Page
+from agentsvc_nb.service.web.rendering import render
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: with it a browser sends `Origin: null` with our own forms, and they would be refused.
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class PageEndpoint:
+    """The handlers of one path, by method; `open` ones need no session."""
+
+    def __init__(self, methods: Mapping[str, Handler], *, open: bool = False) -> None:
+        self._methods = methods
+        self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
+        self._open = open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await answered(request, self._respond(request, scope["app"].state.service.services), _failure)
+        if response is not None:
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
+            await response(scope, receive, send)
+
+    async def _respond(self, request: Request, services: Services) -> Response:
+        handler = self._methods.get("GET" if request.method == "HEAD" else request.method)
+        if handler is None:
+            raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
+        session = None if self._open else sessions.require(request, services)
+        return await handler(RequestContext(request, services, services.storage.clock.now(), known_session=session))
+
+
+def _failure(error: ApiError) -> Response:
+    name = "sign_in.html" if error.row.code == "unauthorized" else "failure.html"
+    response = render(name, error.row.status, error=error, wrong=False)
+    response.headers.update(error.headers)
+    return response
+
 
 _PAGES: Final = {
-    "/": Page({"GET": public.home}, open=True),
-    "/app": Page({"GET": chats.recent}),
-    "/app/chats/{chat}": Page({"GET": chats.show}),
-    "/app/chats/{chat}/files": Page({"GET": chats.file}),
-    "/app/chats/{chat}/text": Page({"GET": texts.show}),
-    "/app/runs/{run_id}/events": Page({"GET": runs.events}),
-    "/app/runs/{run_id}/cancel": Page({"POST": chats.stop}),
-    "/app/runs/{run_id}/calls/{call_id}/approval": Page({"POST": chats.approve}),
-    "/app/settings": Page({"GET": settings.show}),
-    "/app/settings/keys": Page({"POST": settings.create}),
-    "/app/settings/keys/{id}/delete": Page({"GET": settings.confirm, "POST": settings.delete}),
-    "/app/feedback": Page({"GET": settings.show_feedback, "POST": settings.send_feedback}),
-    "/app/sign-out": Page({"POST": public.sign_out}),
-    "/app/sign-in": Page({"GET": public.sign_in}, open=True),
-    "/app/api": Page({"GET": public.show}, open=True),
-    "/app/terms": Page({"GET": public.terms}, open=True),
-    "/app/static/{name}": Page({"GET": public.static}, open=True),
-    "/app/{rest:path}": Page({"GET": public.missing}, open=True),
+    "/": PageEndpoint({"GET": public.home}, open=True),
+    "/app": PageEndpoint({"GET": chats.recent}),
+    "/app/chats/{chat}": PageEndpoint({"GET": chats.show}),
+    "/app/chats/{chat}/files": PageEndpoint({"GET": chats.file}),
+    "/app/chats/{chat}/text": PageEndpoint({"GET": texts.show}),
+    "/app/runs/{run_id}/events": PageEndpoint({"GET": chats.events}),
+    "/app/runs/{run_id}/cancel": PageEndpoint({"POST": chats.stop}),
+    "/app/runs/{run_id}/calls/{call_id}/approval": PageEndpoint({"POST": chats.approve}),
+    "/app/settings": PageEndpoint({"GET": settings.show}),
+    "/app/settings/keys": PageEndpoint({"POST": settings.create}),
+    "/app/settings/keys/{id}/delete": PageEndpoint({"GET": settings.confirm, "POST": settings.delete}),
+    "/app/feedback": PageEndpoint({"GET": settings.show_feedback, "POST": settings.send_feedback}),
+    "/app/sign-out": PageEndpoint({"POST": public.sign_out}),
+    "/app/sign-in": PageEndpoint({"GET": public.sign_in}, open=True),
+    "/app/api": PageEndpoint({"GET": public.show}, open=True),
+    "/app/terms": PageEndpoint({"GET": public.terms}, open=True),
+    "/app/static/{name}": PageEndpoint({"GET": public.static}, open=True),
+    "/app/{rest:path}": PageEndpoint({"GET": public.missing}, open=True),
 }
 
 

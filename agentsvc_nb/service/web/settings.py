@@ -12,12 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import developer as http_keys
 from agentsvc_nb.service.records import feedback, keys, usage
 from agentsvc_nb.service.records.usage import UsageRecord
-from agentsvc_nb.service.usecases import accounts as accounts
-from agentsvc_nb.service.usecases import feedback as reports
-from agentsvc_nb.service.web import page
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases import feedback as feedback_usecases
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.feedback import Category, Impact, NewFeedback
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
@@ -48,83 +46,85 @@ def lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[Usag
     return found
 
 
-async def show(call: RequestContext) -> Response:
+async def show(context: RequestContext) -> Response:
     """The page, with the key on it that was just made, this once."""
-    seen = call.request.method == "GET"  # of HEAD nobody sees the page
-    return _page(call, made=call.backend.fresh_keys.pop(_session(call), None) if seen else None)
+    seen = context.request.method == "GET"  # of HEAD nobody sees the page
+    return _page(context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None)
 
 
-async def create(call: RequestContext) -> Response:
+async def create(context: RequestContext) -> Response:
     """Make a key and go to the page that shows it, which makes none when it is loaded again; or say what is wrong."""
-    form = await page.read(call.request)
+    form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),
         "developerTermsAccepted": form.get("accepted") == "yes",
         "developerTermsVersion": form.get("version", ""),
     }
     try:
-        call.backend.fresh_keys[_session(call)] = await http_keys.made(call, http_keys.new_key(document))
-    except ApiError as fail:
-        return _page(call, fail=fail, name=document["name"])
+        given, clock = bodies.new_key(document), context.services.storage.clock
+        made = await context.write(lambda tx: accounts.issue_key(tx, clock, given))
+    except ApiError as error:
+        return _page(context, error=error, name=document["name"])
+    context.services.fresh_keys[_session(context)] = made
     return RedirectResponse("/app/settings", 303)
 
 
-async def confirm(call: RequestContext) -> Response:
-    id = call.path("id")
-    return render("delete_key.html", key=call.read(lambda tx: accounts.get_key(tx, call.account, id)))
+async def confirm(context: RequestContext) -> Response:
+    id = context.path("id")
+    return render("delete_key.html", key=context.read(lambda tx: accounts.get_key(tx, context.account, id)))
 
 
-async def delete(call: RequestContext) -> Response:
-    id, now = call.path("id"), call.now
-    await call.write(lambda tx: accounts.delete_key(tx, call.account, id, now))
+async def delete(context: RequestContext) -> Response:
+    id, now = context.path("id"), context.now
+    await context.write(lambda tx: accounts.delete_key(tx, context.account, id, now))
     return RedirectResponse("/app/settings", 303)
 
 
-def _session(call: RequestContext) -> str:
-    assert call.known_session is not None, "the page is not open"
-    return call.known_session.digest
+def _session(context: RequestContext) -> str:
+    assert context.known_session is not None, "the page is not open"
+    return context.known_session.digest
 
 
 def _page(
-    call: RequestContext, *, made: CreatedKey | None = None, fail: ApiError | None = None, name: object = ""
+    context: RequestContext, *, made: CreatedKey | None = None, error: ApiError | None = None, name: object = ""
 ) -> Response:
-    known = call.read(lambda tx: keys.all(tx, call.account))
+    known = context.read(lambda tx: keys.all(tx, context.account))
     names = {key.id: key.name if key.revoked_at is None else f"{key.name} (deleted)" for key in known}
-    billed = call.read(lambda tx: usage.by_key_and_month(tx, call.account))
+    billed = context.read(lambda tx: usage.by_key_and_month(tx, context.account))
     return render(
         "settings.html",
-        fail.row.status if fail else 200,
+        error.row.status if error else 200,
         keys=[key for key in known if key.revoked_at is None],
         usage=lines(billed, names),
         made=made,
-        fail=fail,
+        error=error,
         name=name,
         name_chars=KEY_NAME_CHARS,
         version=TERMS_VERSION,
     )
 
 
-async def show_feedback(call: RequestContext) -> Response:
-    return _feedback_page(call, {})
+async def show_feedback(context: RequestContext) -> Response:
+    return _feedback_page(context, {})
 
 
-async def send_feedback(call: RequestContext) -> Response:
-    form: dict[str, Any] = await page.read(call.request)
-    now = call.now
+async def send_feedback(context: RequestContext) -> Response:
+    form: dict[str, Any] = await bodies.read_form_fields(context.request)
+    now = context.now
     try:
         given = bodies.checked(NewFeedback, form, "invalid_feedback")
-        await call.write(lambda tx: reports.send(tx, call.account, given, now))
-    except ApiError as fail:
-        return _feedback_page(call, form, fail)
+        await context.write(lambda tx: feedback_usecases.send(tx, context.account, given, now))
+    except ApiError as error:
+        return _feedback_page(context, form, error)
     return RedirectResponse("/app/feedback", 303)
 
 
-def _feedback_page(call: RequestContext, form: dict[str, Any], fail: ApiError | None = None) -> Response:
+def _feedback_page(context: RequestContext, form: dict[str, Any], error: ApiError | None = None) -> Response:
     return render(
         "feedback.html",
-        fail.row.status if fail else 200,
-        reports=call.read(lambda tx: feedback.page(tx, call.account, None, FEEDBACK_PAGE_MAX)),
-        fail=fail,
+        error.row.status if error else 200,
+        reports=context.read(lambda tx: feedback.page(tx, context.account, None, FEEDBACK_PAGE_MAX)),
+        error=error,
         form=form,
         categories=get_args(Category),
         impacts=get_args(Impact),

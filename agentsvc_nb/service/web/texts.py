@@ -16,7 +16,7 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.runner.storage import ChatWorkspace
-from agentsvc_nb.service.usecases import files as actions
+from agentsvc_nb.service.usecases import files as file_usecases
 from agentsvc_nb.service.web.chats import PICTURES
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
@@ -37,17 +37,17 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _TextPage:
     """A page of a text, or all of one that has none (`number` 0): its lines, those of a passage together."""
 
     number: int
     passages: Sequence[Sequence[_Line]]
 
 
-async def show(call: RequestContext) -> Response:
-    chat, path = call.path("chat"), bodies.text(call, "path")
-    record = call.read(lambda tx: actions.get(tx, call.account, chat, path))
-    text = await ChatWorkspace(call.backend.storage, chat).text(path)
+async def show(context: RequestContext) -> Response:
+    chat, path = context.path("chat"), bodies.text(context, "path")
+    record = context.read(lambda tx: file_usecases.get(tx, context.account, chat, path))
+    text = await ChatWorkspace(context.services.storage, chat).text(path)
     return await asyncio.to_thread(_page, record, text)
 
 
@@ -76,7 +76,7 @@ def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence
     return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
 
 
-def _pages(text: str) -> list[_Page]:
+def _pages(text: str) -> list[_TextPage]:
     pages, left, found = text.split("\f"), _LINES, []
     for number, page in enumerate(pages, 1):
         lines = page.splitlines()[:left]
@@ -86,7 +86,7 @@ def _pages(text: str) -> list[_Page]:
     return found
 
 
-def _numbered(lines: Sequence[str], page: int) -> _Page:
+def _numbered(lines: Sequence[str], page: int) -> _TextPage:
     prefix = f"page={page}," if page else ""
     numbered = [_Line(f"{prefix}line={number}", number, line) for number, line in enumerate(lines, 1)]
     # Where passages begin as answers quote them, and where they end.
@@ -94,4 +94,4 @@ def _numbered(lines: Sequence[str], page: int) -> _Page:
     for first, block in blocks("\n".join(lines)):
         cuts |= {first - 1, first + block.count("\n")}
     ends = sorted(cuts)
-    return _Page(page, [numbered[start:end] for start, end in pairwise(ends)])
+    return _TextPage(page, [numbered[start:end] for start, end in pairwise(ends)])

@@ -77,7 +77,7 @@ def produce(design: Design) -> Made:
     return Made(picture_files.encode(picture.image, kept, design.edited_from), record)
 
 
-async def make(task: ToolContext, designs: list[Design], set_id: str) -> Outcome:
+async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outcome:
     """Draw and write all of them."""
     made: list[MadeImage] = []
     total = STAGES * len(designs)
@@ -85,14 +85,14 @@ async def make(task: ToolContext, designs: list[Design], set_id: str) -> Outcome
     drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
     for number, design in enumerate(designs):
         said = f"picture {number + 1} of {len(designs)}"
-        await task.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
-        await task.progress(STAGES * number + 1, total, f"{said}: painting")
+        await context.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
+        await context.progress(STAGES * number + 1, total, f"{said}: painting")
         one = await drawn.popleft()
         drawn.extend(map(_begin, islice(waiting, 1)))
-        await task.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
-        await task.write(design.path, one.data, output=(set_id, "image_set"))
+        await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
+        await context.write(design.path, one.data, output=(set_id, "image_set"))
         made.append(one.record)
-    await task.progress(total, total, f"{len(made)} of {len(made)} pictures")
+    await context.progress(total, total, f"{len(made)} of {len(made)} pictures")
     return _outcome(made)
 
 
@@ -110,20 +110,20 @@ PROMPT: Final = "A picture without any text, as the background of an advertiseme
 PROMPT_CHARS: Final = 2_000
 
 
-async def create(request: ImageRequest, model: ImageModel, task: ToolContext) -> Outcome:
+async def create(request: ImageRequest, model: ImageModel, context: ToolContext) -> Outcome:
     """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
     made = [replace(design, words=drawable(design.words)) for design in designs(request)]
     if request.background == "model":
-        made = await _painted(made, request.brief, model, task)
-    return await make(task, made, f"image_set_{digest(request.brief)[:16]}")
+        made = await _painted(made, request.brief, model, context)
+    return await make(context, made, f"image_set_{digest(request.brief)[:16]}")
 
 
-async def _painted(made: list[Design], brief: str, model: ImageModel, task: ToolContext) -> list[Design]:
+async def _painted(made: list[Design], brief: str, model: ImageModel, context: ToolContext) -> list[Design]:
     """The designs on backgrounds by the image model: one for each shape of frame."""
     scene_of: dict[Shape, Scene] = {}
     for design in made:
         if design.frame.shape not in scene_of:
-            await task.progress(0, None, f"painting a {design.frame.shape} background")
+            await context.progress(0, None, f"painting a {design.frame.shape} background")
             picture = await model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
             scene_of[design.frame.shape] = photo_scene(picture, with_words=True)
     return [replace(design, scene=scene_of[design.frame.shape]) for design in made]

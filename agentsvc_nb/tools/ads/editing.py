@@ -44,9 +44,9 @@ class _Kept(BaseModel):
     seed: int = Field(ge=0, lt=2**63)
 
 
-async def change(edit: ImageEdit, model: ImageModel, task: ToolContext) -> Outcome:
+async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Outcome:
     """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
-    picture, before = await _opened(task, edit.path)
+    picture, before = await _opened(context, edit.path)
     kept = None if edit.instruction else _kept(picture)
     words = drawable(_words(edit, Wording(**kept.words.model_dump()) if kept else Wording("", action="")))
     if edit.instruction:
@@ -54,13 +54,13 @@ async def change(edit: ImageEdit, model: ImageModel, task: ToolContext) -> Outco
     start = replace(_again(kept, edit, words) if kept else _over(picture, edit, words), edited_from=before)
     mark = hashlib.sha256(picture.tobytes() + edit.model_dump_json().encode()).hexdigest()
     designs = [replace(start, path=path, frame=size) for path, size in _targets(edit, _framed(picture, kept), mark[:6])]
-    return await make(task, designs, f"image_set_{mark[:16]}")
+    return await make(context, designs, f"image_set_{mark[:16]}")
 
 
-async def _opened(task: ToolContext, path: str) -> tuple[Image.Image, dict[str, str]]:
+async def _opened(context: ToolContext, path: str) -> tuple[Image.Image, dict[str, str]]:
     """The picture, and by what it is known again."""
     try:
-        file = await task.workspace.open(path)
+        file = await context.workspace.open(path)
     except FileNotFoundError:
         raise WorkFailure("invalid_tool_input", f"request.path: the chat has no file {path[:200]!r}.") from None
     picture = await asyncio.to_thread(read_picture, file, f"request.path: {path[:200]!r}")

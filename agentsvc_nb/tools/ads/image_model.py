@@ -23,8 +23,9 @@ SECONDS = 180.0
 class ImageModel:
     """Paints and changes pictures. Every verb raises `WorkFailure`: `not_configured` without its address."""
 
-    def __init__(self, settings: Settings, fetcher: Fetcher) -> None:
-        self._model, self._fetcher = settings.image_model, fetcher
+    def __init__(self, settings: Settings) -> None:
+        self._model = settings.image_model
+        self._fetcher = Fetcher(settings.fetch_allow)
         headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
         url = settings.image_url
         self._upstream = Upstream("The image model", url, headers, SECONDS) if url else None

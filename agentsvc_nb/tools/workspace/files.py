@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.passages import Passage
-from agentsvc_nb.tools.port import Outcome, ReadTime, ReadTooLong, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ReadTime, ReadTooLong, ToolContext, WorkFailure
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
@@ -23,22 +23,15 @@ class ListFilesInput(BaseModel):
     under: str = Field(default="", description="Only paths that begin so, such as `uploads/`.")
 
 
-class ListFiles:
+class ListFiles(BaseTool):
     name: ClassVar[str] = "list_files"
     description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
     family: ClassVar[str] = "list_files"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = ListFilesInput
-    Output: ClassVar[type[BaseModel] | None] = None
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: ListFilesInput, task: ToolContext) -> Outcome:
-        found = [entry for entry in await task.workspace.list() if entry.path.startswith(given.under)]
+    async def run(self, given: ListFilesInput, context: ToolContext) -> Outcome:
+        found = [entry for entry in await context.workspace.list() if entry.path.startswith(given.under)]
         lines = [f"{entry.path} ({entry.media_type}, {entry.size_bytes} bytes)" for entry in found[:LISTED_MAX]]
         if len(found) > LISTED_MAX:
             lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
@@ -49,26 +42,19 @@ class SearchFilesInput(BaseModel):
     query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, this or that.')
 
 
-class SearchFiles:
+class SearchFiles(BaseTool):
     name: ClassVar[str] = "search_files"
     description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
     family: ClassVar[str] = "search_files"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
-    Output: ClassVar[type[BaseModel] | None] = None
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: SearchFilesInput, task: ToolContext) -> Outcome:
+    async def run(self, given: SearchFilesInput, context: ToolContext) -> Outcome:
         query = grammar.parse(given.query)
-        found = await task.workspace.search(given.query)
+        found = await context.workspace.search(given.query)
         if query is None or not found:
             return _text(f"Nothing found for {given.query!r}.")
-        shown = [await _shown(task, query, path) for path, _ in found[:FOUND_MAX]]
+        shown = [await _shown(context, query, path) for path, _ in found[:FOUND_MAX]]
         more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
         return _text("\n\n".join([*shown, *more]))
 
@@ -79,22 +65,15 @@ class ReadFileInput(BaseModel):
     length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
 
 
-class ReadFile:
+class ReadFile(BaseTool):
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
     family: ClassVar[str] = "read_file"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
-    Output: ClassVar[type[BaseModel] | None] = None
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: ReadFileInput, task: ToolContext) -> Outcome:
-        text = await text_of(task, given.path)
+    async def run(self, given: ReadFileInput, context: ToolContext) -> Outcome:
+        text = await text_of(context, given.path)
         if not text:
             raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
         end = min(given.start + given.length, len(text))
@@ -109,35 +88,29 @@ class WriteFileInput(BaseModel):
     text: str = Field(max_length=1_000_000, description="The whole text.")
 
 
-class WriteFile:
+class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file into the chat's workspace."
     family: ClassVar[str] = "write_file"
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = False  # the same text again is the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
-    Output: ClassVar[type[BaseModel] | None] = None
 
-    def available(self) -> bool:
-        return True
-
-    async def run(self, given: WriteFileInput, task: ToolContext) -> Outcome:
-        await task.write(given.path, given.text.encode("utf-8", "replace"))
+    async def run(self, given: WriteFileInput, context: ToolContext) -> Outcome:
+        await context.write(given.path, given.text.encode("utf-8", "replace"))
         return _text(f"Wrote {given.path}.")
 
 
-async def text_of(task: ToolContext, path: str) -> str:
+async def text_of(context: ToolContext, path: str) -> str:
     """Raises `WorkFailure("file_not_found")`."""
     try:
-        return await task.workspace.text(path)
+        return await context.workspace.text(path)
     except FileNotFoundError:
         raise WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.") from None
 
 
-async def _shown(task: ToolContext, query: grammar.Query, path: str) -> str:
-    text = await text_of(task, path)
+async def _shown(context: ToolContext, query: grammar.Query, path: str) -> str:
+    text = await text_of(context, path)
     try:
         passages = await asyncio.to_thread(_passages, query, text)
     except ReadTooLong:

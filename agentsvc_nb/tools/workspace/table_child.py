@@ -1,14 +1,13 @@
-"""The process that reads tables: it copies the files that it is given into memory, gives up the file system, the
-network and more than its share of processor and memory, and only then looks at the question.
+"""The limited child that runs SQL: it copies the given files into memory, switches the file system, the network and
+extensions off, and only then reads the SQL.
 
-It reads `{"files": [{"name", "file", "kind"}], "sql", "plot"}` and prints `{"columns", "rows", "more", "picture"}` or
-`{"error"}`.
+It reads a line of JSON, `{"files": [{"name", "file", "kind"}], "sql", "plot"}`, and prints a line,
+`{"columns", "rows", "more", "picture"}` or `{"error"}`.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import io
 import json
 import sys
@@ -17,8 +16,6 @@ from typing import Any, Final
 
 import duckdb
 
-CPU_SECONDS: Final = 20
-MEMORY_BYTES: Final = 3 * 2**30
 ENGINE_MEMORY: Final = "1GB"
 ROWS_MAX: Final = 200
 PLOT_ROWS_MAX: Final = 5_000
@@ -38,15 +35,14 @@ _READ: Final = {"csv": "read_csv(?, sample_size = -1)", "parquet": "read_parquet
 
 
 def main() -> None:
-    _limit()
-    given = json.load(sys.stdin)
+    given = json.loads(sys.stdin.readline())
     try:
         answer = _answer(given)
     except duckdb.Error as error:
         answer = {"error": str(error)[:ERROR_CHARS]}
     except (ValueError, OSError) as error:
         answer = {"error": f"A file can't be read as a table: {str(error)[:ERROR_CHARS]}"}
-    print(json.dumps(answer, default=str, ensure_ascii=False))
+    print(json.dumps(answer, default=str), flush=True)
 
 
 def _answer(given: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +88,7 @@ def _load_sheet(engine: duckdb.DuckDBPyConnection, name: str, file: str) -> None
 
 
 def _shown(rows: list[list[Any]]) -> list[list[Any]]:
-    """As many of the first rows as may be told, one at least."""
+    """As many of the first rows as fit into an answer, at least one."""
     shown: list[list[Any]] = []
     room = ANSWER_CHARS
     for row in rows[:ROWS_MAX]:
@@ -132,14 +128,6 @@ def _picture(columns: list[str], rows: list[list[Any]], kind: str, title: str) -
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=120)
     return out.getvalue()
-
-
-def _limit() -> None:
-    with contextlib.suppress(ImportError):  # Windows has no such limits, and waits for the parent's patience
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 if __name__ == "__main__":

@@ -5,32 +5,34 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
 import re
-import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats.literal import table
-from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
 CHILD: Final = "agentsvc_nb.tools.workspace.table_child"
+LIMITS: Final = Limits(memory_bytes=3 * 2**30, cpu_seconds=20)
 PATIENCE_SECONDS: Final = 60.0
+ANSWER_BYTES: Final = 50_000_000
+"""Of cells, and of a picture in base64."""
 AT_ONCE: Final = 2
 _turns = asyncio.Semaphore(AT_ONCE)
 
 
-async def asked(files: list[dict[str, str]], sql: str, plot: dict[str, str] | None = None) -> dict[str, Any]:
+async def query(files: list[dict[str, str]], sql: str, plot: dict[str, str] | None = None) -> dict[str, Any]:
     """`columns`, `rows`, `more` and, for a plot, `picture` (base64). Raises `WorkFailure` with what was wrong."""
     question = json.dumps({"files": files, "sql": sql, "plot": plot}).encode()
     async with _turns:
-        answer = await _told(question)
-    if not answer:
+        answer = await _ask_child(question)
+    if not answer.endswith(b"\n"):
         raise WorkFailure("too_much_work", "The query took too long or too much memory: ask for less.")
     found: dict[str, Any] = json.loads(answer)
     if "error" in found:
@@ -38,26 +40,13 @@ async def asked(files: list[dict[str, str]], sql: str, plot: dict[str, str] | No
     return found
 
 
-async def _told(question: bytes) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="agentsvc-tables-") as place:
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", CHILD),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            cwd=place,
-            env={**os.environ, "MPLCONFIGDIR": place},
-        )
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                answer, _ = await child.communicate(question)
-        except TimeoutError:
-            return b""
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        return answer if child.returncode == 0 else b""
+async def _ask_child(question: bytes) -> bytes:
+    """The child's answer; without a line break when it did not come to its end."""
+    with tempfile.TemporaryDirectory(prefix="agentsvc-tables-") as folder:
+        variables = {"MPLCONFIGDIR": folder}
+        # When the run is cancelled, leaving the block kills the child, and with it the thread's work ends.
+        with LimitedChild(CHILD, limits=LIMITS, folder=Path(folder), variables=variables) as child:
+            return await asyncio.to_thread(child.ask, question, PATIENCE_SECONDS, ANSWER_BYTES)
 
 
 TABLES_MAX: Final = 20
@@ -79,7 +68,7 @@ class PlotTablesInput(QueryTablesInput):
     path: str = Field(default="plot.png", pattern=r"\.png$", description="Where the picture goes.")
 
 
-class _Tables:
+class _Tables(BaseTool):
     """What the three have in common: they need the table engine, and have no effect."""
 
     asynchronous: ClassVar[bool] = False
@@ -104,9 +93,9 @@ class ProfileTable(_Tables):
         name = files[0]["name"]
         columns = "column_name, column_type, min, max, approx_unique, null_percentage"
         count = f'SELECT count(*) AS rows FROM "{name}"'
-        about = await asked(files, f'SELECT {columns} FROM (SUMMARIZE "{name}")')
-        first = await asked(files, f'SELECT * FROM "{name}" LIMIT 5')
-        rows = (await asked(files, count))["rows"][0][0]
+        about = await query(files, f'SELECT {columns} FROM (SUMMARIZE "{name}")')
+        first = await query(files, f'SELECT * FROM "{name}" LIMIT 5')
+        rows = (await query(files, count))["rows"][0][0]
         return _text(f"Table {name}: {rows} rows.\n{_table(about)}\n\nFirst rows:\n{_table(first)}")
 
 
@@ -117,7 +106,7 @@ class QueryTables(_Tables):
     Input: ClassVar[type[BaseModel]] = QueryTablesInput
 
     async def run(self, given: QueryTablesInput, task: ToolContext) -> Outcome:
-        return _text(_table(await asked(await _files(task, given.paths), given.sql)))
+        return _text(_table(await query(await _files(task, given.paths), given.sql)))
 
 
 class PlotTables(_Tables):
@@ -131,7 +120,7 @@ class PlotTables(_Tables):
 
     async def run(self, given: PlotTablesInput, task: ToolContext) -> Outcome:
         files = await _files(task, given.paths)
-        drawn = await asked(files, given.sql, {"kind": given.kind, "title": given.title})
+        drawn = await query(files, given.sql, {"kind": given.kind, "title": given.title})
         await task.write(given.path, base64.b64decode(drawn["picture"]))
         block = {"type": "image", "path": given.path, "media_type": "image/png"}
         return Outcome(content=[{"type": "text", "text": _table(drawn)}, block])

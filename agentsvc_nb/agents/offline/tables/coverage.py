@@ -1,4 +1,4 @@
-"""Which words of a question a calculation has used, and what to say where one was not: no number in bold then."""
+"""Words of a question that a calculation did not use. Such a result is withheld: it is not shown as a bold number."""
 
 from __future__ import annotations
 

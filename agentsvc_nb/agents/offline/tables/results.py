@@ -76,7 +76,7 @@ def _count_rows(count: int) -> str:
 
 
 def _share(plan: Plan) -> str:
-    """What the fitting rows have of the sum of all rows."""
+    """The share of the selected rows in the sum of all rows."""
     whole_rows = fitting(plan.table, ())
     values = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
     numbers = [values[row] for row in whole_rows]
@@ -172,7 +172,7 @@ def _extreme(plan: Plan, measure: Measure) -> str:
 
 
 def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
-    """The rows that decided, with what was measured when it is not a column of its own."""
+    """The rows behind the result, with the measured value when it is not a column itself."""
     columns = list(range(len(plan.table.columns)))[:COLUMNS_SHOWN]
     if measure.column is not None and measure.column not in columns:
         columns[-1] = measure.column

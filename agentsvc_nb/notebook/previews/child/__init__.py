@@ -1,6 +1,9 @@
-"""What runs in the process that decodes files: `python -m ...child DECODER` reads their places and prints its findings
-as JSON, a line each.
+"""The process that decodes files: `python -m ...child DECODER` reads paths and prints its findings, both as JSON lines.
 
-pictures   Pillow      pages   PDFium      parquet   DuckDB      workbook   calamine
-small, large   pictures for a gallery
+pictures   previews, thumbnails and large views, with Pillow
+pages      PDF with PDFium                           tables     Parquet with DuckDB, workbooks with calamine
 """
+
+
+class CannotDecode(Exception):
+    """A decoder refuses a file. The message is the end of a sentence: "it has no pages."."""

@@ -1,20 +1,32 @@
-"""Give up more than a share of processor and memory; then decode files, as their places come in as JSON, a line each,
-and print a line of what was found, or `{"error"}`."""
+"""Limit processor time and memory, then decode files: a path in JSON comes in, and the findings or `{"error"}` go out,
+a line each."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import math
 import sys
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.notebook.previews.child.refused import Refused
+from agentsvc_nb.notebook.previews.child import CannotDecode
+from agentsvc_nb.notebook.previews.child.pages import read_pages
+from agentsvc_nb.notebook.previews.child.pictures import read_large, read_picture, read_small
+from agentsvc_nb.notebook.previews.child.tables import read_parquet, read_workbook
 
 CPU_SECONDS: Final = 10
 MEMORY_BYTES: Final = 2**30
+# Each imports its library when it is called: under the limits, and only the one that is needed.
+_DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "pictures": read_picture,
+    "small": read_small,
+    "large": read_large,
+    "pages": read_pages,
+    "parquet": read_parquet,
+    "workbook": read_workbook,
+}
 _LIBRARIES: Final = {
     "pypdfium2": "the pages of a PDF are shown with pypdfium2",
     "duckdb": "Parquet is shown with duckdb",
@@ -26,26 +38,26 @@ def main() -> None:
     _limit()
     for line in sys.stdin:
         _limit_processor()
-        print(json.dumps(_found(sys.argv[1], json.loads(line))), flush=True)
+        print(json.dumps(_decode(_DECODERS[sys.argv[1]], json.loads(line))), flush=True)
 
 
-def _found(decoder: str, place: str) -> dict[str, Any]:
+def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = importlib.import_module(f"agentsvc_nb.notebook.previews.child.{decoder}").read(place)
+        found = decoder(path)
     except ModuleNotFoundError as error:
         found = {"error": f"{_LIBRARIES[str(error.name)]}: pip install 'agentsvc-nb[previews]'."}
-    except Refused as error:
+    except CannotDecode as error:
         found = {"error": str(error)}
     except MemoryError:
         found = {"error": f"it needs more than {MEMORY_BYTES / 2**30:.0f} GB of memory to be looked at."}
     except Exception as error:  # decoders raise many kinds on damaged files
-        reason = str(error).replace(place, "file")[:200] or type(error).__name__
+        reason = str(error).replace(path, "file")[:200] or type(error).__name__
         found = {"error": f"it can't be read, so it is damaged or something else ({reason})."}
     return found
 
 
 def _limit() -> None:
-    with contextlib.suppress(ImportError):  # Windows has no such limits, and waits for the parent's patience
+    with contextlib.suppress(ImportError):  # Windows has no such limits: there the parent's time limit is the only one
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -54,7 +66,7 @@ def _limit() -> None:
 
 
 def _limit_processor() -> None:
-    """So much for the next file."""
+    """Allow `CPU_SECONDS` for the next file."""
     with contextlib.suppress(ImportError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Pictures with Pillow: an allow-list of raster formats, first frame, turned as its camera was held, scaled down."""
+"""Pictures with Pillow: an allow-list of raster formats, first frame, turned as the camera was held, scaled down."""
 
 from __future__ import annotations
 
@@ -7,49 +7,75 @@ import io
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from PIL import Image, ImageOps
+from agentsvc_nb.notebook.previews.child import CannotDecode
 
-from agentsvc_nb.notebook.previews.child.refused import Refused
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 EDGES: Final = (800, 512, 256)
 PICTURE_BYTES: Final = 70_000
+LARGE_EDGES: Final = (1_200, 600, 256)
+LARGE_BYTES: Final = 300_000
+LARGE_QUALITIES: Final = (85, 60, 30)
+SMALL_EDGE: Final = 256
+TEXT_CHARS: Final = 100_000
 PIXELS_MAX: Final = 100_000_000
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
-def read(place: str) -> dict[str, Any]:
-    """`width`, `height`, `frames`, and a small `picture` in base64. Raises `Refused`, and what Pillow does."""
-    with opened(place) as image:
+def read_picture(path: str) -> dict[str, Any]:
+    """`width`, `height`, `frames`, and a `picture` in base64 for a preview. Raises `CannotDecode`, Pillow's errors."""
+    with _opened(path) as image:
         found = {"width": image.width, "height": image.height, "frames": getattr(image, "n_frames", 1)}
-        return found | {"picture": webp(shrunk(image, EDGES[0]))}
+        return found | {"picture": webp(_shrunk(image, EDGES[0]))}
+
+
+def read_small(path: str) -> dict[str, Any]:
+    """A thumbnail (`picture`) in base64, and the `texts` in the picture by name. Raises as `read_picture`."""
+    with _opened(path) as image:
+        # Only in a PNG are they `str`: the texts before its pixels; those behind them are not read yet.
+        texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
+        picture = webp(_shrunk(image, SMALL_EDGE), (SMALL_EDGE,))
+    return {"picture": picture, "texts": texts if sum(map(len, texts.values())) <= TEXT_CHARS else {}}
+
+
+def read_large(path: str) -> dict[str, Any]:
+    """A `picture` in base64, as large as a page needs it. Raises as `read_picture`."""
+    with _opened(path) as image:
+        return {"picture": webp(_shrunk(image, LARGE_EDGES[0]), LARGE_EDGES, LARGE_BYTES, LARGE_QUALITIES)}
 
 
 @contextmanager
-def opened(place: str) -> Iterator[Image.Image]:
+def _opened(path: str) -> Iterator[Image]:
     """The picture, not decoded yet."""
+    from PIL import Image
+
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    Image.MAX_IMAGE_PIXELS = None  # ours counts what is decoded, which of a JPEG may be an eighth of each edge
-    with Image.open(place, formats=_FORMATS) as image:
+    # `_shrunk` counts the pixels that are decoded, which in a JPEG may be an eighth of each edge.
+    Image.MAX_IMAGE_PIXELS = None
+    with Image.open(path, formats=_FORMATS) as image:
         yield image
 
 
-def shrunk(image: Image.Image, edge: int) -> Image.Image:
-    """Of at most `edge` pixels each way. Raises `Refused`."""
+def _shrunk(image: Image, edge: int) -> Image:
+    """A copy of at most `edge` pixels each way. Raises `CannotDecode`."""
+    from PIL import ImageOps
+
     width, height = image.size
     image.draft("RGB", (2 * edge, 2 * edge))
     if image.width * image.height > PIXELS_MAX:
-        raise Refused(f"it has {width:,} × {height:,} pixels, too many to be looked at here.")
+        raise CannotDecode(f"it has {width:,} × {height:,} pixels, too many to be looked at here.")
     coloured = _coloured(image)
     coloured.thumbnail((edge, edge), reducing_gap=2.0)
     return ImageOps.exif_transpose(coloured)
 
 
 def webp(
-    image: Image.Image, edges: Sequence[int] = EDGES, limit: int = PICTURE_BYTES, qualities: Sequence[int] = (80,)
+    image: Image, edges: Sequence[int] = EDGES, limit: int = PICTURE_BYTES, qualities: Sequence[int] = (80,)
 ) -> str:
-    """The largest of these sizes that stays below the limit in one of these qualities, in base64."""
+    """WebP in base64: the largest of these sizes that has at most `limit` bytes in one of these qualities."""
     small = _coloured(image)
     for edge in edges:
         small.thumbnail((edge, edge))
@@ -61,7 +87,7 @@ def webp(
     return base64.b64encode(out.getvalue()).decode("ascii")
 
 
-def _coloured(image: Image.Image) -> Image.Image:
-    """Palettes and bits can't be scaled smoothly."""
+def _coloured(image: Image) -> Image:
+    """The picture in RGB or RGBA: palettes and bits can't be scaled smoothly."""
     wanted = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
     return image if image.mode == wanted else image.convert(wanted)

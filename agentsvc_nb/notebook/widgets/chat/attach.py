@@ -1,4 +1,4 @@
-"""What goes along with the next message: files that are uploaded, and files of the chat that are meant."""
+"""Attachments of the next message: files that are uploaded, and files of the chat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.attachments import Attachment, held
+from agentsvc_nb.notebook.files.attachments import AttachedFile, in_memory_file
 from agentsvc_nb.notebook.files.storing import files_put
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets import design
@@ -19,18 +19,18 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label
 
 UPLOAD_BYTES: Final = 10_000_000
-"""Of all files of one choice, which come in one message: a server drops a much larger one, and nobody hears of it."""
+"""The limit for the files of one upload, which come in one message: a server silently drops much larger ones."""
 TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
 
 
 def upload_button(tooltip: str) -> ipywidgets.FileUpload:
-    """A button for files of the user's machine. It says what it takes: who chooses more sees nothing happen."""
+    """A button to upload files. It names its limit, because nothing happens when a larger file is chosen."""
     name = f"Upload, up to {size(UPLOAD_BYTES)}"
     return ipywidgets.FileUpload(multiple=True, description=name, tooltip=tooltip, layout={"width": "auto"})
 
 
 def uploaded(session: Session, files: Sequence[Mapping[str, Any]]) -> str:
-    """Put files of a `FileUpload` into the chat as `%files put` does; what was done. Raises `AskError`."""
+    """Put files of a `FileUpload` into the chat as `%files put` does. Returns a sentence; raises `AskError`."""
     if sum(file["size"] for file in files) > UPLOAD_BYTES:
         raise AskError(f"Nothing was sent. {TOO_LARGE}")
     with TemporaryDirectory() as folder:
@@ -48,13 +48,13 @@ def _written(folder: Path, file: Mapping[str, Any]) -> Path:
 
 
 HELD_BYTES: Final = 20 * MB
-"""All that is attached at once: it is held in the kernel until it is sent."""
+"""The limit for all attachments of a message, which are held in the kernel until it is sent."""
 OFFERED: Final = 200
 _CHOOSE: Final = "a file of this chat"
 
 
 class Attaching:
-    """Two ways to choose files, and a chip for each that was chosen, which removes it. Not for two threads at once."""
+    """Two ways to choose files, and a chip that removes each chosen file. Not thread-safe."""
 
     def __init__(self) -> None:
         self.upload = upload_button("Attach files of your machine; %files put takes larger ones")
@@ -62,28 +62,30 @@ class Attaching:
         self.choose = ipywidgets.Dropdown(
             options=[(_CHOOSE, "")], description="Attach", style={"description_width": "auto"}
         )
-        self.choose.layout.width, self.choose.layout.display = "auto", "none"
+        self.choose.layout.width = "auto"
+        self.choose.layout.display = "none"
         self.choose.observe(self._chosen, "value")
         self.note = design.text("", "wrong", role="status")
         self.chips = design.row([])
-        self._files: list[Attachment] = []
+        self._files: list[AttachedFile] = []
         self._paths: list[str] = []
 
     def offer(self, paths: Sequence[str]) -> None:
-        """Files of the chat that can be chosen."""
+        """Set the files of the chat that can be chosen."""
         wanted = [(_CHOOSE, ""), *((label(path, 80), path) for path in paths[:OFFERED])]
         if list(self.choose.options) != wanted:
             self.choose.options = wanted
             self.choose.layout.display = None if paths else "none"
 
-    def take(self) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+    def take(self) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
         """The uploads and the paths that were chosen; from now on there are none."""
         taken = tuple(self._files), tuple(self._paths)
-        self._files, self._paths = [], []
+        self._files = []
+        self._paths = []
         self._show()
         return taken
 
-    def give_back(self, files: Sequence[Attachment], paths: Sequence[str]) -> None:
+    def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
         """What was taken and not sent."""
         self._files, self._paths = [*files, *self._files], [*paths, *self._paths]
         self._show()
@@ -98,7 +100,7 @@ class Attaching:
                 refused.append(file["name"])
                 continue
             left -= file["size"]
-            self._files.append(held(file["name"], bytes(file["content"])))
+            self._files.append(in_memory_file(file["name"], bytes(file["content"])))
         self.upload.value = ()  # else its bytes would be held twice
         limits = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
         self._show(limits + label(", ".join(refused)) if refused else "")
@@ -110,7 +112,7 @@ class Attaching:
             self._show()
 
     def say(self, words: str) -> None:
-        """What is wrong, in the line below the chips."""
+        """Show a problem in the line below the chips."""
         design.put(self.note, words, "wrong", role="status")
 
     def _show(self, note: str = "") -> None:

@@ -78,7 +78,7 @@ class Chat(Showing):
             return
         self._conversation.closed = True
         if self._box is not None:
-            self._talk.close()
+            self._controller.close()
             self._end(transcript(self._conversation))
         self._tell()
 
@@ -96,9 +96,9 @@ class Chat(Showing):
         self._session.client()  # that there is no service, or no key, fails the cell
         view = ChatView(partial(decide, self._session))
         self._box = view.box
-        self._talk = ChatController(self._session, self._conversation, self._first, view, self._tell)
+        self._controller = ChatController(self._session, self._conversation, self._first, view, self._tell)
         view.close.on_click(lambda _: self.close())
-        self._talk.begin()
+        self._controller.begin()
 
     def _tell(self) -> None:
         """A turn has ended, or the chat was closed: bring what is saved up to date. From any thread."""
@@ -111,6 +111,7 @@ class Chat(Showing):
         """A page that was reloaded takes no update of outputs any more, but still of the widget."""
         from agentsvc_nb.notebook.widgets.design import Markup, discard
 
-        gone, self._box.children = self._box.children, (Markup(bundle["text/html"]),)
+        gone = self._box.children
+        self._box.children = (Markup(bundle["text/html"]),)
         for part in gone:
             discard(part)

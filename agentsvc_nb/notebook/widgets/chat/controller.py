@@ -1,4 +1,4 @@
-"""What a chat does: ask, follow, stop, show earlier turns. Buttons call it in any thread; a lock guards its state."""
+"""The controller of a chat: ask, follow, stop, show earlier turns. Called in any thread; a lock guards its state."""
 
 from __future__ import annotations
 
@@ -9,56 +9,56 @@ from itertools import islice
 from typing import Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.ask.asking import put_beside
+from agentsvc_nb.notebook.ask.asking import prepare_ask
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import error_bundle
-from agentsvc_nb.notebook.errors import AskError, told
-from agentsvc_nb.notebook.files.attachments import Attachment
+from agentsvc_nb.notebook.errors import AskError, to_ask_error
+from agentsvc_nb.notebook.files.attachments import AttachedFile
 from agentsvc_nb.notebook.runs.background import Background
 from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.runs.review import show
-from agentsvc_nb.notebook.runs.turn import Turn
+from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
-from agentsvc_nb.notebook.widgets.chat.state import Conversation, Exchange, as_cell
-from agentsvc_nb.notebook.widgets.chat.turns import Choice, TurnScreen
+from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell
+from agentsvc_nb.notebook.widgets.chat.turns import TurnAction, TurnScreen
 from agentsvc_nb.notebook.widgets.chat.view import ChatView
 from agentsvc_nb.wire.text import label
 
 
 def stop_run(session: Session, run_id: str) -> str:
-    """Stop a run."""
-    return _wrong(session, lambda: session.client().runs.cancel(run_id))
+    """Stop a run; return what went wrong, or an empty string."""
+    return _error_of(session, lambda: session.client().runs.cancel(run_id))
 
 
 def paths(session: Session, chat: str, count: int) -> list[str]:
-    """The first files of a chat; none when they can't be had: the next message will tell what is wrong."""
+    """The first files of a chat; none on an error, which the next message will meet again."""
     found: list[str] = []
-    _wrong(session, lambda: found.extend(file.path for file in islice(session.client().files.list(chat), count)))
+    _error_of(session, lambda: found.extend(file.path for file in islice(session.client().files.list(chat), count)))
     return found
 
 
 def holder_of(failure: BaseException | None) -> str:
-    """The run that holds the chat, when that is why nothing was started."""
+    """The id of the run that holds the chat, if that is why the start failed; else empty."""
     error = failure.error if isinstance(failure, AskError) else None
     return (error.active_run_id or "") if error is not None else ""
 
 
-def _wrong(session: Session, act: Callable[[], object]) -> str:
+def _error_of(session: Session, act: Callable[[], object]) -> str:
     try:
         act()
     except (StefanBrainError, AskError) as error:
-        shown = told(error, session.base_url) if isinstance(error, StefanBrainError) else error
+        shown = to_ask_error(error, session.base_url) if isinstance(error, StefanBrainError) else error
         return f"{shown} {shown.hint}".strip()
     return ""
 
 
 AT_ONCE: Final = 5
-"""Earlier turns that are read at the beginning, and with each press of the button."""
+"""The number of earlier turns that are read at the beginning and with each click."""
 
 
 @dataclass
-class Going:
+class ActiveTurn:
     """A run that is being watched; `question` is None for one that was started before."""
 
     screen: TurnScreen
@@ -79,11 +79,14 @@ class ChatController:
         view: ChatView,
         changed: Callable[[], None],
     ) -> None:
-        self._session, self.conversation, self._first, self._view = session, conversation, first, view
+        self._session = session
+        self.conversation = conversation
+        self._first = first
+        self._view = view
         self._changed = changed
         self._lock = threading.RLock()
         self._refused: dict[int, tuple[Question, str]] = {}  # by turn: what was asked, and the run that held the chat
-        self._going: Going | None = None
+        self._active: ActiveTurn | None = None
         view.send.on_click(lambda _: self.send())
         view.stop.on_click(lambda _: self.stop())
         view.earlier.on_click(lambda _: self.show_earlier())
@@ -94,16 +97,16 @@ class ChatController:
         if chat:
             rows = self._session.journal.turns(self._session.base_url, chat)
             self.conversation.earlier = [
-                Exchange(number, row["typed"], run_id=row["run_id"]) for number, row in enumerate(rows, 1)
+                ChatTurn(number, row["typed"], run_id=row["run_id"]) for number, row in enumerate(rows, 1)
             ]
         self.show_earlier()
 
     def send(self) -> None:
-        """Ask what stands in the input."""
+        """Ask the question in the input."""
         with self._lock:
             view = self._view
             message = view.input.value.encode("utf-8", "replace").decode()  # half a character can't be sent
-            if self._going or self.conversation.closed:
+            if self._active or self.conversation.closed:
                 return
             if message.strip():
                 files, paths = view.attaching.take()
@@ -120,7 +123,7 @@ class ChatController:
     def stop(self) -> None:
         """Stop the run on the service."""
         with self._lock:
-            if going := self._going:
+            if going := self._active:
                 going.stopped = True
                 self._view.is_stopping()
                 if going.background is not None:
@@ -135,46 +138,46 @@ class ChatController:
             self._thread(lambda: self._read(found))
 
     def close(self) -> None:
-        """The widget is gone. A run goes on, and its end is still told to `changed`."""
+        """Stop drawing. A run goes on, and `changed` is still called when it ends."""
         with self._lock:
             self.conversation.closed = True
             self._view.live.close()
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
-    def _question(self, turn: Exchange, files: tuple[Attachment, ...]) -> Question:
+    def _question(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> Question:
         asked = replace(self._first, message=turn.message, typed=turn.typed, files=files)
         chat = self.conversation.chat
         return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
 
-    def _ask(self, turn: Exchange, question: Question) -> None:
+    def _ask(self, turn: ChatTurn, question: Question) -> None:
         screen = TurnScreen(turn, self._view.live)
-        self._watch(Going(screen, lambda: put_beside(self._session, question, screen), question))
+        self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
-    def _follow(self, turn: Exchange, run_id: str) -> None:
+    def _follow(self, turn: ChatTurn, run_id: str) -> None:
         screen = TurnScreen(turn, self._view.live)
 
         def attach() -> Background:
             client = self._session.client()
-            feed = Feed(lambda door: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
-            watching = Turn(self._session, client, feed, screen)
+            feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
+            watching = RunWatcher(self._session, client, feed, screen)
             return Background(watching, watching.watch)
 
-        self._watch(Going(screen, attach))
+        self._watch(ActiveTurn(screen, attach))
 
-    def _watch(self, going: Going) -> None:
-        """Under the lock."""
+    def _watch(self, going: ActiveTurn) -> None:
+        """Follow a run in a thread. The caller holds the lock."""
         turn = going.screen.turn
-        self._going = going
+        self._active = going
         self._refused.pop(turn.number, None)
         self.conversation.begin(turn)
         self._view.live.begin(turn)
         self._show()
-        self._view.is_going(True)
+        self._view.set_active(True)
         self._view.say("The answer is being written.")
         self._thread(lambda: self._run(going))
 
-    def _run(self, going: Going) -> None:
+    def _run(self, going: ActiveTurn) -> None:
         failure: BaseException | None = None
         try:
             background = going.open()
@@ -183,23 +186,24 @@ class ChatController:
             if going.stopped:
                 background.cancel()
             background.run_here()
-        except BaseException as error:  # a thread's own: nobody else would see it
+        except BaseException as error:  # nothing else would report an error of this thread
             failure = error
         self._ended(going, failure)
 
-    def _ended(self, going: Going, failure: BaseException | None) -> None:
+    def _ended(self, going: ActiveTurn, failure: BaseException | None) -> None:
         screen = going.screen
         with self._lock:
             if screen.turn.bundle is None:
                 screen.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
-            self._going, self.conversation.chat = None, screen.chat or self.conversation.chat
+            self._active = None
+            self.conversation.chat = screen.chat or self.conversation.chat
             if not self.conversation.closed:
                 self._settle(going, failure)
         self._changed()
         if (screen.wrote or screen.turn.files) and not self.conversation.closed:
             self._offer_files()
 
-    def _settle(self, going: Going, failure: BaseException | None) -> None:
+    def _settle(self, going: ActiveTurn, failure: BaseException | None) -> None:
         turn, view = going.screen.turn, self._view
         holder = holder_of(failure)
         if holder and going.question is not None:
@@ -211,38 +215,38 @@ class ChatController:
             self._refused.pop(gone.number, None)
         self._show()
         view.live.end()
-        view.is_going(False)
+        view.set_active(False)
         view.say("The answer is complete." if failure is None else f"{failure}")  # it is there, with its buttons
 
     def _show(self) -> None:
-        """What has ended, each turn with its buttons; the view shows the one that goes on by itself."""
-        going = self._going.screen.turn if self._going else None
+        """Show the ended turns with their buttons; the active turn draws itself."""
+        going = self._active.screen.turn if self._active else None
         self._view.show([turn for turn in self.conversation.turns if turn is not going], self._choices)
         self._view.has_earlier(len(self.conversation.earlier))
 
     # -- what can be done with a turn --------------------------------------------------------------------------------
 
-    def _choices(self, turn: Exchange) -> Sequence[Choice]:
+    def _choices(self, turn: ChatTurn) -> Sequence[TurnAction]:
         if turn.number in self._refused:
             return self._choices_of_refused(turn, *self._refused[turn.number])
         if turn.bundle is None or not turn.typed:
             return ()
         return [("As a cell", f"Turn {turn.number} as an %%ask cell, to copy", lambda: self._as_cell(turn))]
 
-    def _as_cell(self, turn: Exchange) -> str:
+    def _as_cell(self, turn: ChatTurn) -> str:
         own = self._session.known_chat(self._session.address())
         return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
 
-    def _choices_of_refused(self, turn: Exchange, question: Question, holder: str) -> Sequence[Choice]:
+    def _choices_of_refused(self, turn: ChatTurn, question: Question, holder: str) -> Sequence[TurnAction]:
         def wait() -> str:
             with self._lock:
-                if not self._going:
+                if not self._active:
                     self._ask(turn, replace(question, wait=True))
             return ""
 
         def follow() -> str:
             with self._lock:
-                if not self._going:
+                if not self._active:
                     self._refused[turn.number] = question, ""
                     self._follow(self.conversation.ask("", ()), holder)
             return ""
@@ -261,18 +265,18 @@ class ChatController:
 
     # -- what was there before ---------------------------------------------------------------------------------------
 
-    def _read(self, turns: Sequence[Exchange]) -> None:
+    def _read(self, turns: Sequence[ChatTurn]) -> None:
         """The answers of earlier turns, the newest first; a run that goes on is followed."""
         for turn in reversed(turns):
             try:
                 answer = show(self._session, turn.run_id)
                 bundle, active = answer.shown, not answer.run.ended
-            except Exception as error:  # in a thread nobody sees it
+            except Exception as error:  # an error in a thread would go unseen
                 bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
             with self._lock:
                 if self.conversation.closed:
                     return
-                if active and not self._going:
+                if active and not self._active:
                     self._follow(turn, turn.run_id)
                 else:
                     turn.bundle = bundle

@@ -1,4 +1,4 @@
-"""A chat as it is shown: its turns, what they become when the widget is gone, and a turn as a cell. Pure."""
+"""The state of a chat: its turns, their static output once the widget is gone, and a turn as a cell. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
-"""More turns than this are not held, neither in the kernel nor in the page: the service has them."""
+"""The number of turns held in the kernel and the page; the service has them all."""
 KEPT: Final = 20
-"""So many are left then: each of them is sent once more, to the place of another."""
+"""The number of turns left when there are too many: each is then sent once more, to another place."""
 MESSAGE_CHARS: Final = 4_000
 _ASKED: Final = "white-space:pre-wrap;overflow-wrap:anywhere;margin:12px 0 4px;padding:2px 10px;"
 _EDGE: Final = "border-left:3px solid var(--jp-brand-color1,#1976d2)"
 
 
 @dataclass
-class Exchange:
-    """One turn: what was typed, as a cell would have it, and what came of it once that is known."""
+class ChatTurn:
+    """One turn: the message as it would be typed in a cell, and the answer once there is one."""
 
     number: int
     typed: str
@@ -36,47 +36,49 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """The turns that are shown, and before them those known by their ids alone. `chat` is None as long as it is new."""
+    """The turns shown, and the `earlier` ones known by id alone. `chat` is None until the service has created it."""
 
     chat: str | None = None
-    turns: list[Exchange] = field(default_factory=list)
-    earlier: list[Exchange] = field(default_factory=list)
+    turns: list[ChatTurn] = field(default_factory=list)
+    earlier: list[ChatTurn] = field(default_factory=list)
     closed: bool = False
 
     @property
     def count(self) -> int:
         return len(self.earlier) + len(self.turns)
 
-    def ask(self, message: str, files: tuple[str, ...] = ()) -> Exchange:
+    def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
         """The next turn."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
-        self.turns.append(Exchange(last + 1, as_typed(message), files))
+        self.turns.append(ChatTurn(last + 1, as_typed(message), files))
         return self.turns[-1]
 
-    def begin(self, turn: Exchange) -> None:
-        """A run of it goes on, maybe not the first one: it is the last turn now."""
+    def begin(self, turn: ChatTurn) -> None:
+        """Move a turn to the end and clear its answer: a run of it, maybe not its first, begins."""
         turn.bundle = None
         self.turns = [*(other for other in self.turns if other is not turn), turn]
 
-    def surplus(self) -> list[Exchange]:
-        """Of more than `SHOWN` turns, take away all but `KEPT`; those that can be read again are remembered."""
+    def surplus(self) -> list[ChatTurn]:
+        """Drop all but `KEPT` of more than `SHOWN` turns; those that can be read again become `earlier` ones."""
         if len(self.turns) <= SHOWN:
             return []
-        gone, self.turns = self.turns[:-KEPT], self.turns[-KEPT:]
+        gone = self.turns[:-KEPT]
+        self.turns = self.turns[-KEPT:]
         for turn in gone:
             turn.bundle = None
         self.earlier += [turn for turn in gone if turn.run_id]
         return gone
 
-    def call_back(self, count: int) -> list[Exchange]:
-        """The newest of the earlier turns, to be shown before the others."""
-        wanted, self.earlier = self.earlier[-count:], self.earlier[:-count]
+    def call_back(self, count: int) -> list[ChatTurn]:
+        """Show the newest of the earlier turns before the others, and return them."""
+        wanted = self.earlier[-count:]
+        self.earlier = self.earlier[:-count]
         self.turns = [*wanted, *self.turns]
         return wanted
 
 
 def as_typed(message: str) -> str:
-    r"""As a cell has it, where `{{name}}` would be filled in.
+    r"""The message escaped for a cell, where `{{name}}` would be filled in.
 
     >>> as_typed("Explain {{name}}")
     'Explain \\{{name}}'
@@ -84,19 +86,19 @@ def as_typed(message: str) -> str:
     return REFERENCE.sub(lambda found: f"\\{found[0]}", message)
 
 
-def as_cell(turn: Exchange, chat: str | None) -> str:
+def as_cell(turn: ChatTurn, chat: str | None) -> str:
     """The turn as an `%%ask` cell; in another chat than the notebook's with its id."""
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 
-def asked_html(turn: Exchange) -> str:
-    """What was asked, and the names of what went along."""
+def asked_html(turn: ChatTurn) -> str:
+    """The question and the names of its attachments, as HTML."""
     files = f'<div style="{MUTED}">with {escape(", ".join(turn.files), 400)}</div>' if turn.files else ""
     return f'<div style="{_ASKED}{_EDGE}">{html.escape(excerpt(turn.message, MESSAGE_CHARS))}{files}</div>'
 
 
 def summary(conversation: Conversation) -> Bundle:
-    """The line that stands before the widget, and is there when the widget is not."""
+    """The static line above the widget, which remains when the widget is gone."""
     where = f"Chat {label(conversation.chat, 64)}" if conversation.chat else "A new chat"
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
@@ -105,7 +107,7 @@ def summary(conversation: Conversation) -> Bundle:
 
 
 def transcript(conversation: Conversation) -> Bundle:
-    """All that is shown, as one static output."""
+    """The conversation as one static output."""
     rest = len(conversation.earlier)
     known = f"{rest} earlier turn{'s' * (rest != 1)} not shown here; `%runs` lists them." if rest else ""
     parts = [_line(known)] if known else []
@@ -121,7 +123,7 @@ def transcript(conversation: Conversation) -> Bundle:
     }
 
 
-def _unfinished(turn: Exchange) -> Bundle:
+def _unfinished(turn: ChatTurn) -> Bundle:
     return _line(f"Not ended yet; `%runs attach {label(turn.run_id, 64)}` follows it." if turn.run_id else "Not begun.")
 
 

@@ -9,17 +9,17 @@ import ipywidgets
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
-from agentsvc_nb.notebook.display.transcript import Transcript
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.cards import Decide, Waiting
-from agentsvc_nb.notebook.widgets.chat.state import Exchange, asked_html
+from agentsvc_nb.notebook.widgets.cards import ApprovalCards, Decide
+from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, asked_html
 from agentsvc_nb.wire.text import label
 
 CHUNK_CHARS: Final = 600
-"""So much HTML stands in one widget before the next is begun."""
+"""The HTML in one widget before the next is begun."""
 
 
-class Page:
+class WidgetOutput:
     """An output area made of widgets; the first thing shown, the status line, has one of its own."""
 
     def __init__(self) -> None:
@@ -47,7 +47,8 @@ class Page:
 
     def empty(self) -> None:
         """Nothing is shown; `design.STYLE` hides widgets that are empty."""
-        self._parts, self._clearing = [], False
+        self._parts = []
+        self._clearing = False
         for part in self.box.children:
             part.value = ""
 
@@ -63,55 +64,58 @@ class Page:
 
 
 class _Screen(LiveScreen):
-    """What waits for approval has buttons here (`Waiting`), not a line on how to answer it elsewhere."""
+    """What waits for approval has buttons here (`ApprovalCards`), not a line on how to answer it elsewhere."""
 
-    def _draw_asked(self, view: Transcript) -> None:
+    def _draw_asked(self, view: RunView) -> None:
         pass
 
 
 class LiveTurn:
-    """One for all turns of a chat, one after the other. `decide` answers a call that waits for approval."""
+    """The active turn, one widget for all turns of a chat. `decide` answers calls that wait for approval."""
 
     def __init__(self, decide: Decide) -> None:
         self._asked = ipywidgets.HTML()
-        self._page = Page()
+        self._page = WidgetOutput()
         self._screen = _Screen(self._page)
-        self._waiting = Waiting(decide)
+        self._approvals = ApprovalCards(decide)
         self._closed = False
-        self.box = ipywidgets.VBox([self._asked, self._page.box, self._waiting.box])
+        self.box = ipywidgets.VBox([self._asked, self._page.box, self._approvals.box])
         self.end()
 
-    def begin(self, turn: Exchange) -> None:
+    def begin(self, turn: ChatTurn) -> None:
         self._asked.value = asked_html(turn)
         self._screen = _Screen(self._page)
         self.box.layout.display = None
 
-    def draw(self, view: Transcript) -> None:
+    def draw(self, view: RunView) -> None:
         if not self._closed:
             self._screen.draw(view)
-            self._waiting.show(view.asked)
+            self._approvals.show(view.asked)
 
     def end(self) -> None:
-        """It is shown elsewhere now."""
+        """Hide it: the turn is shown as a settled one now."""
         self.box.layout.display = "none"
         self._page.empty()
-        self._waiting.show({})
+        self._approvals.show({})
 
     def close(self) -> None:
-        """What is still drawn goes nowhere."""
+        """Ignore whatever is still drawn."""
         self._closed = True
 
 
 class TurnScreen:
     """Watches the run of a turn (`screens.Screen`), from one thread."""
 
-    def __init__(self, turn: Exchange, live: LiveTurn) -> None:
-        self.turn, self._live = turn, live
+    def __init__(self, turn: ChatTurn, live: LiveTurn) -> None:
+        self.turn = turn
+        self._live = live
         self.chat: str | None = None
         self.wrote: tuple[str, ...] = ()
 
-    def draw(self, view: Transcript) -> None:
-        self.turn.run_id, self.chat, self.wrote = view.run_id, view.chat, tuple(view.files)
+    def draw(self, view: RunView) -> None:
+        self.turn.run_id = view.run_id
+        self.chat = view.chat
+        self.wrote = tuple(view.files)
         self._live.draw(view)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
@@ -123,21 +127,21 @@ class TurnScreen:
 
 CELL_ROWS = 12
 
-Choice = tuple[str, str, Callable[[], str]]
-"""The name of a button, what it does, and the doing of it. A text that it gives is shown, to be copied."""
+TurnAction = tuple[str, str, Callable[[], str]]
+"""A button: its name, its tooltip, its action. A text that the action returns is shown, to be copied."""
 
 
 class SettledTurn:
-    """A place for a turn. It is used again for others: not for two threads at once."""
+    """A widget for an ended turn, reused for others. Not thread-safe."""
 
     def __init__(self) -> None:
         self._text = design.Markup()
         self._buttons = design.row([])
-        self._choices: Sequence[Choice] = ()
+        self._choices: Sequence[TurnAction] = ()
         self._copied: ipywidgets.Textarea | None = None
         self.box = ipywidgets.VBox([self._text, self._buttons])
 
-    def show(self, turn: Exchange, choices: Sequence[Choice]) -> None:
+    def show(self, turn: ChatTurn, choices: Sequence[TurnAction]) -> None:
         self._number = turn.number
         came = f'<div class="jp-RenderedHTMLCommon">{turn.bundle["text/html"]}</div>' if turn.bundle else ""
         self._put(asked_html(turn) + came, choices)
@@ -145,7 +149,7 @@ class SettledTurn:
     def hide(self) -> None:
         self._put("", ())
 
-    def _put(self, html: str, choices: Sequence[Choice]) -> None:
+    def _put(self, html: str, choices: Sequence[TurnAction]) -> None:
         if html != self._text.value:
             self._text.value = html
             if self._copied is not None:
@@ -153,7 +157,7 @@ class SettledTurn:
         self._offer(choices)
         self.box.layout.display = None if html else "none"
 
-    def _offer(self, choices: Sequence[Choice]) -> None:
+    def _offer(self, choices: Sequence[TurnAction]) -> None:
         self._choices = choices
         for number in range(len(self._buttons.children), len(choices)):
             new = design.button("", "")
@@ -161,7 +165,8 @@ class SettledTurn:
             self._buttons.children = (*self._buttons.children, new)
         for number, button in enumerate(self._buttons.children):
             if number < len(choices):
-                button.description, button.tooltip = label(choices[number][0], 80), label(choices[number][1])
+                button.description = label(choices[number][0], 80)
+                button.tooltip = label(choices[number][1])
             button.layout.display = None if number < len(choices) else "none"
 
     def _press(self, number: int) -> None:
@@ -172,7 +177,8 @@ class SettledTurn:
     def _show_copied(self, text: str) -> None:
         """No kernel can put a text into the clipboard, and from a button none can make a cell."""
         copied = self._copied or design.area("")
-        copied.description, copied.value = f"Turn {self._number}, to copy", text
+        copied.description = f"Turn {self._number}, to copy"
+        copied.value = text
         copied.rows = min(CELL_ROWS, text.count("\n") + 1)
         copied.layout.display = None
         if self._copied is None:  # shown when it is filled: a page is never seen with an empty one

@@ -1,4 +1,4 @@
-"""The widgets of a chat, without what they do."""
+"""The widgets of a chat, without their behaviour."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import ipywidgets
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.cards import Decide
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.state import Exchange
-from agentsvc_nb.notebook.widgets.chat.turns import Choice, LiveTurn, SettledTurn
+from agentsvc_nb.notebook.widgets.chat.state import ChatTurn
+from agentsvc_nb.notebook.widgets.chat.turns import LiveTurn, SettledTurn, TurnAction
 
 
 class ChatView:
@@ -37,7 +37,7 @@ class ChatView:
         self.stop = design.button("Stop", "Stop the run on the service", look="danger")
         self.close = design.button("Close", "Leave the conversation as a static output")
         self.box = design.frame([self.earlier, scrolled, self.heard, *self._below()])
-        self.is_going(False)
+        self.set_active(False)
         self.has_earlier(0)
 
     def _below(self) -> list[ipywidgets.Widget]:
@@ -50,24 +50,26 @@ class ChatView:
             design.row([self.send, part.upload, part.choose, self.close, self.stop]),
         ]
 
-    def is_going(self, going: bool) -> None:
-        self.send.disabled = going
-        self.stop.disabled, self.stop.description = False, "Stop"
-        self.stop.layout.display = None if going else "none"
+    def set_active(self, active: bool) -> None:
+        self.send.disabled = active
+        self.stop.disabled = False
+        self.stop.description = "Stop"
+        self.stop.layout.display = None if active else "none"
 
     def is_stopping(self) -> None:
-        self.stop.disabled, self.stop.description = True, "Stopping"
+        self.stop.disabled = True
+        self.stop.description = "Stopping"
 
     def has_earlier(self, count: int) -> None:
         self.earlier.description = f"Show earlier ({count})"
         self.earlier.layout.display = None if count else "none"
 
     def say(self, words: str) -> None:
-        """For who listens rather than looks."""
+        """Announce something to screen readers."""
         design.put(self.heard, words, role="log")
 
-    def show(self, turns: Sequence[Exchange], choices: Callable[[Exchange], Sequence[Choice]]) -> None:
-        """These have ended, the newest last."""
+    def show(self, turns: Sequence[ChatTurn], choices: Callable[[ChatTurn], Sequence[TurnAction]]) -> None:
+        """Show these ended turns, the newest last."""
         if new := [SettledTurn() for _ in turns[len(self._settled) :]]:
             self._settled += new
             self._places.children = (*self._places.children, *(place.box for place in new))

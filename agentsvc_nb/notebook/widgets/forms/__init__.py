@@ -1,9 +1,8 @@
-"""A tool's input as a form.
+"""The form of a tool's input.
 
-checking   what is wrong with a value, field by field  leaves     one input of the form
-groups, lists    inputs that hold others               building   which field becomes which input
-view       the form and its buttons                    progress   a job of it while it goes on
-tool_form  what a user holds: it calls the tool
+checking   validation of a value, field by field    inputs     the input of one field
+groups, lists    inputs that hold others            building   which input a field gets
+view       the form and its buttons                 tool_form  what a user holds: it calls the tool and follows its job
 
-The first knows nothing of ipywidgets. `tools.fields` reads the schema, `tools.writing` writes the cell.
+`checking` does not import ipywidgets. `tools.fields` reads the schema, `tools.writing` writes the cell.
 """

@@ -1,4 +1,4 @@
-"""Which field becomes which input: the one place that knows all of them."""
+"""The choice of the input for each field of a schema."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, Kind, same
 from agentsvc_nb.notebook.widgets.forms.checking import Checker
-from agentsvc_nb.notebook.widgets.forms.groups import Choices, Optional, Variants
-from agentsvc_nb.notebook.widgets.forms.inputs import Choice, Fixed, Flag, Json, Node, Number, Text
-from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, Array, Object
+from agentsvc_nb.notebook.widgets.forms.groups import ChoicesInput, OptionalInput, VariantsInput
+from agentsvc_nb.notebook.widgets.forms.inputs import (
+    CheckboxInput,
+    ChoiceInput,
+    FixedInput,
+    JsonInput,
+    Node,
+    NumberInput,
+    TextInput,
+)
+from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, ArrayInput, ObjectInput
 from agentsvc_nb.wire.text import plain
 
 DEEPEST: Final = 8
 FIELDS_MAX: Final = 300
-"""What lies deeper, or is more, is filled in as JSON."""
+"""Fields beyond these limits are filled in as JSON."""
 _BOXED: Final[frozenset[Kind]] = frozenset({"object", "variants", "const", "nothing"})
 """What can't be left empty: one that may be left out has a box to tick."""
 _YES_NO: Final = (("yes", True), ("no", False))
@@ -26,7 +34,9 @@ class Builder:
     """Makes the parts of one form. `changed` is called after each change; `known` are paths of files to offer."""
 
     def __init__(self, checker: Checker, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
-        self.checker, self.changed, self.known = checker, changed, known
+        self.checker = checker
+        self.changed = changed
+        self.known = known
         self._depth = self._made = 0
 
     def within(self, of: Field, start: Any) -> Node:
@@ -36,7 +46,7 @@ class Builder:
         self._depth += 1
         try:
             if self._depth > DEEPEST or self._is_too_much(of) or not self._can_show(of, start):
-                return Json(of, start, self.changed)
+                return JsonInput(of, start, self.changed)
             return self._optional(of, start) or self._plain(of, start)
         finally:
             self._depth -= 1
@@ -45,10 +55,10 @@ class Builder:
         """The whole form: an object without a frame, or JSON."""
         self._made = 0
         if of.kind != "object" or self._is_too_much(of) or not self._can_show(of, start):
-            return Json(of, start, self.changed)
+            return JsonInput(of, start, self.changed)
         self._depth = 1
         try:
-            return Object(of, start, self, titled=False)
+            return ObjectInput(of, start, self, titled=False)
         finally:
             self._depth = 0
 
@@ -67,7 +77,8 @@ class Builder:
 
         def made(inner: Field, value: Any) -> Callable[[], Node]:
             def make() -> Node:
-                before, self._depth = self._depth, depth - 1  # in its place
+                before = self._depth
+                self._depth = depth - 1  # in its place
                 try:
                     return self.within(inner, value)
                 finally:
@@ -77,38 +88,38 @@ class Builder:
 
         if not of.required and start is MISSING and of.kind in _BOXED and not _only_rows(of):
             inside = replace(of, required=True, name="" if of.kind == "object" else of.name)
-            return Optional(of, MISSING, False, made(inside, MISSING), self)
+            return OptionalInput(of, MISSING, False, made(inside, MISSING), self)
         if (inner := of.nullable) is not None:
             off, given = start in (MISSING, None), start
             if off:
                 given = "" if inner.kind == "text" and inner.default is MISSING else MISSING
-            return Optional(of, None, not off, made(inner, given), self)
+            return OptionalInput(of, None, not off, made(inner, given), self)
         return None
 
     def _plain(self, of: Field, start: Any) -> Node:
         match of.kind:
             case "text" | "file":
                 start = "" if start is MISSING and not of.name else start  # an item is there, or removed
-                return Text(of, start, self.changed, self.known)
+                return TextInput(of, start, self.changed, self.known)
             case "number" | "integer":
-                return Number(of, start, self.changed)
+                return NumberInput(of, start, self.changed)
             case "flag" if not of.required and start is MISSING:
-                return Choice(of, start, self.changed, _YES_NO)
+                return ChoiceInput(of, start, self.changed, _YES_NO)
             case "flag":
-                return Flag(of, start, self.changed)
+                return CheckboxInput(of, start, self.changed)
             case "choice":
-                return Choice(of, start, self.changed)
+                return ChoiceInput(of, start, self.changed)
             case "const" | "nothing":
-                return Fixed(of, start, self.changed)
+                return FixedInput(of, start, self.changed)
             case "choices":
-                return Choices(of, start, self)
+                return ChoicesInput(of, start, self)
             case "object":
-                return Object(of, start, self)
+                return ObjectInput(of, start, self)
             case "array":
-                return Array(of, start, self)
+                return ArrayInput(of, start, self)
             case "variants":
-                return Variants(of, start, self)
-        return Json(of, start, self.changed)
+                return VariantsInput(of, start, self)
+        return JsonInput(of, start, self.changed)
 
     def _can_show(self, of: Field, start: Any) -> bool:
         """Whether the input of this kind can hold this value as it is."""

@@ -1,4 +1,4 @@
-"""What is wrong with a value, field by field, judged in bounded time; nothing is fetched that a schema refers to."""
+"""Validation of a form's value, field by field, in bounded time; references of a schema are never fetched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 MESSAGES_MAX: Final = 50
 MESSAGE_CHARS: Final = 300
 STEPS_MAX: Final = 10_000
-"""Each may be a message, and the kernel waits for all of them: a second at worst."""
+"""The limit of validation steps. Each may yield a message, and the kernel waits for all: a second at worst."""
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
@@ -34,7 +34,7 @@ class Chosen:
 
 
 class Checker:
-    """Judges values by a schema. `fault` says why it can't, when it can't: then the service alone judges.
+    """Validates values by a schema. If it can't, `fault` says why, and only the service validates.
 
     Example: `Checker(tool.input_schema).messages({"count": 0}, {})`
     """
@@ -51,7 +51,7 @@ class Checker:
             self.fault = f"This tool's input can't be checked here ({why}): only the service can check it."
 
     def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
-        """What is wrong, by the path of the field; the first of each.
+        """The first error of each field, by its path.
 
         `chosen` says which alternative was chosen where: that one alone is judged, though another may fit.
         """
@@ -60,43 +60,43 @@ class Checker:
             return found
         try:
             for error in self._judge.errors(value):
-                for path, why in _told(error, chosen):
+                for path, why in _field_errors(error, chosen):
                     found.setdefault(path, why)
                 if len(found) >= MESSAGES_MAX:
                     break
             for path, one in chosen.items():
                 for error in self._judge.errors(one.value, one.schema):
-                    for inner, why in _told(error, {}):
+                    for inner, why in _field_errors(error, {}):
                         found.setdefault((*path, *inner), why)
         except Exception as error:  # as above: too much work, numbers that are too long, ...
             self.fault = f"The input can't be checked here (the schema {_reason(error)}): only the service can."
         return found
 
     def fits(self, part: Schema, value: Any) -> bool:
-        """Whether a value is right by a part of the schema."""
+        """Whether a value is valid by a part of the schema."""
         try:
             return self._judge is not None and not self._judge.errors(value, part)
         except Exception:  # as above
             return False
 
 
-def _told(error: jsonschema_rs.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
+def _field_errors(error: jsonschema_rs.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
     import jsonschema_rs as rs
 
     path, kind = tuple(error.instance_path), error.kind
     if isinstance(kind, (rs.ValidationErrorKind.AnyOf, rs.ValidationErrorKind.OneOfNotValid)) and path in chosen:
         within = kind.context[chosen[path].number] if chosen[path].number < len(kind.context) else []
         for one in within:
-            yield from _told(one, chosen)
+            yield from _field_errors(one, chosen)
         if within:
             return
     if isinstance(kind, rs.ValidationErrorKind.Required):
         yield (*path, kind.property), "This is required."
     else:
-        yield path, _worded(error)
+        yield path, _error_text(error)
 
 
-def _worded(error: jsonschema_rs.ValidationError) -> str:
+def _error_text(error: jsonschema_rs.ValidationError) -> str:
     given = error.instance
     if given == "" or (isinstance(given, str) and not given.strip() and error.kind.name == "pattern"):
         return "This must not be empty."

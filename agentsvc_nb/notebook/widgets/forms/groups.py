@@ -10,13 +10,13 @@ import ipywidgets
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
-from agentsvc_nb.notebook.widgets.forms.inputs import Below, Messages, Node, Read, one_message
+from agentsvc_nb.notebook.widgets.forms.inputs import InputNotes, Messages, Node, ReadNotes, one_message
 
 BOXES_MAX: Final = 12
 """So many choices are boxes to tick; more are a list."""
 
 
-class Maker(Protocol):
+class InputFactory(Protocol):
     """Makes the parts of a group: `building.Builder`, which knows all kinds of them."""
 
     def changed(self) -> None: ...
@@ -26,12 +26,14 @@ class Maker(Protocol):
     def variant_of(self, variants: Sequence[Field], value: Any) -> int: ...
 
 
-class Group:
+class InputGroup:
     """A box with a name, lines of its own, and parts by their keys."""
 
-    def __init__(self, of: Field, maker: Maker) -> None:
-        self.field, self.maker, self.touched = of, maker, False
-        self._below = Below(of.about)
+    def __init__(self, of: Field, maker: InputFactory) -> None:
+        self.field = of
+        self.maker = maker
+        self.touched = False
+        self._below = InputNotes(of.about)
         self.body = ipywidgets.VBox()
         self.view = ipywidgets.VBox([self._below.view, self.body])
         self.view.add_class("asvc-group")
@@ -66,10 +68,10 @@ class Group:
         self.maker.changed()
 
 
-class Titled(Group):
+class TitledGroup(InputGroup):
     """With its name above it."""
 
-    def __init__(self, of: Field, maker: Maker) -> None:
+    def __init__(self, of: Field, maker: InputFactory) -> None:
         super().__init__(of, maker)
         self._head = design.text("")
         self._head.add_class("asvc-title")
@@ -80,12 +82,13 @@ class Titled(Group):
         design.put(self._head, title + (" *" if self.field.required and self.field.name else ""))
 
 
-class Choices(Titled):
+class ChoicesInput(TitledGroup):
     """Several of some values, in the order of the schema."""
 
-    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+    def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
-        self._had, options = start is not MISSING, of.options
+        self._had = start is not MISSING
+        options = of.options
         self._values = [value for _, value in options]
         on = [any(same(value, one) for one in start) if self._had else False for value in self._values]
         if len(options) <= BOXES_MAX:
@@ -109,7 +112,7 @@ class Choices(Titled):
     def focus(self) -> None:
         self._boxes[0].focus()
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         if self._list is not None:
             chosen = [self._values[at] for at in sorted(self._list.value)]
         else:
@@ -117,12 +120,13 @@ class Choices(Titled):
         return chosen if chosen or self._had or self.field.required else MISSING
 
 
-class Optional(Group):
+class OptionalInput(InputGroup):
     """A box to tick: unticked it is left out, or null. What is in it is made when it is first ticked."""
 
-    def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], maker: Maker) -> None:
+    def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], maker: InputFactory) -> None:
         super().__init__(of, maker)
-        self._off, self._make = off, make
+        self._off = off
+        self._make = make
         self._node: Node | None = None
         self._box = ipywidgets.Checkbox(value=ticked, description=of.title, indent=False)
         self._box.tooltip = "Unticked: null" if off is None else "Unticked: left out"
@@ -143,7 +147,7 @@ class Optional(Group):
     def focus(self) -> None:
         self._box.focus()
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         if self._ticked is None:
             return self._off
         value = self._ticked.read(noted, path)
@@ -167,12 +171,13 @@ class Optional(Group):
         self._below.hide(self._ticked is not None)  # what is in it says the same
 
 
-class Variants(Titled):
+class VariantsInput(TitledGroup):
     """One of several kinds of value. Each is made when it is first chosen, and kept."""
 
-    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+    def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
-        self._fields, self._made = of.variants(), dict[int, Node]()
+        self._fields = of.variants()
+        self._made = dict[int, Node]()
         at = 0 if start is MISSING else maker.variant_of(self._fields, start)
         self._head.layout.display = "none"
         lines = [(one.title, number) for number, one in enumerate(self._fields)]
@@ -189,7 +194,7 @@ class Variants(Titled):
     def focus(self) -> None:
         self._kind.focus()
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         at = self._kind.value
         value = self._made[at].read(noted, path)
         if value is not MISSING:

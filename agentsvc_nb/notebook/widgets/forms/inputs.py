@@ -1,4 +1,4 @@
-"""One input of a form: its name above it, what is wrong and what it is for below it."""
+"""The inputs of a form's fields: the name above, errors and description below."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(slots=True)
-class Read:
-    """What is noted while a form is read: what can't be read, and which alternatives were chosen."""
+class ReadNotes:
+    """Collected while a form is read: what can't be read, and which alternatives were chosen."""
 
     wrong: dict[Path, str] = field(default_factory=dict)
     chosen: dict[Path, Chosen] = field(default_factory=dict)
@@ -35,11 +35,11 @@ class Node(Protocol):
 
     view: ipywidgets.Widget
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         """Its value, MISSING when it is left out."""
 
     def say(self, messages: Messages, everything: bool) -> None:
-        """Show what is wrong, or that nothing is; where nobody has been yet only when `everything` is asked for."""
+        """Show the errors, or clear them; of untouched inputs only with `everything`."""
 
     def call(self, title: str) -> None:
         """Give it another name."""
@@ -47,7 +47,7 @@ class Node(Protocol):
     def focus(self) -> None: ...
 
 
-class Below:
+class InputNotes:
     """The lines under an input."""
 
     def __init__(self, about: str) -> None:
@@ -57,14 +57,14 @@ class Below:
         self.say("")
 
     def say(self, message: str, *, loud: bool = True) -> None:
-        """Loud: a screen reader says it at once."""
+        """Show an error; if `loud`, screen readers announce it at once."""
         role = ' role="alert"' if loud else ""
         said = f'<div class="asvc-wrong"{role}>{escape(message, ABOUT_CHARS)}</div>' if message else ""
         self.view.value = said + self._about
         self.hide(self._hidden)
 
     def hide(self, hidden: bool) -> None:
-        """Take no room, or again the room that is needed."""
+        """Hide the lines, or show them again."""
         self._hidden = hidden
         self.view.layout.display = "none" if hidden or not self.view.value else None
 
@@ -80,23 +80,26 @@ def json_path(path: Path) -> str:
     return label(said.removeprefix("."), 120)
 
 
-class Leaf:
+class FormInput:
     """An input; subclasses make the control, give it its value and read that."""
 
     control: ipywidgets.Widget
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None], control: ipywidgets.Widget) -> None:
-        self.field, self.had, self._changed, self.control = of, start is not MISSING, changed, control
+        self.field = of
+        self.had = start is not MISSING
+        self._changed = changed
+        self.control = control
         self.touched = False
         control.tooltip = label(of.about, 300) or of.title
         control.style.description_width = "auto"
         self.call(of.title)
-        self._below = Below(of.about)
+        self._below = InputNotes(of.about)
         self.view = ipywidgets.VBox([control, self._below.view])
         self.view.add_class("asvc-field")
         control.observe(self._on_value, "value")
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         raise NotImplementedError
 
     def say(self, messages: Messages, everything: bool) -> None:
@@ -115,7 +118,7 @@ class Leaf:
         self._changed()
 
 
-class Text(Leaf):
+class TextInput(FormInput):
     """A text. Emptied it is left out, unless it began as a text: then it is the empty one."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
@@ -131,18 +134,18 @@ class Text(Leaf):
             control = ipywidgets.Text(**common)
         super().__init__(of, start, changed, control)
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         return self.control.value or ("" if self.had else MISSING)
 
 
-class Number(Leaf):
+class NumberInput(FormInput):
     """A number as text: what is typed stays, and what is no number is said."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         control = ipywidgets.Text("" if start is MISSING else json.dumps(start), continuous_update=False)
         super().__init__(of, start, changed, control)
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         text = self.control.value.strip()
         if not text:
             return MISSING
@@ -156,8 +159,8 @@ class Number(Leaf):
         return MISSING
 
 
-class Json(Leaf):
-    """Whatever has no input of its own, as JSON."""
+class JsonInput(FormInput):
+    """A value of any other kind, as JSON."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         value = "" if start is MISSING else json.dumps(start, indent=2, ensure_ascii=False)
@@ -167,7 +170,7 @@ class Json(Leaf):
     def call(self, title: str) -> None:
         super().call(f"{title} (JSON)")
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         text = self.control.value.strip()
         if not text:
             return MISSING
@@ -178,7 +181,7 @@ class Json(Leaf):
             return MISSING
 
 
-class Flag(Leaf):
+class CheckboxInput(FormInput):
     """Yes or no."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
@@ -187,11 +190,11 @@ class Flag(Leaf):
     def call(self, title: str) -> None:
         self.control.description = title
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         return bool(self.control.value)
 
 
-class Choice(Leaf):
+class ChoiceInput(FormInput):
     """One of some values, with an empty line where none is chosen yet, or it may be left out."""
 
     def __init__(
@@ -204,20 +207,20 @@ class Choice(Leaf):
         lines = [*blank, *((name, number) for number, (name, _) in enumerate(self._values))]
         super().__init__(of, start, changed, ipywidgets.Dropdown(options=lines, value=at))
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         at = self.control.value
         return MISSING if at is None or at < 0 else self._values[at][1]
 
 
-class Fixed(Leaf):
-    """The one value that there is."""
+class FixedInput(FormInput):
+    """A constant, shown and not editable."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         self._value = of.schema["const"] if of.kind == "const" else None
         control = ipywidgets.Text(value=label(shown(self._value)), disabled=True)
         super().__init__(of, start, changed, control)
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         return self._value
 
 

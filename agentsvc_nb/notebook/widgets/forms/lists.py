@@ -10,19 +10,20 @@ import ipywidgets
 from agentsvc_nb.notebook.tools.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Path
-from agentsvc_nb.notebook.widgets.forms.groups import Group, Maker, Titled, fold
-from agentsvc_nb.notebook.widgets.forms.inputs import Node, Read
+from agentsvc_nb.notebook.widgets.forms.groups import InputFactory, InputGroup, TitledGroup, fold
+from agentsvc_nb.notebook.widgets.forms.inputs import Node, ReadNotes
 
 ITEMS_MAX: Final = 100
 _BLANKS: Final = 3
 
 
-class Array(Titled):
+class ArrayInput(TitledGroup):
     """Items that are added, removed and moved."""
 
-    def __init__(self, of: Field, start: Any, maker: Maker) -> None:
+    def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
-        self._had, self._item = start is not MISSING, of.item()
+        self._had = start is not MISSING
+        self._item = of.item()
         self._rows: list[_Row] = []
         self._add = design.button("Add", f"Add an item to {of.title}")
         self._add.on_click(lambda _: self._append())
@@ -39,7 +40,7 @@ class Array(Titled):
     def focus(self) -> None:
         self._rows[0].node.focus() if self._rows else self._add.focus()
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         values = []
         for number, row in enumerate(self._rows):
             value = row.node.read(noted, (*path, number))
@@ -81,14 +82,15 @@ class Array(Titled):
 class _Row:
     """An item with its buttons."""
 
-    def __init__(self, array: Array, node: Node) -> None:
+    def __init__(self, array: ArrayInput, node: Node) -> None:
         self.node = node
-        self.up, self.down = design.button("Up", ""), design.button("Down", "")
+        self.up = design.button("Up", "")
+        self.down = design.button("Down", "")
         self.remove = design.button("Remove", "")
         self.up.on_click(lambda _: array.move(self, -1))
         self.down.on_click(lambda _: array.move(self, 1))
         self.remove.on_click(lambda _: array.remove(self))
-        self._head = [design.text("")] if isinstance(node, Object) else []  # whose fields have names, it has none
+        self._head = [design.text("")] if isinstance(node, ObjectInput) else []  # whose fields have names, it has none
         self.view = ipywidgets.VBox([*self._head, node.view, design.row([self.up, self.down, self.remove])])
         self.view.add_class("asvc-item")
 
@@ -103,13 +105,14 @@ class _Row:
         self.up.layout.width = self.down.layout.width = "auto"
 
 
-class Object(Group):
+class ObjectInput(InputGroup):
     """The fields of an object, and rows for further keys where the schema allows them."""
 
-    def __init__(self, of: Field, start: Any, maker: Maker, *, titled: bool = True) -> None:
+    def __init__(self, of: Field, start: Any, maker: InputFactory, *, titled: bool = True) -> None:
         super().__init__(of, maker)
         given: Mapping[str, Any] = {} if start is MISSING else start
-        self._had, self._fields = start is not MISSING, list(of.properties())
+        self._had = start is not MISSING
+        self._fields = list(of.properties())
         self._nodes = {one.name: maker.within(one, given.get(one.name, MISSING)) for one in self._fields}
         self._pairs: list[_Pair] = []
         self._other = of.others()
@@ -126,7 +129,7 @@ class Object(Group):
         for node in self._nodes.values():
             return node.focus()
 
-    def read(self, noted: Read, path: Path) -> Any:
+    def read(self, noted: ReadNotes, path: Path) -> Any:
         found = {}
         for name, node in self._nodes.items():
             if (value := node.read(noted, (*path, name))) is not MISSING:
@@ -179,7 +182,7 @@ class Object(Group):
 class _Pair:
     """A key, its value, and a button that removes both."""
 
-    def __init__(self, owner: Object, name: str, value: Any) -> None:
+    def __init__(self, owner: ObjectInput, name: str, value: Any) -> None:
         self.key = ipywidgets.Text(name, description="Name", continuous_update=False)
         self.key.style.description_width = "auto"
         self.key.add_class("asvc-field")

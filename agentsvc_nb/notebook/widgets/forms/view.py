@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.cards import JobBar, standing
 from agentsvc_nb.notebook.widgets.forms.building import Builder
 from agentsvc_nb.notebook.widgets.forms.checking import Checker, Path
-from agentsvc_nb.notebook.widgets.forms.inputs import Read, json_path
+from agentsvc_nb.notebook.widgets.forms.inputs import ReadNotes, json_path
 from agentsvc_nb.wire.text import escape
 from agentsvc_nb.wire.tools import Job
 
@@ -63,11 +63,17 @@ class FormView:
         as_cell: Callable[[dict[str, Any]], str],
         known: Sequence[str] = (),
     ) -> None:
-        self.checker, self._start, self._run, self._as_cell = Checker(schema), start, run, as_cell
+        self.checker = Checker(schema)
+        self._start = start
+        self._run = run
+        self._as_cell = as_cell
         self._field = field(schema, schema)
         self._builder = Builder(self.checker, self._changed, known)
-        self._lock, self._everything = threading.RLock(), False
-        self._body, self.summary, self.status = ipywidgets.VBox(), ipywidgets.HTML(), design.text("", role="status")
+        self._lock = threading.RLock()
+        self._everything = False
+        self._body = ipywidgets.VBox()
+        self.summary = ipywidgets.HTML()
+        self.status = design.text("", role="status")
         self.moving = ipywidgets.VBox()
         self.cell = ipywidgets.Textarea(description="As a cell", rows=6, layout={"display": "none"})
         self.cell.add_class("asvc-field")
@@ -90,7 +96,7 @@ class FormView:
 
     def read(self) -> tuple[Any, dict[Path, str]]:
         """The input as it stands, and what is wrong with it by the path of the field."""
-        noted = Read()
+        noted = ReadNotes()
         value = self.root.read(noted, ())
         value = {} if value is MISSING else value
         wrong = self.checker.messages(value, noted.chosen)
@@ -104,7 +110,8 @@ class FormView:
         self.root = self._builder.root(self._field, self._start or MISSING)
         self._everything = False
         self._body.children = [self.root.view]
-        self.summary.value, self.cell.layout.display = "", "none"
+        self.summary.value = ""
+        self.cell.layout.display = "none"
         self.tell(self.checker.fault)
         for widget in before:
             design.discard(widget)
@@ -143,7 +150,7 @@ class FormView:
 
     def _sum_up(self, wrong: Mapping[Path, str]) -> None:
         lines = [f"{json_path(path) or 'input'}: {said}" for path, said in list(wrong.items())[:SAID_MAX]]
-        more = [f"… {len(wrong) - SAID_MAX} more"] * (len(wrong) > SAID_MAX)
+        more = [f"… {len(wrong) - SAID_MAX} more"] if len(wrong) > SAID_MAX else []
         items = "".join(f"<li>{escape(line, 400)}</li>" for line in [*lines, *more])
         head = "Nothing was sent:"
         self.summary.value = f'<div class="asvc-wrong" role="alert">{head}<ul>{items}</ul></div>' if wrong else ""

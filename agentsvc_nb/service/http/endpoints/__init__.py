@@ -1,1 +1,1 @@
-"""The handlers of the endpoints, a module a resource; `wire.routes` names them."""
+"""The handlers of the endpoints: `runs_start` answers the route `runs.start` (`wire.routes`)."""

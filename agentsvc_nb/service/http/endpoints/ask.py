@@ -19,10 +19,8 @@ from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner import tool_context
-from agentsvc_nb.service.usecases import asks
-from agentsvc_nb.service.usecases import jobs as actions
-from agentsvc_nb.service.usecases.asks import Ask
-from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.usecases import jobs as job_usecases
+from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.tools.ask_stefanbrain import AskInput, AskStefanBrain
 from agentsvc_nb.tools.fetching import Fetched, Fetcher
@@ -34,12 +32,12 @@ PICTURE_BYTES: Final = 20 * MB
 PICTURE_SECONDS: Final = 10.0
 
 
-async def fetch(call: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
+async def fetch(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
     """The pictures that could be had, and a sentence for each that could not. Raises `invalid_tool_input` for an
     address that is refused: one that is not public, unless the operator allows it."""
-    fetcher = Fetcher(call.backend.settings.fetch_allow)
+    fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_one(fetcher, number, url) for number, url in enumerate(urls)))
-    kept = [await call.backend.storage.store(_name(one.url), one.body) for one in found if isinstance(one, Fetched)]
+    kept = [await context.services.storage.store(_name(one.url), one.body) for one in found if isinstance(one, Fetched)]
     return kept, [one for one in found if isinstance(one, str)]
 
 
@@ -61,38 +59,38 @@ def _name(url: str) -> str:
     return media_types.safe_name(unquote(urlsplit(url).path.rpartition("/")[2]) or "picture")
 
 
-async def ask(call: RequestContext, document: bodies.Document) -> Response:
-    given = await _given(call, document)
-    key, index, settings, now = call.key, call.backend.storage.index, call.backend.settings, call.now
+async def ask(context: RequestContext, document: bodies.Document) -> Response:
+    given = await _given(context, document)
+    key, index, settings, now = context.key, context.services.storage.index, context.services.settings, context.now
     long = bool(given.start.contents)
-    job, new = await call.write(lambda tx: asks.start(tx, index, key, given, settings, now), long=long)
+    job, new = await context.write(lambda tx: job_usecases.submit_ask(tx, index, key, given, settings, now), long=long)
     if new:
-        job = await _followed(call, job)
+        job = await _followed(context, job)
     return answer(_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
 
 
-async def _given(call: RequestContext, document: bodies.Document) -> Ask:
-    submit = tools.submission(call, AskStefanBrain(), document)
+async def _given(context: RequestContext, document: bodies.Document) -> AskRequest:
+    submit = tools.submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
-    runs.check_script(call, given.message)
-    contents = await runs.staged(call, given.file_ids)
-    shown, unreached = await fetch(call, given.image_urls)
-    model = call.backend.settings.model
-    start = Start(given.message, submit.where, model, call.received_at, contents=[*contents, *shown])
-    return Ask(start, submit, len(shown), tuple(unreached))
+    runs.check_script(context, given.message)
+    contents = await runs.staged(context, given.file_ids)
+    shown, unreached = await fetch(context, given.image_urls)
+    model = context.services.settings.model
+    start = Start(given.message, submit.where, model, context.received_at, contents=[*contents, *shown])
+    return AskRequest(start, submit, len(shown), tuple(unreached))
 
 
-async def _followed(call: RequestContext, job: JobRecord) -> JobRecord:
+async def _followed(context: RequestContext, job: JobRecord) -> JobRecord:
     """Set the run to work and wait for it; the job as it is then."""
     assert job.follows is not None
     run_id = job.follows
-    call.backend.runs.wake(run_id)
-    run = call.read(lambda tx: run_records.get(tx, run_id))
+    context.services.runs.wake(run_id)
+    run = context.read(lambda tx: run_records.get(tx, run_id))
     assert run is not None
-    await runs.hold(call, run, call.backend.settings.ask_handle_seconds)
-    return call.read(lambda tx: jobs.get(tx, job.job_id)) or job
+    await runs.hold(context, run, context.services.settings.ask_handle_seconds)
+    return context.read(lambda tx: jobs.get(tx, job.job_id)) or job
 
 
 def _result(job: JobRecord) -> ToolResult:
@@ -109,24 +107,24 @@ def _result(job: JobRecord) -> ToolResult:
     )
 
 
-async def invoke(call: RequestContext) -> Response:
-    document = await bodies.read_object(call.request)
-    described = tools.find(call, call.path("name"))
+async def tools_invoke(context: RequestContext) -> Response:
+    document = await bodies.read_object(context.request)
+    described = tools.find(context, context.path("name"))
     if described.name == AskStefanBrain.name:
-        return await ask(call, document)
-    submit = tools.submission(call, described, document)
+        return await ask(context, document)
+    submit = tools.submission(context, described, document)
     if described.asynchronous:
-        return await tools.accept(call, submit)
-    return answer(await _run(call, call.backend.tools[described.name], submit))
+        return await tools.accept(context, submit)
+    return answer(await _run(context, context.services.tools[described.name], submit))
 
 
-async def _run(call: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
+async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """A tool's failure is an answer, too: `is_error` (docs/api/tools-and-jobs.md "Results")."""
-    key, settings, began = call.key, call.backend.settings, call.now
-    bill, chat = await call.write(lambda tx: actions.begin(tx, key, submit.where, settings, began))
-    outcome = await tool_context.run(call.backend.storage, tool, tool.Input.model_validate(submit.input), chat)
-    ended = call.now
-    await call.write(lambda tx: actions.end(tx, bill, outcome.uses, ended))
+    key, settings, began = context.key, context.services.settings, context.now
+    bill, chat = await context.write(lambda tx: job_usecases.begin(tx, key, submit.where, settings, began))
+    outcome = await tool_context.run(context.services.storage, tool, tool.Input.model_validate(submit.input), chat)
+    ended = context.now
+    await context.write(lambda tx: job_usecases.end(tx, bill, outcome.uses, ended))
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,

@@ -8,7 +8,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.usecases import jobs as actions
+from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.catalog import offered
@@ -16,65 +16,70 @@ from agentsvc_nb.tools.port import Described
 from agentsvc_nb.wire.tools import ToolList
 
 
-async def list_(call: RequestContext) -> Response:
-    return answer(ToolList(data=[describe_tool(tool) for tool in offered(call.backend.tools).values()]))
+async def tools_list(context: RequestContext) -> Response:
+    return answer(ToolList(data=[describe_tool(tool) for tool in offered(context.services.tools).values()]))
 
 
-async def describe(call: RequestContext) -> Response:
-    return answer(describe_tool(find(call, call.path("name"))))
+async def tools_describe(context: RequestContext) -> Response:
+    return answer(describe_tool(find(context, context.path("name"))))
 
 
-async def submit(call: RequestContext) -> Response:
-    document = await bodies.read_object(call.request)
-    tool = find(call, document.get("tool"))
+async def jobs_submit(context: RequestContext) -> Response:
+    document = await bodies.read_object(context.request)
+    tool = find(context, document.get("tool"))
     if not tool.asynchronous:
         raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
-    return await accept(call, submission(call, tool, document))
+    return await accept(context, submission(context, tool, document))
 
 
-def submission(call: RequestContext, tool: Described, document: bodies.Document) -> Submit:
+def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The checked body of a submit or invoke, of a tool that deduplicates with its Idempotency-Key."""
     given = given_input(document)
     bodies.checked(tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
-    header = bodies.idempotency_key(call)
-    return Submit(tool.name, tool.family, given, where, call.received_at, header if tool.idempotent else None)
+    header = bodies.idempotency_key(context)
+    return Submit(tool.name, tool.family, given, where, context.received_at, header if tool.idempotent else None)
 
 
-async def accept(call: RequestContext, submit: Submit) -> Response:
+async def accept(context: RequestContext, submit: Submit) -> Response:
     """Submit a job: the 202 acceptance."""
-    key, settings, now = call.key, call.backend.settings, call.now
-    record, new = await call.write(lambda tx: actions.submit(tx, key, submit, settings, now))
+    key, settings, now = context.key, context.services.settings, context.now
+    record, new = await context.write(lambda tx: job_usecases.submit(tx, key, submit, settings, now))
     if new:
-        call.backend.jobs.wake(record.job_id)
+        context.services.jobs.wake(record.job_id)
     return answer(record.accepted(), 202)
 
 
-async def status(call: RequestContext) -> Response:
-    account, job_id, where = call.key.account, call.path("job_id"), bodies.chat_of_query(call)
-    return answer(call.read(lambda tx: actions.get(tx, account, job_id, where)).public(call.now))
+async def jobs_status(context: RequestContext) -> Response:
+    account, job_id, where = context.key.account, context.path("job_id"), bodies.chat_of_query(context)
+    return answer(context.read(lambda tx: job_usecases.get(tx, account, job_id, where)).public(context.now))
 
 
-async def result(call: RequestContext) -> Response:
-    account, job_id, where = call.key.account, call.path("job_id"), bodies.chat_of_query(call)
-    return answer(call.read(lambda tx: actions.result(tx, account, job_id, where, call.now)))
+async def jobs_result(context: RequestContext) -> Response:
+    account, job_id, where = context.key.account, context.path("job_id"), bodies.chat_of_query(context)
+    return answer(context.read(lambda tx: job_usecases.result(tx, account, job_id, where, context.now)))
 
 
-async def cancel(call: RequestContext) -> Response:
-    account, job_id, where, now = call.key.account, call.path("job_id"), bodies.chat_of_query(call), call.now
-    origin = call.backend.storage.origin
-    record = await call.write(lambda tx: actions.cancel(tx, account, job_id, where, origin, now))
+async def jobs_cancel(context: RequestContext) -> Response:
+    account, job_id, where, now = (
+        context.key.account,
+        context.path("job_id"),
+        bodies.chat_of_query(context),
+        context.now,
+    )
+    origin = context.services.storage.origin
+    record = await context.write(lambda tx: job_usecases.cancel(tx, account, job_id, where, origin, now))
     if record.follows is not None:
-        call.backend.runs.interrupt(record.follows)
-    call.backend.jobs.interrupt(record.job_id)
-    return answer(record.public(call.now))
+        context.services.runs.interrupt(record.follows)
+    context.services.jobs.interrupt(record.job_id)
+    return answer(record.public(context.now))
 
 
-def find(call: RequestContext, name: object) -> Described:
+def find(context: RequestContext, name: object) -> Described:
     """The entry of the catalog. Raises `unsupported_tool_request` for what is no name, `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
-    tool = offered(call.backend.tools).get(name)
+    tool = offered(context.services.tools).get(name)
     if tool is None:
         raise ApiError("tool_not_found", f"There is no tool {name[:80]!r}.")
     return tool

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from agentsvc_nb.service.http.openapi import schemas
 from agentsvc_nb.wire.codes import CODES
-from agentsvc_nb.wire.operations import OPERATIONS, Operation, codes
-from agentsvc_nb.wire.parameters import Parameter
-from agentsvc_nb.wire.routes import ROUTES, Route
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.routes.parameters import Parameter
+from agentsvc_nb.wire.routes.route import Route
 
 Json = dict[str, Any]
 
@@ -63,7 +63,7 @@ DOWNLOAD_HEADERS: Final[Json] = {
     "ETag": {"description": "The SHA-256 of the content, in quotes.", "schema": {"type": "string"}},
     "Content-Disposition": {"description": "`attachment`, with the file's name.", "schema": {"type": "string"}},
 }
-_SHARED: Final = codes(ROUTES["tools.list"], Operation())
+_SHARED: Final = ROUTES["tools.list"].errors_by_status()
 """The errors of every operation that takes a key and counts."""
 
 
@@ -76,7 +76,7 @@ def text() -> bytes:
 def document() -> Json:
     paths: dict[str, Json] = {}
     for route in ROUTES.values():
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, OPERATIONS[route.name])
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -96,17 +96,17 @@ def document() -> Json:
     }
 
 
-def _operation(route: Route, operation: Operation) -> Json:
+def _operation(route: Route) -> Json:
     described: Json = {
         "operationId": route.operation_id,
         "tags": [route.tag],
         "summary": route.purpose,
         "description": _description(route),
         "security": ACCESS[route.access],
-        "parameters": [_parameter(each) for each in operation.parameters],
-        "responses": _responses(route, operation),
+        "parameters": [_parameter(each) for each in route.parameters],
+        "responses": _responses(route),
     }
-    if body := _body(operation):
+    if body := _body(route):
         described["requestBody"] = body
     return described
 
@@ -132,32 +132,30 @@ def _parameter(parameter: Parameter) -> Json:
     }
 
 
-def _body(operation: Operation) -> Json | None:
+def _body(route: Route) -> Json | None:
     content: Json = {}
-    if operation.body is not None:
-        content["application/json"] = {"schema": schemas.reference(operation.body)}
-    if operation.form:
-        content["multipart/form-data"] = {"schema": schemas.form(operation.body)}
+    if route.body is not None:
+        content["application/json"] = {"schema": schemas.reference(route.body)}
+    if route.form:
+        content["multipart/form-data"] = {"schema": schemas.form(route.body)}
     return {"required": True, "content": content} if content else None
 
 
-def _responses(route: Route, operation: Operation) -> Json:
-    answers = {operation.status: route.answer, **operation.also}
-    found = {
-        str(status): _success(route, operation, schemas.answer(model)) for status, model in sorted(answers.items())
-    }
-    if operation.produces == "bytes":
+def _responses(route: Route) -> Json:
+    answers = {route.status: route.answer, **route.also}
+    found = {str(status): _success(route, schemas.answer(model)) for status, model in sorted(answers.items())}
+    if route.produces == "bytes":
         found["206"] = {**found["200"], "description": "The range that was asked for."}
-    refusals = {str(status): _shared_or_own(status, named) for status, named in codes(route, operation).items()}
+    refusals = {str(status): _shared_or_own(status, named) for status, named in route.errors_by_status().items()}
     return {**found, **refusals}
 
 
-def _success(route: Route, operation: Operation, schema: Json) -> Json:
+def _success(route: Route, schema: Json) -> Json:
     content: Json = {"application/json": {"schema": schema}}
     headers = REQUEST_ID
-    if operation.produces == "bytes":
+    if route.produces == "bytes":
         content, headers = {"*/*": {"schema": {"type": "string", "format": "binary"}}}, REQUEST_ID | DOWNLOAD_HEADERS
-    elif operation.produces == "json or events":
+    elif route.produces == "json or events":
         content["text/event-stream"] = {"schema": {"type": "string"}}
     return {"description": route.purpose, "headers": headers, "content": content}
 

@@ -17,7 +17,7 @@ FILE: Final = "notes.txt"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ExampleRequest:
     """A request: `query` has the required parameters, None for what is a variable of the same name."""
 
     method: str
@@ -28,7 +28,7 @@ class Call:
     security: str
 
 
-def call(document: Json, method: str, path: str, operation: Json) -> Call:
+def example(document: Json, method: str, path: str, operation: Json) -> ExampleRequest:
     """The plainest request that the operation takes."""
     needed = [each for each in operation["parameters"] if each["in"] == "query" and each["required"]]
     content = operation.get("requestBody", {}).get("content", {})
@@ -37,7 +37,7 @@ def call(document: Json, method: str, path: str, operation: Json) -> Call:
         name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
         fields = document["components"]["schemas"][name]["properties"]
         body = {name: field["examples"][0] for name, field in fields.items() if "examples" in field}
-    return Call(
+    return ExampleRequest(
         method,
         path,
         {each["name"]: each.get("example") for each in needed} | _job_chat(path),
@@ -47,45 +47,45 @@ def call(document: Json, method: str, path: str, operation: Json) -> Call:
     )
 
 
-def curl(call: Call) -> str:
+def curl(request: ExampleRequest) -> str:
     """A command of the shell."""
-    lines = [f'curl -X {call.method} "$BASE_URL{_shell_path(call)}"']
-    if call.security == "bearer":
+    lines = [f'curl -X {request.method} "$BASE_URL{_shell_path(request)}"']
+    if request.security == "bearer":
         lines.append('-H "Authorization: Bearer $SERVICE_API_KEY"')
-    elif call.security == "session":
+    elif request.security == "session":
         lines.append('-b "$SESSION_COOKIE"')
-    if call.body is not None:
-        lines += ['-H "Content-Type: application/json"', f"-d '{json.dumps(call.body)}'"]
-    if call.upload:
+    if request.body is not None:
+        lines += ['-H "Content-Type: application/json"', f"-d '{json.dumps(request.body)}'"]
+    if request.upload:
         lines.append(f"-F files=@{FILE}")
     return " \\\n  ".join(lines)
 
 
-def python(call: Call) -> str:
+def python(request: ExampleRequest) -> str:
     """A few lines of Python, with httpx."""
-    arguments = [f'f"{{base_url}}{call.path}"' if "{" in call.path else f'base_url + "{call.path}"']
-    if call.query:
-        pairs = (f'"{name}": {name if value is None else json.dumps(value)}' for name, value in call.query.items())
+    arguments = [f'f"{{base_url}}{request.path}"' if "{" in request.path else f'base_url + "{request.path}"']
+    if request.query:
+        pairs = (f'"{name}": {name if value is None else json.dumps(value)}' for name, value in request.query.items())
         arguments.append(f"params={{{', '.join(pairs)}}}")
-    if call.security == "bearer":
+    if request.security == "bearer":
         arguments.append('headers={"Authorization": f"Bearer {api_key}"}')
-    elif call.security == "session":
+    elif request.security == "session":
         arguments.append('headers={"Cookie": session_cookie}')
-    if call.body is not None:
-        arguments.append(f"json={call.body!r}")
-    if call.upload:
+    if request.body is not None:
+        arguments.append(f"json={request.body!r}")
+    if request.upload:
         arguments.append('files={"files": file}')
     inner = ",\n    ".join(arguments)
-    request = f"answer = httpx.{call.method.lower()}(\n    {inner},\n)"
-    if call.upload:
-        request = f'with open("{FILE}", "rb") as file:\n{textwrap.indent(request, "    ")}'
-    return f"import httpx\n\n{request}\nanswer.raise_for_status()"
+    call = f"answer = httpx.{request.method.lower()}(\n    {inner},\n)"
+    if request.upload:
+        call = f'with open("{FILE}", "rb") as file:\n{textwrap.indent(call, "    ")}'
+    return f"import httpx\n\n{call}\nanswer.raise_for_status()"
 
 
-def _shell_path(call: Call) -> str:
-    path = call.path.replace("{", "${")
-    pairs = (f"{name}={f'${{{name}}}' if value is None else quote(value)}" for name, value in call.query.items())
-    return path + ("?" + "&".join(pairs) if call.query else "")
+def _shell_path(request: ExampleRequest) -> str:
+    path = request.path.replace("{", "${")
+    pairs = (f"{name}={f'${{{name}}}' if value is None else quote(value)}" for name, value in request.query.items())
+    return path + ("?" + "&".join(pairs) if request.query else "")
 
 
 def _job_chat(path: str) -> dict[str, str | None]:

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DescribedField:
     """A parameter or a field. `shape` names the shape that it holds, where it holds one."""
 
     name: str
@@ -26,7 +26,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SuccessResponse:
     """An answer of success: its status, what it is, and its shape when it is JSON of ours."""
 
     status: str
@@ -35,7 +35,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DescribedOperation:
     """One operation."""
 
     id: str
@@ -43,9 +43,9 @@ class Entry:
     path: str
     summary: str
     about: str
-    parameters: list[Row]
-    body: list[Row]
-    answers: list[Answer]
+    parameters: list[DescribedField]
+    body: list[DescribedField]
+    answers: list[SuccessResponse]
     refusals: list[Code]
     curl: str
     python: str
@@ -57,16 +57,16 @@ class Chapter:
 
     tag: str
     about: str
-    entries: list[Entry]
+    entries: list[DescribedOperation]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DescribedModel:
     """A model: what a body or an answer holds."""
 
     name: str
     about: str
-    rows: list[Row]
+    rows: list[DescribedField]
 
 
 def chapters(document: Json) -> list[Chapter]:
@@ -82,10 +82,10 @@ def chapters(document: Json) -> list[Chapter]:
     ]
 
 
-def shapes(document: Json) -> list[Shape]:
+def shapes(document: Json) -> list[DescribedModel]:
     """The models of bodies and answers, and the error envelope."""
     return [
-        Shape(name, schema.get("description", ""), _fields(schema, "field"))
+        DescribedModel(name, schema.get("description", ""), _fields(schema, "field"))
         for name, schema in document["components"]["schemas"].items()
     ]
 
@@ -96,9 +96,9 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def _entry(document: Json, method: str, path: str, operation: Json) -> Entry:
-    call = examples.call(document, method, path, operation)
-    return Entry(
+def _entry(document: Json, method: str, path: str, operation: Json) -> DescribedOperation:
+    request = examples.example(document, method, path, operation)
+    return DescribedOperation(
         operation["operationId"],
         method,
         path,
@@ -108,38 +108,38 @@ def _entry(document: Json, method: str, path: str, operation: Json) -> Entry:
         _body(document, operation),
         _answers(operation),
         _refusals(document, operation),
-        examples.curl(call),
-        examples.python(call),
+        examples.curl(request),
+        examples.python(request),
     )
 
 
-def _parameter(parameter: Json) -> Row:
+def _parameter(parameter: Json) -> DescribedField:
     about = parameter["description"]
-    return Row(parameter["name"], parameter["in"], kind(parameter["schema"]), parameter["required"], about)
+    return DescribedField(parameter["name"], parameter["in"], kind(parameter["schema"]), parameter["required"], about)
 
 
-def _body(document: Json, operation: Json) -> list[Row]:
+def _body(document: Json, operation: Json) -> list[DescribedField]:
     """The fields of the JSON object, and the parts of the form."""
-    rows: list[Row] = []
+    rows: list[DescribedField] = []
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
         rows += _fields(resolved(document, content["schema"]), "JSON" if media_type.endswith("json") else "form")
     return rows
 
 
-def _fields(schema: Json, place: str) -> list[Row]:
+def _fields(schema: Json, place: str) -> list[DescribedField]:
     required = schema.get("required", [])
     return [
-        Row(name, place, kind(field), name in required, field.get("description", ""), _shape(field))
+        DescribedField(name, place, kind(field), name in required, field.get("description", ""), _shape(field))
         for name, field in schema.get("properties", {}).items()
     ]
 
 
-def _answers(operation: Json) -> list[Answer]:
+def _answers(operation: Json) -> list[SuccessResponse]:
     found = []
     for status, answer in operation["responses"].items():
         if status < "400":
             for media_type, content in answer["content"].items():
-                found.append(Answer(status, media_type, _shape(content["schema"])))
+                found.append(SuccessResponse(status, media_type, _shape(content["schema"])))
     return found
 
 

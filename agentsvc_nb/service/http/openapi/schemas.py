@@ -7,12 +7,11 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from agentsvc_nb.service.usecases.labels import LABELS
+from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.wire.codes import ErrorType
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.media import NewLabels
-from agentsvc_nb.wire.operations import OPERATIONS
 from agentsvc_nb.wire.routes import ROUTES
 
 JsonSchema = dict[str, Any]
@@ -91,10 +90,10 @@ ERROR: Final[Json] = {
 def components() -> Json:
     """Every model by name."""
     asked: list[tuple[type[BaseModel], JsonSchemaMode]] = []
-    for name, operation in OPERATIONS.items():
-        answers = (ROUTES[name].answer, *operation.also.values())
+    for route in ROUTES.values():
+        answers = (route.answer, *route.also.values())
         asked += [(model, "serialization") for model in answers if model is not None]
-        asked += [(operation.body, "validation")] if operation.body else []
+        asked += [(route.body, "validation")] if route.body else []
     _, found = models_json_schema(asked, ref_template=_AT + "{model}")
     schemas: Json = found["$defs"]
     for schema in schemas.values():

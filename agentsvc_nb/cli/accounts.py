@@ -1,0 +1,197 @@
+"""`agentsvc keys` and `agentsvc account`: API keys and the account, with or without a running service.
+
+Both write to the database directly; a running service sees each change at its next request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.plan import ServicePlan
+    from agentsvc_nb.service.ports import Tx
+    from agentsvc_nb.service.records.keys import KeyRecord
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    _add_keys(commands, data)
+    _add_account(commands, data)
+
+
+def _add_keys(commands: Subparsers, data: Parser) -> None:
+    keys = commands.add_parser("keys", help="keys to the service").add_subparsers(required=True, metavar="COMMAND")
+    create = keys.add_parser("create", parents=[data], help="make a key, beside a running service or without one")
+    create.add_argument("--name", required=True, type=arguments.key_name)
+    create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; none: full access")
+    create.add_argument("--budget-cents", type=arguments.count, metavar="N", help="what it may spend in a month")
+    create.add_argument("--member", action="store_true", help="a member token, billed to the plan")
+    create.add_argument("--json", action="store_true", help='print {"key": ...}')
+    create.set_defaults(run=_create_key)
+    keys.add_parser("list", parents=[data], help="show the keys").set_defaults(run=_list_keys)
+    for name, description in (
+        ("suspend", "refuse a key (403) until it is resumed"),
+        ("resume", "accept a suspended key again"),
+        ("revoke", "end a key for good (401)"),
+    ):
+        command = keys.add_parser(name, parents=[data], help=description)
+        command.add_argument("key", metavar="KEY", help="its id, its name, or the prefix that is shown")
+        command.set_defaults(run=_change_key, change=name)
+
+
+def _create_key(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.keyring import create_key
+    from agentsvc_nb.settings import SettingsError
+
+    if args.member and (args.scope or args.budget_cents is not None):
+        raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
+    folder = arguments.data_folder(args.data)  # a key may be made before the service first starts
+    if not folder.database.is_file():
+        print(f"No service has run in {folder.path} so far: this key is for the one that will.", file=sys.stderr)
+    secret = create_key(
+        folder, name=args.name, scopes=tuple(args.scope), budget_cents=args.budget_cents, member=args.member
+    )
+    if args.json:
+        print(json.dumps({"key": secret}))
+        return 0
+    print(secret)
+    print("This key is shown only now; programs take it from SERVICE_API_KEY.", file=sys.stderr)
+    return 0
+
+
+def _list_keys(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.records import keys
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+    from agentsvc_nb.wire.times import rfc3339
+
+    with open_beside(arguments.existing_folder(args.data)) as database:
+        found = database.read(lambda tx: keys.all(tx, ACCOUNT))
+    for key in found:
+        budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
+        kind = "member" if key.member else ", ".join(key.scopes) or "full access"
+        created = rfc3339(key.created_at)[:10]
+        print(f"{key.id}  {key.prefix}...  {created}  {_key_state(key):9}  {json.dumps(key.name)}  {kind}{budget}")
+    return 0
+
+
+def _change_key(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases import accounts
+
+    changes: dict[str, Callable[..., KeyRecord]] = {
+        "suspend": accounts.suspend_key,
+        "resume": accounts.resume_key,
+        "revoke": accounts.revoke_key,
+    }
+    now = arguments.now()
+    with open_beside(arguments.existing_folder(args.data)) as database:
+        key = database.write_now(lambda tx: changes[args.change](tx, args.key, now))
+    print(f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.")
+    return 0
+
+
+def _key_state(key: KeyRecord) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "active" if key.suspended_at is None else "suspended"
+
+
+def _add_account(commands: Subparsers, data: Parser) -> None:
+    account = commands.add_parser("account", help="the account: its money, and what it may do")
+    actions = account.add_subparsers(required=True, metavar="COMMAND")
+    actions.add_parser("show", parents=[data], help="show its state and what was billed").set_defaults(run=_show)
+    for name, description in (
+        ("suspend", "refuse its requests (429 user_suspended)"),
+        ("throttle", "refuse its requests for a while (429 user_throttled)"),
+    ):
+        command = actions.add_parser(name, parents=[data], help=description)
+        command.add_argument("--minutes", type=arguments.minutes, metavar="N", help="until then; else until `resume`")
+        command.set_defaults(run=_restrict, restriction=name)
+    actions.add_parser("resume", parents=[data], help="take both back").set_defaults(run=_resume)
+    plan = actions.add_parser("plan", parents=[data], help="whether it may use the Developer API (403 without)")
+    plan.add_argument("value", choices=("on", "off"))
+    plan.set_defaults(run=_set_plan)
+    reconcile = actions.add_parser("reconcile", parents=[data], help="end a billing review: its costs are settled")
+    reconcile.set_defaults(run=_reconcile)
+
+
+def _restrict(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import accounts
+
+    until = None if args.minutes is None else arguments.now() + args.minutes * 60_000
+    restrict = {"suspend": accounts.suspend, "throttle": accounts.throttle}[args.restriction]
+    return _change_account(args, lambda tx, account: restrict(tx, account, until))
+
+
+def _resume(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import accounts
+
+    return _change_account(args, accounts.resume)
+
+
+def _set_plan(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import accounts
+
+    return _change_account(args, lambda tx, account: accounts.set_plan(tx, account, args.value == "on"))
+
+
+def _reconcile(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import accounts
+
+    return _change_account(args, accounts.reconcile)
+
+
+def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) -> int:
+    """Change the account and print its new state."""
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+
+    with open_beside(arguments.existing_folder(args.data)) as database:
+        database.write_now(lambda tx: change(tx, ACCOUNT))
+    return _show(args)
+
+
+def _show(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+    from agentsvc_nb.wire.runs import CENT
+    from agentsvc_nb.wire.times import rfc3339
+
+    folder = arguments.existing_folder(args.data)
+    now = arguments.now()
+    plan = plan_of(folder.path)
+    with open_beside(folder) as database:
+        found = database.read(lambda tx: accounts.standing(tx, ACCOUNT, now))
+    until = found.account.state_until
+    state = found.account.state_at(now)
+    print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
+    print(f"plan:   {'on' if found.account.plan else 'off'}")
+    if found.account.review_since is not None:
+        since = rfc3339(found.account.review_since)
+        print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
+    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_limit(plan, 'wallet_cents')})")
+    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_limit(plan, 'plan_pool_cents')})")
+    print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
+    return 0
+
+
+def _limit(plan: ServicePlan, name: str) -> str:
+    """The limit in force, and the one of this terminal's environment if it differs.
+
+    The folder keeps the settings of its running service, which ignores this terminal until it is restarted.
+    """
+    from agentsvc_nb.settings import variable
+
+    kept = plan.kept.shown(variable(name))
+    here = plan.keep.shown(variable(name))
+    limit = "no limit" if kept == "unset" else f"of {kept}"
+    return limit if kept == here else f"{limit}; here {here}, which counts after `agentsvc restart`"

@@ -1,0 +1,296 @@
+"""The checks of `agentsvc doctor`: the machine, the data folder, its server and port. Each yields findings.
+
+Imported only when `doctor` runs.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from agentsvc_nb import embedded
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.queries import newest
+from agentsvc_nb.service.serve import PORT
+from agentsvc_nb.service.store import migrations, sqlite
+from agentsvc_nb.service.store.blobs import blob_path
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.wire.times import rfc3339
+
+T = TypeVar("T")
+
+MIN_PYTHON: Final = (3, 11)
+MIN_SQLITE: Final = (3, 35, 0)  # the first with RETURNING
+CREATE_FTS5: Final = "CREATE VIRTUAL TABLE words USING fts5 (word, tokenize = 'ascii', prefix = '2 3')"
+OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab", "nest_asyncio2": "await within notebooks of other tools"}
+FREE_FAIL_BYTES: Final = 50_000_000
+FREE_WARN_BYTES: Final = 1_000_000_000
+CLOCK_TOLERANCE_MS: Final = 60_000
+PLAUSIBLE_YEARS: Final = range(2025, 2100)
+_RESTORE_FIX: Final = "agentsvc restore BACKUP --data ANOTHER_FOLDER"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: one line, with its fix.
+
+    `level` is `fail` if it keeps a service from working, `warn` if it may.
+    """
+
+    level: Literal["ok", "note", "warn", "fail"]
+    what: str
+    fix: str = ""
+
+    def line(self, check: str) -> str:
+        """
+        >>> Finding("warn", "port 8787 is taken", "agentsvc serve --port 0").line("port")
+        'warn  port: port 8787 is taken. Fix: agentsvc serve --port 0'
+        """
+        line = f"{self.level:<5} {check}: {self.what}"
+        return " ".join((f"{line}. Fix: {self.fix}" if self.fix else line).splitlines())
+
+
+def ok(what: str) -> Finding:
+    return Finding("ok", what)
+
+
+def note(what: str) -> Finding:
+    return Finding("note", what)
+
+
+def warn(what: str, fix: str) -> Finding:
+    return Finding("warn", what, fix)
+
+
+def fail(what: str, fix: str) -> Finding:
+    return Finding("fail", what, fix)
+
+
+def check_python(_: DataFolder) -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < MIN_PYTHON:
+        yield fail(f"this is Python {version}", "install Python 3.11 or later, and agentsvc-nb in it")
+    else:
+        yield ok(f"{version} at {sys.executable}")
+
+
+def check_packages(_: DataFolder) -> Iterator[Finding]:
+    missing = _missing_packages()
+    if missing is None:
+        yield note("agentsvc-nb runs from its source, uninstalled: what it needs was not looked up")
+    elif missing:
+        yield fail(f"not installed: {', '.join(missing)}", "pip install --upgrade agentsvc-nb")
+    else:
+        yield ok("everything that the service needs is installed")
+    for module, use in OPTIONAL_PACKAGES.items():
+        if importlib.util.find_spec(module) is None:
+            yield note(f"{module} is not installed; {use} needs it: pip install 'agentsvc-nb[lab]'")
+
+
+def _missing_packages() -> list[str] | None:
+    """Required packages that are not installed; None if agentsvc-nb itself is not, and its requirements are unknown."""
+    try:
+        required = importlib.metadata.requires("agentsvc-nb") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line]
+    return [name for name in names if not _is_installed(name)]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def check_sqlite(_: DataFolder) -> Iterator[Finding]:
+    fix = "use a Python whose sqlite3 is newer, such as one of python.org or conda"
+    if sqlite3.sqlite_version_info < MIN_SQLITE:
+        yield fail(f"SQLite {sqlite3.sqlite_version} is too old, 3.35 is needed", fix)
+        return
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(CREATE_FTS5)
+    except sqlite3.OperationalError as error:
+        yield fail(f"SQLite {sqlite3.sqlite_version} has no full-text search ({error})", fix)
+    else:
+        yield ok(f"{sqlite3.sqlite_version}, with full-text search (FTS5)")
+
+
+def check_server(folder: DataFolder) -> Iterator[Finding]:
+    """Check that the server that holds the folder answers."""
+    record = Ready.read(folder.ready)
+    held = embedded.is_held(folder)
+    started = time.perf_counter()
+    try:
+        ready = embedded.status(folder.path)
+    except embedded.EmbeddedError as error:
+        yield fail(str(error), "restart it")
+        return
+    took = (time.perf_counter() - started) * 1000
+    if ready is not None:
+        yield ok(f"process {ready.pid} (version {ready.version}) answered at {ready.base_url} in {took:.0f} ms")
+    elif held:
+        holder = f"process {record.pid}" if record else "a process"
+        fix = f"agentsvc stop --data {shlex.quote(str(folder.path))}, and see {folder.log}"
+        yield fail(f"{holder} holds {folder.path} and does not answer: it is starting or ending, or hangs", fix)
+    elif record is not None:
+        yield warn(f"the one of process {record.pid} was killed; its ready.json is left", "none needed: start it again")
+    else:
+        yield note("none is running")
+
+
+def check_port(folder: DataFolder) -> Iterator[Finding]:
+    """Check that the ports that a server would ask for are free."""
+    if embedded.is_held(folder):
+        return  # a server runs and has its port
+    for number in sorted({PORT, folder.last_port()} - {0}):
+        if _is_free(number):
+            yield ok(f"{number} is free")
+        else:
+            yield warn(f"another program listens on {number}", "agentsvc serve --port 0, or end that program")
+
+
+def _is_free(number: int) -> bool:
+    with socket.socket() as probe:
+        if os.name == "posix":  # as the server does: a port that was just closed counts as free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", number))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
+    """Check that the folder can be written to, by SQLite too, and that its disk has room."""
+    existing = next(path for path in (folder.path, *folder.path.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        yield fail(f"{existing} can't be written to", "give another folder with --data or AGENTSVC_DATA")
+        return
+    if not folder.database.exists():
+        yield note(f"no service has run in {folder.path} yet; the first one makes it")
+    elif fault := _sqlite_fault(folder.path):
+        yield fail(f"SQLite can't work in {folder.path} ({fault})", "use a folder on a local disk (--data)")
+    else:
+        yield ok(f"{folder.path} can be written to")
+    yield _free_space(existing)
+
+
+def _sqlite_fault(path: Path) -> str | None:
+    with tempfile.TemporaryDirectory(dir=path, prefix=".doctor-") as scratch:
+        try:
+            with closing(sqlite3.connect(Path(scratch, "try.sqlite3"))) as connection:
+                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+                connection.execute("CREATE TABLE try (x)")
+        except sqlite3.OperationalError as error:
+            return str(error)
+    return None if mode == "wal" else f"no write-ahead log, but {mode}"
+
+
+def _free_space(path: Path) -> Finding:
+    free = shutil.disk_usage(path).free
+    what = f"{free / 1_000_000:,.0f} MB are free on the disk of {path}"
+    if free >= FREE_WARN_BYTES:
+        return ok(what)
+    return Finding("warn" if free >= FREE_FAIL_BYTES else "fail", what, "make room, or use another disk (--data)")
+
+
+def check_schema(folder: DataFolder) -> Iterator[Finding]:
+    if folder.database.exists():
+        try:
+            found = _schema_version(folder)
+        except sqlite3.DatabaseError as error:
+            yield fail(f"{folder.database} is no database that can be read ({error})", _RESTORE_FIX)
+            return
+        known = len(migrations.steps())
+        if found > known:
+            yield fail(f"a newer version wrote it: schema {found}, known are {known}", "pip install -U agentsvc-nb")
+        elif found < known:
+            yield note(f"schema {found}: the next start brings it to {known}; make a backup before (agentsvc backup)")
+        else:
+            yield ok(f"schema {found}, the newest known")
+
+
+def check_database(folder: DataFolder) -> Iterator[Finding]:
+    """Check every page of the database."""
+    if folder.database.exists():
+        try:
+            damage = sqlite.damage(folder.database)
+        except sqlite3.DatabaseError as error:
+            damage = str(error)
+        yield ok("in order") if damage is None else fail(f"damaged ({damage})", _RESTORE_FIX)
+
+
+def check_contents(folder: DataFolder) -> Iterator[Finding]:
+    """Check that the content of each file is there."""
+    expected = _read(folder, files.referenced_contents)
+    if expected is not None:
+        missing = sum(not blob_path(folder.blobs, sha256).is_file() for sha256 in expected)
+        if missing:
+            yield fail(f"{missing:,} of {len(expected):,} contents of files are missing", _RESTORE_FIX)
+        else:
+            yield ok(f"all {len(expected):,} contents of files are there")
+
+
+def check_clock(folder: DataFolder) -> Iterator[Finding]:
+    now = time.time_ns() // 1_000_000
+    year = time.gmtime().tm_year
+    last = _read(folder, newest)
+    if year not in PLAUSIBLE_YEARS:
+        yield fail(f"the year is {year}", "set the machine's clock")
+    elif last is not None and last > now + CLOCK_TOLERANCE_MS:
+        yield fail(f"it is {rfc3339(now)}, before the newest record of {rfc3339(last)}", "set the machine's clock")
+    else:
+        yield ok(rfc3339(now))
+
+
+def _schema_version(folder: DataFolder) -> int:
+    with sqlite.beside(folder.database) as connection:
+        return migrations.version(connection)
+
+
+def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
+    """The result of the query; None if there is no database, none of this version's schema, or a damaged one."""
+    database = SqliteDatabase(folder.database)
+    try:
+        if not folder.database.exists() or _schema_version(folder) != len(migrations.steps()):
+            return None
+        return database.read(query)
+    except sqlite3.DatabaseError:  # reported by `check_database`
+        return None
+    finally:
+        database.close()
+
+
+CHECKS: Final[Mapping[str, Callable[[DataFolder], Iterator[Finding]]]] = {
+    "python": check_python,
+    "packages": check_packages,
+    "sqlite": check_sqlite,
+    "data": check_data_folder,
+    "server": check_server,
+    "port": check_port,
+    "schema": check_schema,
+    "database": check_database,
+    "contents": check_contents,
+    "clock": check_clock,
+}
+"""In the order in which they run."""

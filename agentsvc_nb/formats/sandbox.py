@@ -1,0 +1,176 @@
+"""The limited child process in which untrusted files and untrusted SQL are looked at.
+
+The child is told a short list of environment variables and none of the service's keys. Its memory, processor time and
+output are limited, it is killed with every process that it started, and it ends when its parent ends. Limits of memory
+and processor time hold on Linux; elsewhere only the caller's patience does.
+
+`python -m agentsvc_nb.formats.sandbox LIMITS MODULE ARGUMENT...` is what runs in the child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
+"""The variables that a child inherits. No key may be among them."""
+_PARENT_POLL_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use; None is unlimited. `file_bytes` is the size of a file that it writes."""
+
+    memory_bytes: int | None = None
+    cpu_seconds: int | None = None
+    file_bytes: int | None = None
+
+
+def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The allow-listed variables of this process, those of `names`, and `variables`."""
+    inherited = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
+    return inherited | dict(variables or {})
+
+
+class LimitedChild:
+    """A child process that runs a module within `limits`. For one thread at a time, but for `kill`, `close` and `pid`.
+
+    The child is told the variables of `ENVIRONMENT` and of `names`, and `variables`. With `log`, its standard error is
+    this process's; else nobody reads it.
+
+    Example: `with LimitedChild("decoder", limits=Limits(cpu_seconds=10)) as child: answer = child.ask(b"{}", 20, 1000)`
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        limits: Limits | None = None,
+        folder: Path | None = None,
+        names: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+        log: bool = False,
+    ) -> None:
+        told = json.dumps({"parent": os.getpid(), **asdict(limits or Limits())})
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "agentsvc_nb.formats.sandbox", told, module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if log else subprocess.DEVNULL,
+            cwd=folder,
+            env=environment(names, variables),
+            start_new_session=True,  # a group of its own, to be killed as one
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
+        """The line that the child answers a line with.
+
+        An answer without a line break is incomplete: the child has ended or was killed after `seconds`, or the answer
+        is longer than `answer_bytes`.
+        """
+        with self.deadline(seconds):
+            return self.read_line(answer_bytes) if self.write_line(question) else b""
+
+    def write_line(self, line: bytes) -> bool:
+        """Send a line; False when the child is gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            return False
+        return True
+
+    def read_line(self, line_bytes: int) -> bytes:
+        """The next line of output, cut after `line_bytes` and a byte; empty at the end of the output."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline(line_bytes + 1)
+
+    @contextlib.contextmanager
+    def deadline(self, seconds: float) -> Iterator[None]:
+        """Kill the child if the block takes longer."""
+        alarm = threading.Timer(seconds, self.kill)
+        alarm.start()
+        try:
+            yield
+        finally:
+            alarm.cancel()
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """The exit code; None when the child is still running after `seconds`."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        return self._process.returncode
+
+    def kill(self) -> None:
+        """Kill the child and what it started."""
+        if sys.platform == "win32":
+            self._process.kill()
+        elif self._process.returncode is None:  # once it is waited for, its number may be another process's
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the child, close its pipes and wait for it."""
+        self.kill()
+        with contextlib.suppress(OSError):  # the pipe may hold a question that nobody reads any more
+            self._process.__exit__(None, None, None)
+
+
+def main() -> None:
+    told, module, *arguments = sys.argv[1:]
+    given = json.loads(told)
+    parent = given.pop("parent")
+    _apply(Limits(**given))
+    if sys.platform != "win32":
+        threading.Thread(target=_end_with, args=[parent], daemon=True).start()
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _apply(limits: Limits) -> None:
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        limited = {
+            resource.RLIMIT_AS: limits.memory_bytes,
+            resource.RLIMIT_CPU: limits.cpu_seconds,
+            resource.RLIMIT_FSIZE: limits.file_bytes,
+            resource.RLIMIT_CORE: 0,
+        }
+        for name, value in limited.items():
+            if value is not None:
+                resource.setrlimit(name, (value, value))
+
+
+def _end_with(parent: int) -> None:
+    """Kill the group once the parent is gone: asked again and again, since Linux alone would tell."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_POLL_SECONDS)
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

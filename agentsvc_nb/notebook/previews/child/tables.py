@@ -1,0 +1,89 @@
+"""Tables: the first 20 rows of 20 columns of Parquet (DuckDB), or of a workbook's first sheet (calamine).
+
+The libraries are imported when they are needed: each process decodes one kind of file, and they may be missing.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsvc_nb.notebook.previews.child import CannotDecode
+
+ROWS: Final = 20
+COLUMNS: Final = 20
+CELL_CHARS: Final = 200
+UNPACKED_BYTES: Final = 100_000_000
+_DUCKDB: Final[dict[str, Any]] = {
+    "memory_limit": "400MB",
+    "max_temp_directory_size": "0KB",
+    "threads": 1,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+
+
+def read_parquet(path: str) -> dict[str, Any]:
+    """`names`, `types`, `rows`, and the numbers of `columns` and rows (`count`). Raises `duckdb.Error`."""
+    import duckdb
+
+    engine = duckdb.connect(":memory:", config=_DUCKDB)
+    table = engine.read_parquet(path)
+    names, types = table.columns, [str(kind) for kind in table.types]
+    shown = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names[:COLUMNS])
+    rows = table.project(shown).limit(ROWS).fetchall()
+    # The count is in the file's own index: no row is read for it.
+    count = engine.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [path]).fetchone()
+    return {
+        "names": [name[:CELL_CHARS] for name in names[:COLUMNS]],
+        "types": types[:COLUMNS],
+        "rows": [[None if cell is None else str(cell)[:CELL_CHARS] for cell in row] for row in rows],
+        "columns": len(names),
+        "count": int(count[0]) if count else 0,
+    }
+
+
+def read_workbook(path: str) -> dict[str, Any]:
+    """`names`, `types`, `rows`, `sheets`, and the numbers of `columns` and rows (`count`).
+
+    Raises `CannotDecode`, and the errors of calamine.
+    """
+    from python_calamine import CalamineWorkbook
+
+    _check_unpacked_size(path)
+    book = CalamineWorkbook.from_path(path)
+    if not book.sheet_names:
+        raise CannotDecode("it has no sheets.")
+    sheet = book.get_sheet_by_index(0)
+    rows = sheet.to_python(nrows=ROWS + 1)
+    names, body = (rows[0], rows[1:]) if rows else ([], [])
+    return {
+        "names": [_text(name) for name in names[:COLUMNS]],
+        "types": [_type(column) for column in zip(*body, strict=True)][:COLUMNS],
+        "rows": [[_text(cell) for cell in row[:COLUMNS]] for row in body],
+        "sheets": [name[:CELL_CHARS] for name in book.sheet_names[:10]],
+        "columns": len(names),
+        "count": max(0, sheet.height - 1),
+    }
+
+
+def _check_unpacked_size(path: str) -> None:
+    """Refuse a file of few kilobytes that unpacks to gigabytes; one that lies about its size meets the memory limit."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as packed:
+        unpacked = sum(part.file_size for part in packed.infolist())
+    if unpacked > UNPACKED_BYTES:
+        raise CannotDecode(f"it unpacks to {unpacked / 1e6:,.0f} MB, too much to be looked at here.")
+
+
+def _text(value: object) -> str:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value) if whole else value)[:CELL_CHARS]  # type: ignore[call-overload]
+
+
+def _type(column: Sequence[object]) -> str:
+    """The types of a column's cells, as Python names them; empty cells are empty strings."""
+    return " or ".join(sorted({type(cell).__name__ for cell in column if cell != ""}))

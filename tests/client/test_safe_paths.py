@@ -1,0 +1,63 @@
+"""Where downloads go, whatever the service calls its files."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb.client.request import safe_paths
+
+NASTY = st.text(st.sampled_from("./\\:~ aA\u202e\u200b\x00\n*%\ud800é…CONaux1$¹"), max_size=300)
+PATHS = st.one_of(st.text(max_size=300), NASTY)
+
+
+@given(PATHS)
+def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
+    name = safe_paths.name(path)
+    for kind in (PurePosixPath, PureWindowsPath):
+        assert kind(name).name == name
+        assert not kind(name).is_absolute()
+    assert not PureWindowsPath(name).is_reserved()
+    assert not name.startswith((".", " "))
+    assert not name.endswith((".", " "))
+    assert len(os.fsencode(name)) <= 201
+    assert not {unicodedata.category(char) for char in name} & {"Cc", "Cs"}
+
+
+@given(st.lists(PATHS, max_size=8))
+def test_names_are_distinct(paths: list[str]) -> None:
+    names = safe_paths.distinct(paths)
+    assert len({name.casefold() for name in names}) == len(paths)
+    assert all(safe_paths.name(name) == name for name in names if len(name) < 60)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("out/plan.md", "plan.md"),
+        ("../../.bashrc", "_bashrc"),
+        (".", "_"),
+        ("...", "_"),
+        ("aux", "_aux"),
+        ("COM¹.txt", "_COM¹.txt"),
+        ("nul .txt", "_nul .txt"),
+        ("conout$", "_conout$"),
+        ("console.txt", "console.txt"),
+        ("a\u200bb.txt", "a_b.txt"),
+        ("C:\\Windows\\x.dll", "C__Windows_x.dll"),
+        ("x" * 300 + ".csv", "x" * 196 + ".csv"),
+    ],
+)
+def test_names(path: str, name: str) -> None:
+    assert safe_paths.name(path) == name
+
+
+def test_a_folder_is_made_where_one_is_meant(tmp_path: Path) -> None:
+    assert safe_paths.target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
+    assert safe_paths.target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
+    assert safe_paths.target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"

@@ -1,0 +1,128 @@
+"""Children that look at untrusted content: what they are told, what they may use, and when they end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.formats import sandbox
+from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.tools.workspace import tables
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
+
+
+def module(folder: Path, source: str) -> dict[str, str]:
+    """A module `asked` for the child, and the variables with which it is found."""
+    (folder / "asked.py").write_text(source)
+    return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(sandbox.__file__).parents[2])])}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pid: int) -> bool:
+    until = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not alive(pid)
+
+
+def environment_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def children() -> set[int]:
+    tasks = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for task in tasks for pid in task.read_text().split()}
+
+
+async def environment_of_the_sql_child() -> bytes:
+    before = children()
+    slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+    asking = asyncio.create_task(tables.query([], slow))
+    await asyncio.sleep(1)
+    (pid,) = children() - before
+    told = environment_of(pid)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert gone(pid), "a question that nobody waits for is ended"
+    return told
+
+
+def test_no_secret_is_told_to_the_child_that_runs_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush-hush")
+    told = asyncio.run(environment_of_the_sql_child())
+    assert b"PATH=" in told
+    assert b"SECRET_TOKEN" not in told
+    assert b"hush-hush" not in told
+
+
+def test_a_child_is_told_what_is_listed_and_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush-hush")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    source = "import json, os\nprint(json.dumps(dict(os.environ)), flush=True)\ninput()"
+    variables = {**module(tmp_path, source), "GIVEN": "yes"}
+    with LimitedChild("asked", names=["CUDA_VISIBLE_DEVICES"], variables=variables) as child:
+        told = json.loads(child.read_line(100_000))
+    assert set(told) <= {*sandbox.ENVIRONMENT, "CUDA_VISIBLE_DEVICES", "GIVEN", "LC_CTYPE"}
+    assert (told["CUDA_VISIBLE_DEVICES"], told["GIVEN"]) == ("7", "yes")
+
+
+@pytest.mark.parametrize(
+    ("source", "limits", "answer"),
+    [
+        ("input(); print('a' * 50, flush=True)", Limits(), b"a" * 50 + b"\n"),
+        ("input(); print('a' * 500, flush=True)", Limits(), b"a" * 101),
+        ("input(); print(len(bytes(2**30)), flush=True)", Limits(memory_bytes=2**29), b""),
+        ("input()\nwhile True: pass", Limits(cpu_seconds=1), b""),
+        ("input(); open('written', 'wb', 0).write(b'a'); print('done', flush=True)", Limits(file_bytes=0), b""),
+        ("import time; input(); time.sleep(60)", Limits(), b""),
+        ("raise SystemExit(3)", Limits(), b""),
+    ],
+    ids=["answer", "too long an answer", "memory", "processor", "file", "patience", "end"],
+)
+def test_what_a_child_may_use_is_limited(tmp_path: Path, source: str, limits: Limits, answer: bytes) -> None:
+    with LimitedChild("asked", limits=limits, folder=tmp_path, variables=module(tmp_path, source)) as child:
+        assert child.ask(b"?", 3, 100) == answer
+    assert gone(child.pid)
+
+
+GRANDCHILD = "import subprocess, time\nprint(subprocess.Popen(['sleep', '60']).pid, flush=True)\ntime.sleep(60)"
+
+
+def test_a_child_is_killed_with_its_group(tmp_path: Path) -> None:
+    with LimitedChild("asked", variables=module(tmp_path, GRANDCHILD)) as child:
+        grandchild = int(child.read_line(100))
+        assert alive(grandchild)
+    assert gone(child.pid)
+    assert gone(grandchild)
+
+
+def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path) -> None:
+    variables = module(tmp_path, GRANDCHILD)
+    parent = f"""
+import time
+from agentsvc_nb.formats.sandbox import LimitedChild
+child = LimitedChild("asked", variables={variables})
+print(child.pid, child.read_line(100).decode(), flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pids = [int(pid) for pid in process.stdout.readline().split()]
+        process.send_signal(signal.SIGKILL)
+    assert all(gone(pid) for pid in pids)
