@@ -101,7 +101,8 @@ def figures(root: Path) -> dict[str, object]:
     code = sum(each.code for each in modules)
     crumbs = [each.name for each in modules if each.lines < CRUMB_LINES and len(users[each.name]) == 1]
     classes = Counter(name for each in modules for name in each.classes)
-    folders = Counter(each.name.rpartition(".")[0] for each in modules)
+    packages = {each.name.rpartition(".")[0] for each in modules}
+    folders = Counter(each.name.rpartition(".")[0] for each in modules if each.name not in packages)
     long = [f"{each.name}.{name} ({size})" for each in modules for name, size in each.functions if size > LONG_FUNCTION]
     return {
         "modules": len(modules),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats import json_documents
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
@@ -148,7 +148,7 @@ class _Performance:
 
     def call(self, rest: str) -> Coroutine[Any, Any, None]:
         tool, _, text = rest.partition(" ")
-        given = json_documents.read(text)
+        given = output.read(text)
         if not tool or not isinstance(given, dict):
             raise Malformed(rest)
         return self._call(tool, given)

@@ -1,7 +1,5 @@
 """The readable text of a file, for search and for agents (docs/api/files.md): whatever the file, and however damaged.
-
-A reader yields text piece by piece and need not be careful: when it fails, what it had yielded is what could be read.
-Each reads a bounded part of the file and keeps a bounded part of it in memory.
+PDF files are read by PDFium in a limited child.
 """
 
 from __future__ import annotations
@@ -9,14 +7,76 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-from agentsvc_nb.formats import office, pdf
+from agentsvc_nb.formats import office
 from agentsvc_nb.formats.html import visible_text
 from agentsvc_nb.formats.media_types import OFFICE
+from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+
+CHILD: Final = "agentsvc_nb.formats.documents"
+PAGE_END: Final = "\f"
+LIMITS: Final = Limits(memory_bytes=2**30, cpu_seconds=10, file_bytes=0)
+PATIENCE_SECONDS: Final = 20.0
+_PAGES_MAX: Final = 1_000
+_PAGE_BYTES_MAX: Final = 20_000_000
+"""Of the line for a page, whose text the child cuts at the limit."""
+_AT_ONCE: Final = 2
+_turns = threading.BoundedSemaphore(_AT_ONCE)
+_LINE_END_HYPHENS: Final = str.maketrans("", "", "\x02\ufffe")
+"""PDFium's signs for a hyphen at the end of a line, behind which it goes on with the rest of the word."""
+
+
+def pages(file: BinaryIO, limit: int) -> Iterator[str]:
+    """The text of page after page, each ended by a form feed, by which pages are counted; a damaged one is empty.
+
+    Ends early where the file takes too much memory or time. A file that needs a password has no pages.
+    """
+    question = json.dumps({"path": str(Path(file.name).absolute()), "limit": limit}).encode()
+    with _turns, LimitedChild(CHILD, limits=LIMITS) as child, child.deadline(PATIENCE_SECONDS):
+        child.write_line(question)
+        while (line := child.read_line(_PAGE_BYTES_MAX)).endswith(b"\n"):
+            yield json.loads(line) + PAGE_END
+
+
+def main() -> None:
+    import pypdfium2
+
+    given = json.loads(sys.stdin.readline())
+    left = given["limit"]
+    document = pypdfium2.PdfDocument(given["path"])
+    for number in range(min(len(document), _PAGES_MAX)):
+        text = _text(document, number)[:left]
+        print(json.dumps(text), flush=True)
+        left -= len(text) + len(PAGE_END)
+        if left <= 0:
+            break
+
+
+def _text(document: pypdfium2.PdfDocument, number: int) -> str:
+    import pypdfium2
+
+    try:
+        page = document[number]
+        text: str = page.get_textpage().get_text_bounded()
+    except pypdfium2.PdfiumError:
+        return ""
+    page.close()  # and what it has drawn: a thousand pages would be too much at once
+    return text.translate(_LINE_END_HYPHENS).replace("\r\n", "\n")
+
+
+if __name__ == "__main__":
+    main()
+
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +180,7 @@ _READERS: dict[str, Reader] = {
     "application/x-ipynb+json": _json,
     "text/html": _html,
     "application/xhtml+xml": _html,
-    "application/pdf": pdf.pages,
+    "application/pdf": pages,
     OFFICE + "wordprocessingml.document": office.document,
     OFFICE + "spreadsheetml.sheet": office.workbook,
     OFFICE + "presentationml.presentation": office.slides,

@@ -9,8 +9,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, moment
-from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
-from agentsvc_nb.notebook.display.tables import Row, code, grid
+from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.runs.answer import Answer

@@ -121,7 +121,7 @@ def _make_key(folder: DataFolder) -> None:
 
 
 def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
-    from agentsvc_nb.agents.language.hints import hint
+    from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
     plan.keep.write(folder)

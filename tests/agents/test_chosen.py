@@ -17,7 +17,7 @@ from pydantic_ai.models import KnownModelName
 
 from agentsvc_nb import agents
 from agentsvc_nb.agents.language import agent as answering
-from agentsvc_nb.agents.language import hints
+from agentsvc_nb.agents.language import model_choice
 from agentsvc_nb.settings import Settings
 from tests.service.site import as_json, serving
 
@@ -96,11 +96,11 @@ def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(
     assert "start with --model anthropic:claude-sonnet-4-6 (ANTHROPIC_API_KEY is set)" in said[2]
     assert "secret" not in "".join(said)
     with serving() as ollama:
-        monkeypatch.setattr(hints, "OLLAMA_URL", f"{ollama.url}/v1")
-        assert hints.hint({}) is None
+        monkeypatch.setattr(model_choice, "OLLAMA_URL", f"{ollama.url}/v1")
+        assert model_choice.hint({}) is None
         ollama.pages["/v1/models"] = as_json({"data": [{"id": "qwen3:8b"}]})
-        assert hints.hint({}) == "For a language model, start with --model ollama:qwen3:8b (Ollama runs here)."
+        assert model_choice.hint({}) == "For a language model, start with --model ollama:qwen3:8b (Ollama runs here)."
         unusable: tuple[Any, ...] = ({"data": []}, {"data": [{"id": "\x1b[2J"}]}, [], "x", {"data": [{"id": "a b"}]})
         for strange in unusable:
             ollama.pages["/v1/models"] = as_json(strange)
-            assert hints.hint({}) is None, strange
+            assert model_choice.hint({}) is None, strange

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
-from agentsvc_nb.agents.language import endings
+from agentsvc_nb.agents.language import served
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.tools.port import WorkFailure
 from tests.agents.chat_server import Reply
@@ -129,6 +129,6 @@ def test_a_tool_that_asks_takes_no_half_of_an_answer(it: Talk, reply: Reply, cod
 def test_an_error_in_place_of_an_end_is_one_unless_a_tool_was_to_be_called() -> None:
     half, call = TextPart("Once"), ToolCallPart("list_files", "{")
     with pytest.raises(WorkFailure, match="failed") as failed:
-        endings.check(ModelResponse([half], finish_reason="error", provider_details={"finish_reason": "failed"}))
+        served.check(ModelResponse([half], finish_reason="error", provider_details={"finish_reason": "failed"}))
     assert failed.value.code == "model_failed"
-    endings.check(ModelResponse([half, call], finish_reason="error"))  # the library has it called again
+    served.check(ModelResponse([half, call], finish_reason="error"))  # the library has it called again

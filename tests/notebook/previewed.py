@@ -10,7 +10,7 @@ from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
-from agentsvc_nb.notebook.previews.markup import POLICY
+from agentsvc_nb.notebook.previews.text import POLICY
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook.allowlist import FORBIDDEN, offences
 

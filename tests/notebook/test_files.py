@@ -13,7 +13,7 @@ from PIL import Image
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
@@ -44,7 +44,7 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert "3 files" in text
     assert ">out/plan.md</code>" in html
     table = terminal.user_ns["table"]
-    assert [str(kind) for kind in table.dtypes][: len(tables.FILES)] == list(map(str, tables.FILES.values()))
+    assert [str(kind) for kind in table.dtypes][: len(results.FILES)] == list(map(str, results.FILES.values()))
     assert set(table["kind"]) == {"upload", "output"}
 
 

@@ -10,7 +10,7 @@ import pytest
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.notebook.connection import status
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.tables import Cell, code, grid
+from agentsvc_nb.notebook.display.results import Cell, code, grid
 from agentsvc_nb.notebook.feedback import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.searching import search_bundle

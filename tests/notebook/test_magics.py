@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
@@ -31,8 +31,8 @@ def test_an_answer_is_in_the_variable_and_in_underscore(terminal: Any, capsys: p
     assert "cents" in said
     assert answer is terminal.user_ns["reply"] is terminal.user_ns["_"]
     assert (answer.text, answer.status, list(answer.df["path"])) == ("hello", "completed", ["out/a.txt"])
-    assert [str(kind) for kind in tables.FILES.values()] == [str(kind) for kind in answer.df.dtypes][
-        : len(tables.FILES)
+    assert [str(kind) for kind in results.FILES.values()] == [str(kind) for kind in answer.df.dtypes][
+        : len(results.FILES)
     ]
 
 
@@ -139,7 +139,7 @@ def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any,
 
 
 def test_runs_are_a_frame_of_this_notebooks_runs(terminal: Any) -> None:
-    assert (0, list(tables.RUNS)) == (len(terminal.cell("%runs")), list(terminal.cell("%runs").df.columns))
+    assert (0, list(results.RUNS)) == (len(terminal.cell("%runs")), list(terminal.cell("%runs").df.columns))
     answer = terminal.cell("%%ask\nsay hello\nsay more")
     table = terminal.cell("%runs")
     assert ([answer.run_id], ["completed"]) == (list(table["run_id"]), list(table["status"]))

@@ -13,9 +13,9 @@ import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.kinds import EXCEL, PNG, CannotShow, Subject
-from agentsvc_nb.notebook.previews.markup import POLICY
 from agentsvc_nb.notebook.previews.media import pdf_bundle, picture_bundle
 from agentsvc_nb.notebook.previews.tables import sheet_bundle
+from agentsvc_nb.notebook.previews.text import POLICY
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
 from tests.notebook.previewed import FRAME, harmless, preview

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from tests.notebook.allowlist import offences
@@ -26,14 +26,14 @@ def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> No
     assert "2 runs, 0.52 cents in all" in repr(table)
     assert offences(table._repr_mimebundle_()["text/html"]) == []
     frame = terminal.user_ns["spent"]
-    assert [str(kind) for kind in frame.dtypes] == list(tables.RUNS.values())
+    assert [str(kind) for kind in frame.dtypes] == list(results.RUNS.values())
     assert bool((frame["seconds"] >= 0).all())
 
 
 def test_no_runs_are_a_typed_table(terminal: Any) -> None:
     table = terminal.cell("%runs")
     assert "0 runs" in repr(table)
-    assert [str(kind) for kind in table.df.dtypes] == list(tables.RUNS.values())
+    assert [str(kind) for kind in table.df.dtypes] == list(results.RUNS.values())
 
 
 def test_a_run_is_shown_again_by_the_beginning_of_its_id(terminal: Any) -> None:

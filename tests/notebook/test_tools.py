@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.models import columns
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.render import job_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError
@@ -76,7 +76,7 @@ def test_a_tool_that_takes_its_time_is_followed_as_a_job(kernel: Any) -> None:
 
 
 def test_no_jobs_are_a_typed_table(terminal: Any) -> None:
-    assert [str(kind) for kind in terminal.cell("%jobs").df.dtypes] == list(tables.JOBS.values())
+    assert [str(kind) for kind in terminal.cell("%jobs").df.dtypes] == list(results.JOBS.values())
 
 
 def test_several_jobs_are_watched_at_once(kernel: Any) -> None:

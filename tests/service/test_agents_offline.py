@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.formats.literal import escape
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings
 from agentsvc_nb.tools.catalog import tools

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats import json_documents
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, MIB
 
 TEXTS = st.text(alphabet='\\"[]{},: a\n\N{SNOWMAN}')
@@ -24,7 +24,7 @@ SIZE = 16 * MIB
 @given(VALUES, st.sampled_from([None, 0, 2]), st.booleans())
 def test_it_is_the_values_and_how_deep_they_lie(value: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assert json_documents.weigh(text.encode()) == _weight(value)
+    assert output.weigh(text.encode()) == _weight(value)
 
 
 def _weight(value: Any) -> tuple[int, int]:
@@ -34,9 +34,9 @@ def _weight(value: Any) -> tuple[int, int]:
 
 
 def test_as_much_as_is_allowed_is_read() -> None:
-    assert json_documents.read("[" + ",".join(["{}"] * (JSON_VALUES_MAX - 1)) + "]")[-1] == {}
-    assert json_documents.read(json.dumps({f"k{number}": "v" for number in range(JSON_VALUES_MAX - 1)}))["k0"] == "v"
-    assert json_documents.read("[" * (JSON_DEPTH_MAX + 1) + "]" * (JSON_DEPTH_MAX + 1))
+    assert output.read("[" + ",".join(["{}"] * (JSON_VALUES_MAX - 1)) + "]")[-1] == {}
+    assert output.read(json.dumps({f"k{number}": "v" for number in range(JSON_VALUES_MAX - 1)}))["k0"] == "v"
+    assert output.read("[" * (JSON_DEPTH_MAX + 1) + "]" * (JSON_DEPTH_MAX + 1))
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ def test_as_much_as_is_allowed_is_read() -> None:
 def test_more_is_refused(text: str, why: str) -> None:
     for document in (text, text.encode()):
         with pytest.raises(ValueError, match=why):
-            json_documents.read(document)
+            output.read(document)
 
 
 @pytest.mark.parametrize("part", ["[", "]", "{", "[]", '"', '""', '"\\', "\\", "[]]", ",", '{"":', "1,"])
 def test_what_is_no_json_has_a_reason_too(part: str) -> None:
     for text in (part * (SIZE // len(part)), '{"a": [' + part * 1_000_000):
         with pytest.raises(ValueError, match=r"\w"):
-            json_documents.read(text)
+            output.read(text)
 
 
 def test_brackets_of_texts_are_texts() -> None:
     text = json.dumps(['[{"a, b"}] \\ "' * 200_000, "\\" * 200_000])
-    assert json_documents.weigh(text.encode()) == (3, 1)
-    assert len(json_documents.read(text)) == 2
+    assert output.weigh(text.encode()) == (3, 1)
+    assert len(output.read(text)) == 2

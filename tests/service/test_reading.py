@@ -182,7 +182,7 @@ def test_a_pdf_with_a_password_has_no_text(file: Path) -> None:
 
 
 def test_a_pdf_that_takes_too_long_gives_nothing_more(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsvc_nb.formats.pdf.PATIENCE_SECONDS", 0.001)
+    monkeypatch.setattr("agentsvc_nb.formats.documents.PATIENCE_SECONDS", 0.001)
     file.write_bytes(pdf("Summer sale"))
     assert read_text(file, "application/pdf") == ""
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.formats.json_schema import Judge, TooMuchWork
-from agentsvc_nb.formats.patterns import BadSchema, Matcher
+from agentsvc_nb.formats.schemas.checking import Judge, TooMuchWork
+from agentsvc_nb.formats.schemas.patterns import BadSchema, Matcher
 
 pytestmark = pytest.mark.timeout(60)  # what is not bounded takes for ever
 LONG = "a" * 100_000 + "!"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats import structured_output
+from agentsvc_nb.formats.schemas import output
 
 OBJECT: dict[str, Any] = {"type": "object"}
 DOUBLING = {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(30)} | {"30": {}}
@@ -28,7 +28,7 @@ DOUBLING = {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range
     ],
 )
 def test_a_plain_schema_is_accepted(config: dict[str, Any]) -> None:
-    assert structured_output.fault(config) is None
+    assert output.fault(config) is None
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_a_plain_schema_is_accepted(config: dict[str, Any]) -> None:
     ],
 )
 def test_a_rule_violation_is_named(config: object, says: str) -> None:
-    assert says in (structured_output.fault(config) or "")
+    assert says in (output.fault(config) or "")
 
 
 def test_a_schema_nested_beyond_reason_is_refused() -> None:
     config: dict[str, Any] = {"type": "string"}
     for _ in range(100):
         config = {"type": "object", "properties": {"a": config}}
-    assert "deeply" in (structured_output.fault(config) or "")
-    assert structured_output.as_object('{"a":' * 100_000) is None
+    assert "deeply" in (output.fault(config) or "")
+    assert output.as_object('{"a":' * 100_000) is None
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_a_schema_nested_beyond_reason_is_refused() -> None:
 )
 def test_an_answer_is_checked_by_its_values(text: str, fits: bool) -> None:
     config = {"type": "object", "properties": {"score": {"type": "integer", "maximum": 5}}, "required": ["score"]}
-    assert (structured_output.misfit(text, config) is None) == fits
+    assert (output.misfit(text, config) is None) == fits
 
 
 @given(st.text())
 def test_any_text_is_an_object_or_none(text: str) -> None:
-    value = structured_output.as_object(text)
+    value = output.as_object(text)
     assert value is None or isinstance(value, dict)
 
 
 def test_only_a_json_object_is_structured_output() -> None:
-    assert structured_output.as_object(' {"a": 1}') == {"a": 1}
-    assert structured_output.as_object("[1]") is None
-    assert structured_output.as_object("{broken") is None
+    assert output.as_object(' {"a": 1}') == {"a": 1}
+    assert output.as_object("[1]") is None
+    assert output.as_object("{broken") is None

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from agentsvc_nb.tools.ads import drawing
+from agentsvc_nb.tools.ads import layout
 from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, contrast
 from agentsvc_nb.tools.ads.creating import Design, designs
-from agentsvc_nb.tools.ads.layout import Block, layout
+from agentsvc_nb.tools.ads.layout import Block
 from tests.service.briefs import BRIEFS, EVERY_SIZE, request
 
 SLACK = 0.02
@@ -22,9 +22,9 @@ SLACK = 0.02
 
 def drawn(design: Design) -> tuple[Image.Image, Image.Image, list[Block]]:
     """The background, the picture, and the blocks of words that make the difference."""
-    words = layout(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words)
     before = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
-    return before, drawing.draw(before.copy(), design.palette, words).image, words.blocks
+    return before, layout.draw(before.copy(), design.palette, words).image, words.blocks
 
 
 def pixels(image: Image.Image) -> Counter[Color]:
@@ -75,13 +75,13 @@ def _apart(before: Image.Image, after: Image.Image, block: Block) -> tuple[list[
 
 def test_a_text_from_right_to_left_stands_on_the_right() -> None:
     design = next(one for one in designs(request("Hebrew", 6, ["square"])) if one.scene.name == "slope")
-    words = layout(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words)
     assert len(words.blocks) == 4
     assert {block.box[2] for block in words.blocks} == {design.scene.zone(design.frame)[2]}
 
 
 def test_a_long_word_is_parted_rather_than_made_tiny() -> None:
-    words = layout(*_first("long words"))
+    words = layout.lay_out(*_first("long words"))
     headline = words.blocks[0].fitted
     assert headline.size > 40
     assert "".join(line.removesuffix("-") for line in headline.lines).startswith("Donaudampfschiff")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agentsvc_nb.formats import literal
+from agentsvc_nb.formats import safe_text
 from agentsvc_nb.formats.markdown import to_html
 
 READER: Final = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -56,20 +56,20 @@ def seen(text: str) -> str:
 def test_each_cell_is_read_as_it_was(rows: list[list[str]]) -> None:
     head, *others = rows
     expected = [[seen(cell) for cell in row] for row in rows]
-    assert read(literal.table(head, others)) == (expected[0], expected[1:])
+    assert read(safe_text.table(head, others)) == (expected[0], expected[1:])
 
 
 @given(CELLS)
 def test_html_of_a_cell_is_its_text_alone(text: str) -> None:
-    html = to_html(literal.table(["head"], [[text]]))
+    html = to_html(safe_text.table(["head"], [[text]]))
     inner = html.partition("<td>")[2].partition("</td>")[0]
     assert "<" not in inner
 
 
 def test_what_is_no_text_is_shown_as_python_has_it() -> None:
-    assert read(literal.table(["n", "f", "none", "b"], [[1, 2.5, None, True]]))[1] == [["1", "2.5", "None", "True"]]
+    assert read(safe_text.table(["n", "f", "none", "b"], [[1, 2.5, None, True]]))[1] == [["1", "2.5", "None", "True"]]
 
 
 @pytest.mark.parametrize("rows", [[], [[]]])
 def test_a_table_without_columns_is_nothing(rows: list[list[str]]) -> None:
-    assert literal.table([], rows) == ""
+    assert safe_text.table([], rows) == ""

@@ -23,10 +23,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.agents.language import conversation, endings, structured
-from agentsvc_nb.agents.language.conversation import tokens
+from agentsvc_nb.agents.language import conversation, served, structured
+from agentsvc_nb.agents.language.conversation import TurnTools, tokens
 from agentsvc_nb.agents.language.served import Served
-from agentsvc_nb.agents.language.toolset import TurnTools
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.tools.port import Meter, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
@@ -47,20 +46,20 @@ async def call(
         meter.use_uncounted()
     else:
         _count(meter, response)
-    endings.check(response)
+    served.check(response)
     return await run.next(node), response
 
 
 async def _streamed(
     run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
 ) -> ModelResponse:
-    with endings.readable():
+    with served.readable():
         async with node.stream(run.ctx) as stream:
             try:
                 async for event in stream:
                     await tell(event)
-                if endings.is_lost(stream.response):
-                    raise WorkFailure("model_unavailable", endings.LOST)
+                if served.is_lost(stream.response):
+                    raise WorkFailure("model_unavailable", served.LOST)
             except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
                 if stream.response.parts or isinstance(cut, asyncio.CancelledError):
                     asked = sum(tokens(str(message.parts)) for message in run.all_messages())

@@ -12,7 +12,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import NativeOutput, OutputObjectDefinition, OutputSpec, ToolOutput
 
 from agentsvc_nb.agents.language.served import Served
-from agentsvc_nb.formats import structured_output
+from agentsvc_nb.formats.schemas import output
 
 NAME: Final = "answer"
 _KEPT: Final = frozenset(
@@ -46,7 +46,7 @@ def check_each(agent: Agent[None, Any], schema: dict[str, Any]) -> None:
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
-        if misfit := await structured_output.find_misfit(json.dumps(found, ensure_ascii=False), schema):
+        if misfit := await output.find_misfit(json.dumps(found, ensure_ascii=False), schema):
             raise ModelRetry(f"The answer does not fit the schema: {misfit}")
         return found
 

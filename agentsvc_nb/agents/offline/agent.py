@@ -24,7 +24,7 @@ from agentsvc_nb.agents.offline.tool_calls import answer as pictures_answer
 from agentsvc_nb.agents.offline.tool_calls import with_brief
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.literal import escape
+from agentsvc_nb.formats.safe_text import escape
 
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3

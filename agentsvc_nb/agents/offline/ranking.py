@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from agentsvc_nb.agents.offline.words import LIGHT_STEMS, STOP, Vectors, meanings, phrases, stem, stems, telling
-from agentsvc_nb.formats.blocks import HEADING, blocks
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import HEADING, blocks
 from agentsvc_nb.formats.tables import is_table, parse
 
 PASSAGE_CHARS: Final = 600

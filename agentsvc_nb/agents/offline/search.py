@@ -11,8 +11,8 @@ from agentsvc_nb.agents.offline.ranking import Passage, Wanted, choose, nearest,
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.words import phrases
 from agentsvc_nb.agents.offline.writing import code, quote
-from agentsvc_nb.formats.literal import escape
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import escape
 
 PASSAGES_MAX: Final = 5
 OPENING_PASSAGES: Final = 3

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import code, quote
 from agentsvc_nb.formats.briefs import amended, in_lines, is_labelled
-from agentsvc_nb.formats.literal import escape
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools.port import Outcome, Tool, Workspace
 
 PICTURES_DEFAULT: Final = 2

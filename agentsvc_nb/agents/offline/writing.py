@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.literal import escape
+from agentsvc_nb.formats.safe_text import escape
 
 WRAPPED_CHARS: Final = 60
 

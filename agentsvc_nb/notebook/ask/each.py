@@ -13,9 +13,8 @@ from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped
 from agentsvc_nb.client.batch.rows import ABOUT, referenced_columns
 from agentsvc_nb.client.batch.runner import MapProgress
 from agentsvc_nb.notebook.display.render import Bundle, cost, percent
-from agentsvc_nb.notebook.display.results import DisplayedResult
+from agentsvc_nb.notebook.display.results import DisplayedResult, grid
 from agentsvc_nb.notebook.display.screens import Bar, Output
-from agentsvc_nb.notebook.display.tables import grid
 from agentsvc_nb.notebook.errors import RunFailed, RunStopped
 from agentsvc_nb.notebook.host import Mode
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells

@@ -12,8 +12,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 from agentsvc_nb.formats import markdown
-from agentsvc_nb.formats.markdown import SafeRenderer, linkable, parser_with
-from agentsvc_nb.formats.mathematics import mathematics, unclosed
+from agentsvc_nb.formats.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

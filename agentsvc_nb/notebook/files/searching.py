@@ -6,8 +6,7 @@ from typing import Any
 
 from agentsvc_nb.client.models import columns, frame
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.display.results import Preview, ResultTable
-from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
+from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.storing import chat_of, listed, missing
 from agentsvc_nb.notebook.previews.bundle import preview_bundle

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.file_table import Fetch
 from agentsvc_nb.notebook.display.render import moment, size
-from agentsvc_nb.notebook.display.results import ResultTable
-from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
+from agentsvc_nb.notebook.display.results import Cell, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
@@ -115,7 +114,7 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
     notes += [f"{len(staged)} more go along with the next %%ask"] * bool(staged)
     bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
-    return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], tables.FILES, chat=chat))
+    return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
 
 
 def _row(file: WorkspaceFile) -> Row:

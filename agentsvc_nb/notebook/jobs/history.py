@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, moment, stacked
-from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
-from agentsvc_nb.notebook.display.tables import Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.jobs.background import BARS, BackgroundJobs, Bars, look
 from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, lost
@@ -173,8 +172,8 @@ def _active(session: Session, row: Mapping[str, Any]) -> bool:
 def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> ResultTable:
     note = f"{len(rows):,} job{'s' * (len(rows) != 1)}"
     bundle = grid("Jobs", ("job", "tool", "state", "submitted", "ended"), [*map(_row, rows)], [note])
-    wanted = [{name: row[name] for name in tables.JOBS} for row in rows]
-    return ResultTable(bundle, lambda: frame(wanted, tables.JOBS, notebook=session.notebook))
+    wanted = [{name: row[name] for name in results.JOBS} for row in rows]
+    return ResultTable(bundle, lambda: frame(wanted, results.JOBS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:

@@ -8,10 +8,9 @@ from typing import Final
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.previews.json_tree import json_preview
 from agentsvc_nb.notebook.previews.kinds import CannotShow, Family, Fetch, Kind, Subject, kind_of, mismatch
-from agentsvc_nb.notebook.previews.markup import markdown_preview, page_preview
 from agentsvc_nb.notebook.previews.media import pdf_preview, picture_preview, player
 from agentsvc_nb.notebook.previews.tables import csv_preview, sheet_preview
-from agentsvc_nb.notebook.previews.text import hexdump, text_preview
+from agentsvc_nb.notebook.previews.text import hexdump, markdown_preview, page_preview, text_preview
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 

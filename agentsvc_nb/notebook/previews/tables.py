@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.notebook.display.tables import Cell, grid
+from agentsvc_nb.notebook.display.results import Cell, grid
 from agentsvc_nb.notebook.previews import process
 from agentsvc_nb.notebook.previews.kinds import PARQUET, Kind, Subject
 from agentsvc_nb.notebook.previews.text import encoding_notes, source_preview

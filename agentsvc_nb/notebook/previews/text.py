@@ -1,13 +1,19 @@
-"""Previews of text as it stands, with the encoding it was found to be in; and of other bytes as a hex dump."""
+"""Previews of text as it stands, of other bytes as a hex dump, of Markdown, formatted, and of HTML and SVG as pages in
+a sandbox (docs/decisions/0022).
+
+In the sandbox runs no script, and nothing is fetched. Below a page stands its source, which is all that remains where
+outputs may not hold a page, as on GitHub.
+"""
 
 from __future__ import annotations
 
 import html
+import re
 from typing import Final
 
+from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.notebook.previews.decoding import DecodedText
-from agentsvc_nb.notebook.previews.kinds import Kind, Subject
+from agentsvc_nb.notebook.previews.kinds import DecodedText, Kind, Subject
 from agentsvc_nb.wire.text import escape, label, plain
 
 CHARS: Final = 4_000
@@ -72,3 +78,54 @@ def hexdump(subject: Subject, kind: Kind) -> Bundle:
 def _hexdump_line(start: int, part: bytes) -> str:
     letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
     return f"{start:04x}  {part.hex(' '):<{3 * _HEXDUMP_WIDTH}} {letters}"
+
+
+TABLE_CELLS_MAX: Final = 2_500
+"""In a table that is nothing but bars, each line is filled up to the number of cells of its first line."""
+
+POLICY: Final = (
+    "<!doctype html><meta charset=utf-8><meta name=color-scheme content=light>"
+    "<meta name=referrer content=no-referrer><meta http-equiv=x-dns-prefetch-control content=off>"
+    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline';"
+    " img-src data:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'\">"
+)
+"""Stands before the page's own first byte, so that nothing of the page precedes it."""
+PAGE_BYTES: Final = 200_000
+_FRAME_STYLE: Final = "width:100%;height:400px;border:1px solid var(--jp-border-color2,#8884);background:#fff"
+# Chromium 156 opens a connection for `<link rel="preconnect">` and for the address of a frame before it checks the
+# policy. Whatever these elements could do is forbidden anyway, so they are renamed.
+_PRECONNECTING: Final = re.compile(r"<(/?)(?=(?:link|meta|i?frame)\b)", re.IGNORECASE)
+
+
+def markdown_preview(subject: Subject, kind: Kind) -> Bundle:
+    """The first 4,000 characters, formatted: raw HTML is text, images are links. Too large a table stays source."""
+    text, note = text_excerpt(subject)
+    source = preformatted(text, note)
+    lines = text.split("\n")
+    if len(lines) * max(line.count("|") for line in lines) > TABLE_CELLS_MAX:
+        return source
+    below = f'<div style="{MUTED}">({escape(note, 400)})</div>' if note else ""
+    return source | {"text/html": to_html(text) + below}
+
+
+def page_preview(subject: Subject, kind: Kind) -> Bundle:
+    """The page in a frame 400 pixels high, and its source folded below."""
+    assert subject.text is not None, "only files that are text get here"
+    page = _srcdoc(subject.text.text)
+    name = f"{kind.noun} {subject.name}, without scripts and without anything from elsewhere"
+    source = preformatted(*text_excerpt(subject))
+    frame = (
+        f'<iframe sandbox="" srcdoc="{page}" title="{escape(name, 400)}" referrerpolicy="no-referrer"'
+        f' style="{_FRAME_STYLE}"></iframe>'
+    )
+    return source | {
+        "text/html": f"{frame}<details><summary>Source</summary>{source['text/html']}</details>",
+    }
+
+
+def _srcdoc(text: str) -> str:
+    """The document for `srcdoc`, escaped; only its beginning when it is long."""
+    inert = _PRECONNECTING.sub(r"<\1x-", plain(text))
+    while len((page := html.escape(POLICY + inert, quote=True)).encode()) > PAGE_BYTES:
+        inert = inert[: len(inert) * 3 // 4]
+    return page

@@ -7,7 +7,7 @@ from typing import Final
 from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.approval import calls_bundle
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
 from agentsvc_nb.notebook.errors import AskError
@@ -33,8 +33,8 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     if not found:
         said = "Nothing waits for approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
-    rows = [{name: getattr(call, name) for name in tables.APPROVALS} for call in found]
-    return ResultTable(bundle, lambda: frame(rows, tables.APPROVALS, notebook=session.notebook))
+    rows = [{name: getattr(call, name) for name in results.APPROVALS} for call in found]
+    return ResultTable(bundle, lambda: frame(rows, results.APPROVALS, notebook=session.notebook))
 
 
 def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> PrintedText:

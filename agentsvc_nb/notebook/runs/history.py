@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb.client.approvals import Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.notebook.display import tables
+from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.approval import print_new_calls, why_late
 from agentsvc_nb.notebook.display.render import cost, mark, moment
-from agentsvc_nb.notebook.display.results import PrintedText, ResultTable
-from agentsvc_nb.notebook.display.tables import Row, code, grid
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire import ids
@@ -69,8 +68,8 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
     bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
-    wanted = [{name: row[name] for name in tables.RUNS} for row in rows]
-    return ResultTable(bundle, lambda: frame(wanted, tables.RUNS, notebook=session.notebook))
+    wanted = [{name: row[name] for name in results.RUNS} for row in rows]
+    return ResultTable(bundle, lambda: frame(wanted, results.RUNS, notebook=session.notebook))
 
 
 def _row(row: Mapping[str, Any]) -> Row:

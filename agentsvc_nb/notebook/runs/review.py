@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
-from agentsvc_nb.notebook.display.results import PrintedText
-from agentsvc_nb.notebook.display.tables import grid
+from agentsvc_nb.notebook.display.results import PrintedText, grid
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.runs.answer import Answer

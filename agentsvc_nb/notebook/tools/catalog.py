@@ -11,8 +11,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
-from agentsvc_nb.notebook.display.results import Preview, ResultTable
-from agentsvc_nb.notebook.display.tables import Cell, Row, code, grid
+from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.jobs.foreground import refusal
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.notebook.tools import writing

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.formats import json_documents, structured_output
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts
@@ -172,7 +172,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
 
 def parse_object(data: bytes) -> Document:
     try:
-        document = json_documents.read(data)
+        document = output.read(data)
     except ValueError as error:
         raise ApiError("invalid_json", f"The body is not JSON that can be used: {error}.") from None
     if not isinstance(document, dict):
@@ -243,7 +243,7 @@ async def output_config(document: Document) -> Document | None:
     config = document.get("output_config")
     if config is None:
         return None
-    if fault := await structured_output.find_fault(config):
+    if fault := await output.find_fault(config):
         raise ApiError("invalid_output_config", fault)
     checked: Document = config
     return checked

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.formats import structured_output
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
@@ -112,7 +112,7 @@ class RunRunner:
             return await _failed(context, "agent_error", "The agent failed unexpectedly; see the service's log.")
         if fault:
             return await _failed(context, *fault, output=answer)
-        return context.ending("completed", output=answer, structured_output=structured_output.as_object(answer))
+        return context.ending("completed", output=answer, structured_output=output.as_object(answer))
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
         """The final text, and why it is no answer, as a code and a message: too long, or misfit for the schema that was
@@ -125,7 +125,7 @@ class RunRunner:
         data = answer.encode("utf-8", "replace")
         if len(data) > OUTPUT_BYTES:
             return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
-        misfit = await structured_output.find_misfit(answer, run.output_config) if run.output_config else None
+        misfit = await output.find_misfit(answer, run.output_config) if run.output_config else None
         return answer, ("output_schema_mismatch", misfit) if misfit else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:

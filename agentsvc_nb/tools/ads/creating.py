@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.tools.ads import colors, drawing, picture_files, scenes, wording
+from agentsvc_nb.tools.ads import colors, layout, picture_files, scenes, wording
 from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.image_model import ImageModel
-from agentsvc_nb.tools.ads.layout import drawable, layout
+from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
 from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
@@ -61,9 +61,9 @@ class Made:
 
 def produce(design: Design) -> Made:
     """Draw one picture."""
-    words = layout(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words)
     background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
-    picture = drawing.draw(background, design.palette, words)
+    picture = layout.draw(background, design.palette, words)
     record = MadeImage(
         path=design.path,
         width=design.frame.width,

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.passages import Passage
+from agentsvc_nb.formats.queries import Passage
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadTime, ReadTooLong, ToolContext, WorkFailure
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.literal import table
+from agentsvc_nb.formats.safe_text import table
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 

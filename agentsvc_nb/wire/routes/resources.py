@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.wire import feedback, files, keys, media, proof, tools
-from agentsvc_nb.wire.routes import parameters as p
+from agentsvc_nb.wire.routes import route as p
 from agentsvc_nb.wire.routes.route import ANY, CHAT_ERRORS, DEVELOPERS, FILES, MONEY_ERRORS, RUNS, V1, Errors, Route
 
 PAGE_ERRORS: Final[Errors] = ("landing_page_not_found",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.wire import files, runs, tools
-from agentsvc_nb.wire.routes import parameters as p
+from agentsvc_nb.wire.routes import route as p
 from agentsvc_nb.wire.routes.route import CHAT_ERRORS, FILES, JOBS, MONEY_ERRORS, RUNS, TOOLS, V1, Errors, Route
 
 CHAT_AND_PROJECT_ERRORS: Final[Errors] = (

@@ -14,8 +14,8 @@ from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
 from agentsvc_nb.agents.offline.tables.results import expression
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, meanings, stem, stems, telling
 from agentsvc_nb.agents.offline.writing import code
-from agentsvc_nb.formats.literal import escape
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.formats.tables import Table
 
 _GENERIC: Final = frozenset(

@@ -11,8 +11,8 @@ from agentsvc_nb.agents.offline.tables import operations as ops
 from agentsvc_nb.agents.offline.tables.columns import Filter, best, likest, parts, rivals
 from agentsvc_nb.agents.offline.words import stem
 from agentsvc_nb.agents.offline.writing import code
-from agentsvc_nb.formats.literal import escape
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.formats.tables import PRECISION, Numbers, Table
 
 _COLUMNS_SHOWN = 20

@@ -35,8 +35,8 @@ from agentsvc_nb.agents.offline.tables.measures import (
 )
 from agentsvc_nb.agents.offline.tables.results import leaders
 from agentsvc_nb.agents.offline.words import STOP, stem, stems
-from agentsvc_nb.formats.literal import escape
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.formats.tables import Table
 
 

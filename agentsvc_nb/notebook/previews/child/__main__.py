@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agentsvc_nb.notebook.previews.child import CannotDecode
-from agentsvc_nb.notebook.previews.child.pages import read_pages
-from agentsvc_nb.notebook.previews.child.pictures import read_large, read_picture, read_small
+from agentsvc_nb.notebook.previews.child.pictures import read_large, read_pages, read_picture, read_small
 from agentsvc_nb.notebook.previews.child.tables import read_parquet, read_workbook
 
 CPU_SECONDS: Final = 10

@@ -1,4 +1,4 @@
-"""Pictures with Pillow: an allow-list of raster formats, first frame, turned as the camera was held, scaled down."""
+"""Pictures with Pillow, and pages of PDFs with PDFium, made small."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from agentsvc_nb.notebook.previews.child import CannotDecode
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from pypdfium2 import PdfPage
+
 
 EDGES: Final = (800, 512, 256)
 PICTURE_BYTES: Final = 70_000
@@ -91,3 +93,33 @@ def _coloured(image: Image) -> Image:
     """The picture in RGB or RGBA: palettes and bits can't be scaled smoothly."""
     wanted = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
     return image if image.mode == wanted else image.convert(wanted)
+
+
+PAGES: Final = 3
+PAGE_EDGES: Final = (600, 400, 200)
+PAGE_PICTURE_BYTES: Final = 45_000
+PAGE_TEXT_CHARS: Final = 1_000
+
+
+def read_pages(path: str) -> dict[str, Any]:
+    """`count`, and of the first `pages` each a `picture` in base64 and its `text`.
+
+    Raises `CannotDecode`, and the errors of PDFium.
+    """
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        raise CannotDecode("it wants a password." if "assword" in str(error) else f"it is damaged: {error}") from None
+    count = len(document)
+    if not count:
+        raise CannotDecode("it has no pages.")
+    return {"count": count, "pages": [_read_page(document[number]) for number in range(min(count, PAGES))]}
+
+
+def _read_page(page: PdfPage) -> dict[str, str]:
+    scale = PAGE_EDGES[0] / max(*page.get_size(), 1.0)
+    picture = page.render(scale=scale, may_draw_forms=False).to_pil()
+    text = page.get_textpage().get_text_bounded()[:PAGE_TEXT_CHARS]
+    return {"picture": webp(picture, PAGE_EDGES, PAGE_PICTURE_BYTES), "text": text}

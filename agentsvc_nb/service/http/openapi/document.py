@@ -12,8 +12,7 @@ from typing import Any, Final
 from agentsvc_nb.service.http.openapi import schemas
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.parameters import Parameter
-from agentsvc_nb.wire.routes.route import Route
+from agentsvc_nb.wire.routes.route import Parameter, Route
 
 Json = dict[str, Any]
 

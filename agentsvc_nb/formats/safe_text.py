@@ -1,9 +1,9 @@
-"""Foreign text as Markdown that shows just this text: a line, the cell of a table."""
+"""Foreign text as Markdown that shows just this text, and cut where its blank lines and headings are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 _ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
@@ -47,3 +47,21 @@ def _cell(value: object) -> str:
 
 def _inert(text: str) -> str:
     return _ACTIVE.sub(lambda found: "\\" + found[0], text)
+
+
+BLOCK_LINES: Final = 12
+HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
+
+
+def blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Runs of lines with nothing blank between them, with the number of their first line; headings stand alone."""
+    held: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        alone = not line.strip() or HEADING.fullmatch(line.strip())
+        if held and (alone or len(held) >= BLOCK_LINES):
+            yield number - len(held), "\n".join(held)
+            held = []
+        if not alone:
+            held.append(line.strip())
+        elif line.strip():
+            yield number, line.strip()

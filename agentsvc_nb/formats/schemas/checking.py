@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.formats.patterns import SIZES, BadSchema, Matcher
-from agentsvc_nb.formats.schema_weight import ANY, Scales, Schema, TooMuchWork, subschemas
+from agentsvc_nb.formats.schemas.patterns import SIZES, BadSchema, Matcher
+from agentsvc_nb.formats.schemas.weight import ANY, Scales, Schema, TooMuchWork, subschemas
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:

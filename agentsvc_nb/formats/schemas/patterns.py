@@ -17,6 +17,7 @@ from agentsvc_nb.wire.text import label
 if TYPE_CHECKING:
     import jsonschema_rs
 
+
 SIZES: Final = tuple(600 << doubled for doubled in range(12))
 """Bytes that a compiled pattern may take: the least that suffices is what a search is charged with."""
 SIZES_MAX: Final = 16_000_000

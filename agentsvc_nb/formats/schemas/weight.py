@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from agentsvc_nb.formats.patterns import BadSchema, Matcher
+from agentsvc_nb.formats.schemas.patterns import BadSchema, Matcher
 
 Schema = Mapping[str, Any]
 

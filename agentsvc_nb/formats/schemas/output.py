@@ -1,17 +1,18 @@
-"""JSON that can be read in little time, stored, and sent again as JSON.
-
-Python reads more than JSON is: `NaN`, numbers beyond any float, halves of surrogate pairs, and nesting that no writer
-takes back. Whatever comes from outside, a request or an agent's answer, is read here.
+"""Structured output: which `output_config` is accepted, and whether an answer fits it, judged in a thread; JSON
+that can be read in little time, stored, and sent again as JSON.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import Any, Final, NoReturn
 
-from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX
+from agentsvc_nb.formats.schemas.checking import BadSchema, Judge, TooMuchWork
+from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, OUTPUT_CONFIG_BYTES
 
 _OPENING: Final = b"[{"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
@@ -73,3 +74,60 @@ def weigh(data: bytes) -> tuple[int, int]:
         return values, 0
     brackets = data.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX]  # JSON has no more: each is closed once
     return values, max(accumulate(memoryview(brackets).cast("b")), default=0)
+
+
+Schema = dict[str, Any]
+
+
+def fault(config: object) -> str | None:
+    """Why `config` is no acceptable schema, in one sentence; None when it is one."""
+    if not isinstance(config, dict):
+        return "output_config must be a JSON Schema object."
+    if len(json.dumps(config).encode()) > OUTPUT_CONFIG_BYTES:
+        return "output_config is larger than 64 KB."
+    if config.get("type") != "object":
+        return 'output_config must have "type": "object" at its root.'
+    try:
+        Judge(config).check_finite()
+    except TooMuchWork:
+        return "output_config is too large with its references written out; refer to fewer parts."
+    except BadSchema as error:
+        return f"output_config {error}."
+    return None
+
+
+def misfit(text: str, config: Schema) -> str | None:
+    """Why `text` is not a JSON document that fits the schema; None when it is."""
+    try:
+        value = read(text)
+    except ValueError as error:
+        return f"The answer is not JSON: {error}."
+    try:
+        found = Judge(config).misfit(value)
+    except BadSchema as error:
+        return f"The answer can't be held to its schema, which {error}."
+    return None if found is None else str(found)
+
+
+def as_object(text: str | None) -> Schema | None:
+    """The final text as data, when it is a JSON object (docs/api/runs.md "Record")."""
+    if not text or not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = read(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+_judges: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
+
+
+async def find_misfit(text: str, config: dict[str, Any]) -> str | None:
+    """Why the answer does not fit; None when it does (`rules.schemas.misfit`)."""
+    return await asyncio.get_running_loop().run_in_executor(_judges, misfit, text, config)
+
+
+async def find_fault(config: object) -> str | None:
+    """Why this is no acceptable schema; None when it is one (`rules.schemas.fault`)."""
+    return await asyncio.get_running_loop().run_in_executor(_judges, fault, config)

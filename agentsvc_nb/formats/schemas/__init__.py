@@ -1,0 +1,1 @@
+"""JSON documents and JSON Schema: parsed, weighed and checked within bounds."""
