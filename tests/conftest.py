@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -17,7 +20,38 @@ from agentsvc_nb.testing import RunningService, running_service
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
-TIERS: Final = ("browser", "hosts", "model", "slow")
+TIERS: Final = ("long", "browser", "hosts", "model", "slow")
+"""Markers of tests that the README's command leaves out."""
+
+
+class _Row:
+    """A row of tiers.toml: the tests whose ids begin with `text`, and the marker that they get."""
+
+    def __init__(self, text: str, tier: str) -> None:
+        self.text = text
+        self.tier = tier
+        self.used = False
+        rest = "" if text.endswith("*") else r"(?:[/\[].*|::.*)?"
+        self._pattern = re.compile(re.escape(text).replace(r"\*", ".*") + rest, re.DOTALL)
+
+    def matches(self, nodeid: str) -> bool:
+        found = self._pattern.fullmatch(nodeid) is not None
+        self.used = self.used or found
+        return found
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test with its tier. Raises `pytest.UsageError` when a row of tiers.toml matches no test."""
+    table = tomllib.loads(Path(__file__).with_name("tiers.toml").read_text("utf-8"))
+    rows = [_Row(text, tier) for tier, texts in table.items() for text in texts]
+    for item in items:
+        found = [row for row in rows if row.matches(item.nodeid)]
+        if found:
+            item.add_marker(max(found, key=lambda row: len(row.text)).tier)
+    idle = [row.text for row in rows if not row.used]
+    if idle and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        raise pytest.UsageError(f"tests/tiers.toml: no test is called {', '.join(idle)}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

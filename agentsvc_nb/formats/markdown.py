@@ -20,10 +20,8 @@ from markdown_it.utils import OptionsDict
 from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
-
 
 # MathJax 3 (JupyterLab, Notebook, voila) heeds the first, MathJax 2 (pages of nbconvert) the second.
 MEANT: Final = "mathjax_process tex2jax_process"

@@ -11,6 +11,7 @@ _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but tabs and line breaks, and lone surrogates: Markdown has no way to write them."""
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
 """What would end a row, or be left out at the edge of a cell."""
+_MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
 _NO_CHARACTER: Final = "\ufffd"
 
 
@@ -46,7 +47,9 @@ def _cell(value: object) -> str:
 
 
 def _inert(text: str) -> str:
-    return _ACTIVE.sub(lambda found: "\\" + found[0], text)
+    # `\[` opens a formula where more than words follow (formats/markdown.py): there a bracket is a reference.
+    bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
+    return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
 
 
 BLOCK_LINES: Final = 12

@@ -60,6 +60,8 @@ def test_each_cell_is_read_as_it_was(rows: list[list[str]]) -> None:
 
 
 @given(CELLS)
+@example("[x=1]")  # no formula
+@example("[\\A]")
 def test_html_of_a_cell_is_its_text_alone(text: str) -> None:
     html = to_html(safe_text.table(["head"], [[text]]))
     inner = html.partition("<td>")[2].partition("</td>")[0]
