@@ -2,26 +2,33 @@
 
         notebook/            magics, widgets, rendering        IPython and ipywidgets live only here
             |
-        embedded.py          "a service and a client, ready": starts `agentsvc serve` on loopback, finds a running one
+        embedded.py          "a service and a client, ready": finds `agentsvc serve` on loopback, or starts it
          /       \\
     client/      service/    siblings: never import each other
-         \\       /
-          wire/              models, error codes, routes, limits, ids: the only thing both sides share
-          safe/              foreign text made harmless, beside it
+        |         |    \\
+        |         |   agents/, tools/    what answers, and what it can have done; they see their ports only
+        |       formats/                 foreign content made safe and readable
+         \\         /
+          wire/              what crosses the wire, and nothing else
 
 `cli/` and `testing/` sit on top. Importing the package loads none of it: names come when they are used.
 
     from agentsvc_nb import local              # a service and a client on this machine
     from agentsvc_nb import AgentService       # a client of a service elsewhere
     %load_ext agentsvc_nb                      # the magics
+
+`client/`, `wire/` and this module are a distribution of their own, `agentsvc-client`; `agentsvc-nb` adds the rest.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` would be nine tenths of importing this
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
@@ -99,20 +106,44 @@ _HOMES = {
 }
 
 
+def _find_rest() -> str | None:
+    """The folder of what `agentsvc-nb` adds: another one after `pip install --user`; None with the client alone."""
+    places = (*__path__, *(os.path.join(folder, __name__) for folder in sys.path))
+    return next((place for place in places if os.path.isdir(os.path.join(place, "notebook"))), None)
+
+
+_rest = _find_rest()
+if _rest is None:  # `import *` and `help` get each name
+    __all__[:] = [name for name in __all__ if _HOMES.get(name, "client").startswith("client")]
+elif _rest not in __path__:
+    __path__.append(_rest)
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Called by `%load_ext agentsvc_nb`: registers the magics."""
-    import_module("agentsvc_nb.notebook.magics").load_ipython_extension(shell)
+    _module("notebook.magics", "%load_ext agentsvc_nb").load_ipython_extension(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Called by `%unload_ext agentsvc_nb`."""
-    import_module("agentsvc_nb.notebook.magics").unload_ipython_extension(shell)
+    _module("notebook.magics", "%unload_ext agentsvc_nb").unload_ipython_extension(shell)
+
+
+def _module(home: str, wanted: str) -> ModuleType:
+    """Raises `ImportError` with what to install, when only the client is."""
+    try:
+        return import_module(f"{__name__}.{home}")
+    except ModuleNotFoundError as error:
+        if _rest is not None or not (error.name or "").startswith(__name__):
+            raise
+        advice = f"{wanted} is not in agentsvc-client, which is all that is installed: pip install agentsvc-nb"
+        raise ImportError(advice, name=error.name) from None
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(_module(_HOMES[name], f"{__name__}.{name}"), name)
     return value
 
 

@@ -1,4 +1,4 @@
-"""The wheel in environments of its own: with its dependencies, and the client with httpx and pydantic alone."""
+"""The wheels in environments of their own: the client alone, and all of it. What they are made of, by their files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import os
 import subprocess
 import sys
 import venv
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
+from typing import Final
+from zipfile import ZipFile
 
 import pytest
 
+from agentsvc_nb import __version__
 from agentsvc_nb.testing import RunningService
+from tests.test_tree import tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-ROOT = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parent.parent
+OF_THE_CLIENT: Final = (
+    "agentsvc_nb/__init__.py",
+    "agentsvc_nb/py.typed",
+    "agentsvc_nb/client/",
+    "agentsvc_nb/wire/",
+)
 HEAVY = {
     "IPython",
     "ipywidgets",
@@ -36,6 +48,32 @@ with AgentService(sys.argv[1], sys.argv[2]) as client:
         print(stream.final_status().output.strip(), file=sys.stderr)
 print(*{name.partition(".")[0] for name in sys.modules})
 """
+CALL_ASYNC = """
+import asyncio, sys
+from agentsvc_nb import AsyncAgentService
+async def main():
+    async with AsyncAgentService(sys.argv[1], sys.argv[2]) as client:
+        print((await client.runs.start("say from the wheel", sync=True)).output.strip())
+asyncio.run(main())
+"""
+EVERY_MODULE = """
+import importlib, pkgutil, agentsvc_nb
+for module in pkgutil.walk_packages(agentsvc_nb.__path__, "agentsvc_nb."):
+    importlib.import_module(module.name)
+    print(module.name)
+"""
+INSTALLED = """
+from importlib.metadata import distributions
+found = [made for made in distributions() if made.name not in ("pip", "setuptools")]
+files = (file.locate() for made in found for file in made.files or ())
+print(len(found), sum(file.stat().st_size for file in files if file.exists()))
+"""
+ELSEWHERE = """
+try:
+    from agentsvc_nb import local
+except ImportError as error:
+    print(error)
+"""
 SERVE = """
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
@@ -56,10 +94,25 @@ def _environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ROOT)
-    (made,) = folder.glob("*.whl")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of both."""
+    folder = tmp_path_factory.mktemp("wheels")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ROOT, ROOT / "agentsvc-client")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client_wheel(wheels: Path) -> Path:
+    return one(wheels, "agentsvc_client")
+
+
+@pytest.fixture(scope="module")
+def client_python(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fresh(tmp_path_factory.mktemp("client"), client_wheel)
+
+
+def one(wheels: Path, name: str) -> Path:
+    (made,) = wheels.glob(f"{name}-{__version__}-*.whl")
     return made
 
 
@@ -71,16 +124,57 @@ def fresh(folder: Path, *installed: str | Path) -> Path:
     return python
 
 
-def test_the_client_needs_httpx_and_pydantic_alone(wheel: Path, tmp_path: Path, service: RunningService) -> None:
-    python = fresh(tmp_path, "httpx>=0.28,<1", "pydantic>=2.10,<3")
-    run(python, "-m", "pip", "install", "-q", "--no-deps", wheel)
-    called = run(python, "-c", CALL, service.api_key, service.base_url)
+def contents(wheel: Path) -> set[str]:
+    return {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+def test_each_file_is_in_one_wheel(wheels: Path, client_wheel: Path) -> None:
+    client, rest = contents(client_wheel), contents(one(wheels, "agentsvc_nb"))
+    assert not client & rest
+    tree = {path.relative_to(ROOT).as_posix() for path in tracked(ROOT)}
+    package = {name for name in tree if name.startswith("agentsvc_nb/")}
+    notebooks = {f"agentsvc_nb/{name}" for name in tree if name.startswith("notebooks/")}
+    assert client | rest == package | notebooks
+    assert client == {name for name in package if name.startswith(OF_THE_CLIENT)}
+
+
+def test_the_wheels_belong_together(wheels: Path, client_wheel: Path) -> None:
+    client, rest = metadata(client_wheel), metadata(one(wheels, "agentsvc_nb"))
+    assert {client["Version"], rest["Version"]} == {__version__}
+    assert f"agentsvc-client=={__version__}" in rest.get_all("Requires-Dist", [])
+
+
+def test_the_client_is_a_dozen_packages(client_python: Path) -> None:
+    packages, size = map(int, run(client_python, "-c", INSTALLED).stdout.split())
+    assert packages <= 12
+    assert size < 20_000_000
+
+
+def test_the_client_needs_httpx_and_pydantic_alone(client_python: Path, service: RunningService) -> None:
+    called = run(client_python, "-c", CALL, service.api_key, service.base_url)
     assert called.stderr.strip() == "from the wheel"
     assert not set(called.stdout.split()) & HEAVY
+    called = run(client_python, "-c", CALL_ASYNC, service.api_key, service.base_url)
+    assert called.stdout.strip() == "from the wheel"
 
 
-def test_its_dependencies_are_all_that_the_wheel_needs(wheel: Path, tmp_path: Path, service: RunningService) -> None:
-    python = fresh(tmp_path, wheel)
+def test_every_module_of_the_client_can_be_imported(client_python: Path, client_wheel: Path) -> None:
+    modules = {name for name in contents(client_wheel) if name.endswith(".py")}
+    assert len(run(client_python, "-c", EVERY_MODULE).stdout.split()) == len(modules) - 1  # all but the package
+
+
+def test_the_client_says_what_brings_the_rest(client_python: Path) -> None:
+    assert run(client_python, "-c", ELSEWHERE).stdout.strip().endswith(": pip install agentsvc-nb")
+
+
+def test_its_dependencies_are_all_that_the_wheel_needs(wheels: Path, tmp_path: Path, service: RunningService) -> None:
+    python = fresh(tmp_path, "--find-links", wheels, one(wheels, "agentsvc_nb"))
     called = run(python, "-c", CALL, service.api_key, service.base_url)
     assert {"httpx", "pydantic"} <= set(called.stdout.split())
     assert not set(called.stdout.split()) & HEAVY

@@ -45,7 +45,7 @@ def grid(frame: Any) -> Grid:
         import narwhals as nw
     except ImportError:
         raise StefanBrainError(
-            f"A {_kind(frame)} needs narwhals; nothing was sent.", hint="pip install 'agentsvc-nb[frames]'"
+            f"A {_kind(frame)} needs narwhals; nothing was sent.", hint="pip install narwhals"
         ) from None
     try:
         return _Narwhals(nw.from_native(frame, eager_only=True))
