@@ -38,9 +38,10 @@ def client_alone(tmp_path: Path) -> Path:
 
 
 def run(code: str, *folders: Path) -> subprocess.CompletedProcess[str]:
-    """Without site-packages, where this checkout is installed."""
+    """Without site-packages, where this checkout is installed, and the current folder."""
     start = f"import sys; sys.path[:0] = {[str(folder) for folder in folders]}"
-    return subprocess.run([sys.executable, "-S", "-c", f"{start}\n{code}"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-I", "-S", "-c", f"{start}\n{code}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_the_licences_are_there() -> None:
