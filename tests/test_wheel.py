@@ -82,9 +82,9 @@ with running_service() as service, AgentService(service.api_key, service.base_ur
 """
 
 
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """Away from the checkout, whose modules are not the wheel's."""
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT.anchor, env=_environment())
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT.anchor, env={**_environment(), **environ})
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -97,8 +97,12 @@ def _environment() -> dict[str, str]:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of both."""
     folder = tmp_path_factory.mktemp("wheels")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ROOT, ROOT / "agentsvc-client")
+    build(folder, ROOT, ROOT / "agentsvc-client", AGENTSVC_WHEELS_FOR_INDEX="1")
     return folder
+
+
+def build(folder: Path, *projects: Path, **environ: str) -> None:
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, *projects, **environ)
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +146,14 @@ def test_each_file_is_in_one_wheel(wheels: Path, client_wheel: Path) -> None:
     notebooks = {f"agentsvc_nb/{name}" for name in tree if name.startswith("notebooks/")}
     assert client | rest == package | notebooks
     assert client == {name for name in package if name.startswith(OF_THE_CLIENT)}
+
+
+def test_a_wheel_of_the_checkout_has_all_of_it(wheels: Path, client_wheel: Path, tmp_path: Path) -> None:
+    """Where no index has the client."""
+    build(tmp_path, ROOT)
+    whole = one(tmp_path, "agentsvc_nb")
+    assert contents(whole) == contents(client_wheel) | contents(one(wheels, "agentsvc_nb"))
+    assert "agentsvc-client" not in str(metadata(whole).get_all("Requires-Dist", []))
 
 
 def test_the_wheels_belong_together(wheels: Path, client_wheel: Path) -> None:
