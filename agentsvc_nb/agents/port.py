@@ -41,11 +41,11 @@ class RunContext(Protocol):
         """The JSON Schema that the final text must fit, when one was given."""
         ...
 
-    def attachments(self) -> Sequence[WorkspaceEntry]:
+    async def attachments(self) -> Sequence[WorkspaceEntry]:
         """The files that came with the message."""
         ...
 
-    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+    async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         """At most `limit` turns of the chat before this one, the latest first."""
         ...
 

@@ -15,7 +15,8 @@ from starlette.types import ASGIApp
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http.context import Access, KnownKeys, Services
+from agentsvc_nb.service.http.access import Access, KnownKeys
+from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.routing import routes, unknown_path
 from agentsvc_nb.service.http.sse import Streams
@@ -23,11 +24,15 @@ from agentsvc_nb.service.ports import Clock
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.retention import Retention
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.workers import LocalWorkers
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools, within
@@ -73,12 +78,12 @@ class ServiceState:
 
     def stop(self) -> None:
         """Let open streams end, so that the server need not wait for them."""
-        self.services.storage.signals.stop()
+        self.services.use_case.signals.stop()
 
     async def start(self) -> None:
         """Open the store and take up what a dead server left. The caller holds the data folder's lock."""
         self._database.open()
-        await self.services.storage.index_older_files()
+        await searching.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
         waiting = await self.services.runs.recover()
         await self.services.jobs.recover()  # before their runs, which follow them
@@ -143,14 +148,25 @@ def _assemble(
     settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent, engines: Engines
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
-    storage = Storage(database, blobs, FtsIndex(), engines.clock, Signals(), origin)
+    workers = LocalWorkers()
+    use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
+    storage = Storage(use_case, blobs)
     catalog = tools(settings, getattr(agent, "complete", None))
-    job_runner = JobRunner(storage, catalog)
-    run_runner = RunRunner(storage, settings, agent, within(catalog, settings), job_runner)
+    workers.jobs = JobRunner(storage, catalog)
+    workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
-    keys, streams = KnownKeys(database), Streams(storage)
-    access = Access(keys, database, engines.clock)
+    keys = KnownKeys(database)
     services = Services(
-        instance, settings, storage, keys, access, streams, blobs, catalog, run_runner, job_runner, sign_in_token
+        instance=instance,
+        storage=storage,
+        keys=keys,
+        rates=DatabaseRateLimiter(database, settings),
+        access=Access(keys, use_case),
+        streams=Streams(use_case),
+        blobs=blobs,
+        tools=catalog,
+        runs=workers.runs,
+        jobs=workers.jobs,
+        sign_in_token=sign_in_token,
     )
     return ServiceState(services, database, retention)

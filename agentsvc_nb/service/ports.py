@@ -1,10 +1,18 @@
-"""What the service asks of its storage: a clock, a database, an index of texts."""
+"""What use cases ask of the engines: a clock, a database, an index of texts, signals, workers, keys and rates.
+
+What several processes share is reached through these alone: another engine implements them otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.records.accounts import AccountRecord
+    from agentsvc_nb.service.records.keys import KeyRecord
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -94,4 +102,62 @@ class Index(Protocol):
     def set_current(self, tx: Tx) -> None: ...
     def is_current(self, tx: Tx) -> bool:
         """Whether all files were indexed as this version does it."""
+        ...
+
+
+class Watch(Protocol):
+    """One who waits for a run or job to change."""
+
+    async def wait(self, seconds: float) -> bool:
+        """True when something happened since the last call, False after `seconds` without."""
+        ...
+
+
+class Signals(Protocol):
+    """Wake-ups by run or job id for those who watch one. A signal is a hint, the database the truth."""
+
+    @property
+    def sent(self) -> int:
+        """How many there were so far: what was read at the same count is as new as can be known."""
+        ...
+
+    @property
+    def stopping(self) -> bool: ...
+    def notify(self, name: str) -> None: ...
+    def stop(self) -> None:
+        """Wake everybody for good: the service ends."""
+        ...
+
+    def watch(self, name: str) -> AbstractContextManager[Watch]:
+        """Subscribe, then read, then wait: what is written between the read and the wait is never missed."""
+        ...
+
+
+class Workers(Protocol):
+    """The workers that execute runs and jobs. What they are woken for is queued in the database already."""
+
+    def wake_run(self, run_id: str) -> None: ...
+    def wake_job(self, job_id: str) -> None: ...
+    def interrupt_run(self, run_id: str) -> None:
+        """The run was asked to stop: tell those who watch it, and stop its agent."""
+        ...
+
+    def interrupt_job(self, job_id: str) -> None:
+        """The job was asked to stop: tell those who watch it, and stop its tool."""
+        ...
+
+
+class KeyDirectory(Protocol):
+    """The keys that requests are made with."""
+
+    async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
+        """The key with this secret, and its account. Raises as `usecases.accounts.find_key`."""
+        ...
+
+
+class RateLimiter(Protocol):
+    """The counters of requests."""
+
+    async def count(self, key: KeyRecord, now: int) -> None:
+        """Count a request of this key. Raises the `ApiError` of the limit when it is one too many."""
         ...

@@ -67,7 +67,7 @@ class Ours:
 
     def ask(self, chat: int, q: str) -> int:
         id_ = self._chats[chat]
-        return len(self._database.read(lambda tx: searching.search(tx, self._index, ACCOUNT, id_, q)).results)
+        return len(self._database.read(lambda tx: searching.within(tx, self._index, ACCOUNT, id_, q)).results)
 
     def close(self) -> None:
         self._database.close()

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.usecases import payloads
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,

@@ -16,7 +16,6 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.usage import Spent, UsageRecord
-from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, jobs
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
@@ -26,6 +25,7 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
 from tests.contract.conftest import Opened, Wire, code
+from tests.service.contexts import use_case
 from tests.waiting import until
 
 NOW = 1_700_000_000_000
@@ -184,17 +184,18 @@ def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
 
 def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path) -> None:
     """At the actions: no model that a test can ask has a price."""
-    settings, where = Settings(tmp_path, run_hold_cents=0), Where()
+    submit = Submit("find_angles", "find_angles", {}, Where(), NOW)
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    context = use_case(database, NOW, Settings(tmp_path, run_hold_cents=0))
+    key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="k", budget_cents=2))
 
-    def crossing(tx: Tx) -> str:
-        key, _ = accounts.create_key(tx, SystemClock(), name="k", budget_cents=2)
-        job, _ = jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
+    async def cross() -> str:
+        job = await jobs.submit(context, key, submit)
         ending = JobEnding("failed", [], spent=Spent(30_000, 1_000, 3 * CENT))
-        jobs.finish(tx, job.job_id, job.attempt, ending, NOW)
+        await jobs.finish(context, job.job_id, job.attempt, ending)
         with pytest.raises(ApiError) as refused:
-            jobs.submit(tx, key, Submit("find_angles", "find_angles", {}, where, NOW), settings, NOW)
+            await jobs.submit(context, key, submit)
         return refused.value.row.code
 
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    assert asyncio.run(database.write(crossing)) == "api_key_budget_exhausted"
+    assert asyncio.run(cross()) == "api_key_budget_exhausted"
     database.close()

@@ -60,7 +60,7 @@ def test_a_key_that_was_not_shown_is_forgotten_with_its_session(tmp_path: Path) 
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://service.test") as browser,
         ):
-            for leave in (lambda: browser.post("/app/sign-out"), lambda: live.services.storage.db.write(expire)):
+            for leave in (lambda: browser.post("/app/sign-out"), lambda: live.services.use_case.write(expire)):
                 await browser.get(link)
                 assert (await browser.post("/app/settings/keys", data=fields())).status_code == 303
                 assert len(live.services.fresh_keys) == 1

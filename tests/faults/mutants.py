@@ -17,6 +17,7 @@ from agentsvc_nb.service.records import idempotency, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.usecases import attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.wire.runs import ACTIVE
 
@@ -73,16 +74,16 @@ def _key_of_another_chat() -> None:
 
 
 def _key_after_busy() -> None:
-    start = run_usecases.start
+    start = run_usecases._start
 
-    def busy_first(tx: Tx, index: Any, key: Any, given: Any, *rest: Any) -> Any:
+    def busy_first(tx: Tx, context: Any, key: Any, given: Any, now: int) -> Any:
         for run in runs.active(tx):
             label = tx.one("SELECT label FROM chat WHERE id = :id", id=run.chat)
             if label and label["label"] == given.where.session:
                 raise ApiError("agent_run_rejected", top={"activeRunId": run.run_id})
-        return start(tx, index, key, given, *rest)
+        return start(tx, context, key, given, now)
 
-    _replace(run_usecases, "start", busy_first)
+    _replace(run_usecases, "_start", busy_first)
 
 
 def _no_recovery() -> None:
@@ -96,21 +97,23 @@ def _cancelling_not_recovered() -> None:
     def recover(tx: Tx, origin: str, model: str, now: int) -> list[runs.RunRecord]:
         return [run for run in runs.active(tx) if run.status != "cancelling"]
 
-    _replace(run_usecases, "recover", recover)
+    _replace(attempts, "_recover", recover)
 
 
 def _cancel_frees_at_once() -> None:
-    def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> runs.RunRecord:
-        record = run_usecases.get(tx, account, run_id)
+    def end_at_once(tx: Tx, record: runs.RunRecord, origin: str, now: int) -> runs.RunRecord:
         if record.status in ACTIVE:
-            return run_usecases.finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
+            return run_usecases.end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
         return record
 
-    _replace(run_usecases, "cancel", cancel)
+    _replace(run_usecases, "request_stop", end_at_once)
 
 
 def _resume_untold() -> None:
-    _replace(run_usecases, "resume", lambda tx, run_id, attempt, now: runs.resume(tx, run_id, attempt))
+    async def resume(context: Any, run_id: str, attempt: int) -> Any:
+        return await context.write(lambda tx: runs.resume(tx, run_id, attempt))
+
+    _replace(attempts, "resume", resume)
 
 
 def _resumed_without_what_was_said() -> None:

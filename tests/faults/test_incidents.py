@@ -14,16 +14,13 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.service.http import sse
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
-from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
-from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases import accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.runs import Start
-from agentsvc_nb.settings import Settings
+from tests.service.contexts import use_case
 from tests.waiting import until
 
 T = TypeVar("T")
@@ -43,41 +40,40 @@ class InterruptedDatabase(SqliteDatabase):
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> Iterator[Storage]:
+def context(tmp_path: Path) -> Iterator[UseCaseContext]:
     database = InterruptedDatabase(tmp_path / "db.sqlite3")
     database.open()
-    yield Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
+    yield use_case(database)
     database.close()
 
 
-def begun(storage: Storage) -> runs.RunRecord:
+def begun(context: UseCaseContext) -> runs.RunRecord:
     """A run at work, with two events."""
-    database, now = storage.db, storage.clock.now()
-    assert isinstance(database, SqliteDatabase)
-    key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="incident"))
-    given = Start("hello", Where(), "scripted", now)
-    run, _ = database.write_now(
-        lambda tx: run_usecases.start(tx, storage.index, key, given, Settings(data=Path()), now)
-    )
-    claimed = database.write_now(lambda tx: run_usecases.claim(tx, run.run_id, now))
+
+    async def begin() -> runs.RunRecord | None:
+        key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="incident"))
+        run = await run_usecases.start(context, key, Start("hello", Where(), "scripted", context.now))
+        return await attempts.claim(context, run.run_id)
+
+    claimed = asyncio.run(begin())
     assert claimed is not None
     return claimed
 
 
-async def frames(storage: Storage, run_id: str, count: int) -> list[bytes]:
+async def frames(context: UseCaseContext, run_id: str, count: int) -> list[bytes]:
     """The first so many things that a stream sends."""
     sent = []
-    async for part in sse.Streams(storage).response(run_id, 0).body_iterator:
+    async for part in sse.Streams(context).response(run_id, 0).body_iterator:
         sent.append(bytes(part) if not isinstance(part, str) else part.encode())
         if len(sent) == count:
             break
     return sent
 
 
-def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(storage: Storage) -> None:
+def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(context: UseCaseContext) -> None:
     """langgraphjs-api 65: subscribed after the snapshot, what came between was lost."""
-    run = begun(storage)
-    database = storage.db
+    run = begun(context)
+    database = context.database
     assert isinstance(database, InterruptedDatabase)
 
     def append(tx: Tx) -> int | None:
@@ -87,19 +83,19 @@ def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(storage: Sto
         worker = threading.Thread(target=lambda: database.write_now(append))
         worker.start()
         worker.join()
-        storage.signals.notify(run.run_id)
+        context.signals.notify(run.run_id)
 
     database.meanwhile = write
-    retry, first, second = asyncio.run(frames(storage, run.run_id, 3))
+    retry, first, second = asyncio.run(frames(context, run.run_id, 3))
     assert (retry, first.count(b"\nid: ") + first.startswith(b"id: ")) == (b"retry: 1000\n\n", 2)
     assert second.startswith(b"id: 3\nevent: progress\n"), "a ping would have come first, had it been missed"
 
 
-def test_a_ping_carries_no_id(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ping_carries_no_id(context: UseCaseContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """aiq 272: heartbeats with ids of their own; a resumed stream skipped real events."""
     monkeypatch.setattr(sse, "STREAM_PING_SECONDS", 0.01)
-    run = begun(storage)
-    *_, first_ping, second_ping = asyncio.run(frames(storage, run.run_id, 4))
+    run = begun(context)
+    *_, first_ping, second_ping = asyncio.run(frames(context, run.run_id, 4))
     assert first_ping == second_ping == b": ping\n\n"
 
 

@@ -64,4 +64,4 @@ class HauntedDatabase(SqliteDatabase):
 
 def _haunt(tx: Tx, run_id: str, attempt: int) -> None:
     runs.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
-    run_usecases.finish(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)
+    run_usecases.end(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)

@@ -141,10 +141,10 @@ class MemoryTurn:
     def said(self) -> str:
         return "".join(self._said)
 
-    def attachments(self) -> Sequence[Entry]:
+    async def attachments(self) -> Sequence[Entry]:
         return []
 
-    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+    async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         return []
 
     async def step(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,11 @@ from agentsvc_nb.service.records import chats, usage
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import accounts, attempts, runs
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.runs import Start
-from agentsvc_nb.settings import Settings
+from tests.service.contexts import use_case
 
 NOW = 1_700_000_000_000
 
@@ -28,12 +27,16 @@ def finished(path: Path, code: str) -> tuple[RunRecord, list[usage.UsageRecord]]
         key, _ = database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="billed"))
         chat = database.write_now(lambda tx: chats.create(tx, key.account, None, None, NOW)).id
         given = Start("hello", Where(chat=chat), "scripted", NOW)
-        settings = Settings(data=path)
-        run, _ = database.write_now(lambda tx: run_usecases.start(tx, FtsIndex(), key, given, settings, NOW))
-        claimed = database.write_now(lambda tx: run_usecases.claim(tx, run.run_id, NOW))
-        assert claimed is not None
         ending = Ending("failed", last_error=code, steps=3, spent=Spent(1_000, 500, 70))
-        ended = database.write_now(lambda tx: run_usecases.finish(tx, run.run_id, claimed.attempt, ending, "", NOW))
+
+        async def work() -> RunRecord | None:
+            context = use_case(database, NOW)
+            run = await runs.start(context, key, given)
+            claimed = await attempts.claim(context, run.run_id)
+            assert claimed is not None
+            return await attempts.finish(context, run.run_id, claimed.attempt, ending)
+
+        ended = asyncio.run(work())
         assert ended is not None
         return ended, database.read(lambda tx: usage.by_key_and_month(tx, key.account))
     finally:
@@ -46,7 +49,7 @@ def test_a_run_that_failed_is_billed_for_what_it_used(tmp_path: Path) -> None:
     assert [(line.kind, line.quantity, line.microcents) for line in bill] == [("tokens", 1_500, 70)]
 
 
-@pytest.mark.parametrize("code", [run_usecases.STEPS_EXCEEDED, "budget_limited"])
+@pytest.mark.parametrize("code", [runs.STEPS_EXCEEDED, "budget_limited"])
 def test_a_run_over_its_steps_shows_no_cost_and_is_not_billed(tmp_path: Path, code: str) -> None:
     run, bill = finished(tmp_path, code)
     assert (run.input_tokens, run.output_tokens, run.cost_microcents) == (1_000, 500, 0)

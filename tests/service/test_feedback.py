@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import feedback as feedback_usecases
+from agentsvc_nb.service.usecases import feedback
 from agentsvc_nb.wire.feedback import NewFeedback
 from agentsvc_nb.wire.times import rfc3339
+from tests.service.contexts import use_case
 
 NOW = 1_700_000_000_000
 MINUTE = 60_000
@@ -26,7 +28,7 @@ def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
 
 def send(database: SqliteDatabase, now: int, account: str = "acct_a") -> str:
     given = NewFeedback(summary="x")
-    return database.write_now(lambda tx: feedback_usecases.send(tx, account, given, now)).id
+    return asyncio.run(feedback.send(use_case(database, now), account, given)).id
 
 
 def test_the_window_rolls(database: SqliteDatabase) -> None:
@@ -51,5 +53,5 @@ def test_each_account_has_its_own(database: SqliteDatabase) -> None:
     assert send(database, NOW, "acct_b").startswith("fb_")
     report = send(database, NOW + 61 * MINUTE)
     with pytest.raises(ApiError) as caught:
-        database.read(lambda tx: feedback_usecases.get(tx, "acct_b", report))
+        asyncio.run(feedback.get(use_case(database), "acct_b", report))
     assert caught.value.row.code == "feedback_not_found"

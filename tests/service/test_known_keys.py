@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http.context import KnownKeys
+from agentsvc_nb.service.http.access import KnownKeys
 from agentsvc_nb.service.keyring import create_key
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -21,20 +21,20 @@ def test_what_another_process_decides_counts_at_the_next_request(tmp_path: Path)
 
     async def requests() -> None:
         known = KnownKeys(database)
-        first = known.find(secret)
+        first = await known.find(secret)
         await asyncio.sleep(0)
-        assert known.find(secret) is first, "nothing was written: it is not looked up again"
+        assert await known.find(secret) is first, "nothing was written: it is not looked up again"
         beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = 1"))
         await asyncio.sleep(0)
         with pytest.raises(ApiError, match="suspended"):
-            known.find(secret)
+            await known.find(secret)
         beside.write_now(lambda tx: tx.run("UPDATE api_key SET suspended_at = NULL, name = 'other'"))
         await asyncio.sleep(0)
-        assert known.find(secret)[0].name == "other"
+        assert (await known.find(secret))[0].name == "other"
         database.write_now(lambda tx: tx.run("DELETE FROM api_key"))
         await asyncio.sleep(0)
         with pytest.raises(ApiError) as refused:
-            known.find(secret)
+            await known.find(secret)
         assert refused.value.row.code == "unauthorized"
 
     try:

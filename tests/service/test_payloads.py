@@ -14,16 +14,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agentsvc_nb.client.streams.sse import EventDecoder
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.http.sse import frame
-from agentsvc_nb.service.records import files, jobs
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
-from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import chats, payloads
+from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.jobs import Submit
@@ -38,6 +35,7 @@ from agentsvc_nb.wire.limits import (
     RESULT_BYTES,
 )
 from agentsvc_nb.wire.runs import Event, Run
+from tests.service import contexts
 
 WORST: Final = "\x01"
 """A character that takes six bytes in JSON."""
@@ -155,7 +153,7 @@ class Talkative:
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
     database = SqliteDatabase(tmp_path / "s.sqlite").open()
-    yield Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
+    yield contexts.storage(database, tmp_path / "blobs")
     database.close()
 
 
@@ -168,16 +166,16 @@ def done(storage: Storage, outcome: Outcome) -> tuple[JobRecord, dict[str, bytes
             bill = Bill("account", "key", "wallet")
             return job_usecases.insert(tx, bill, chat.id, None, Submit("talkative", "talkative", {}, Where(), 0), 0)
 
-        job = await storage.db.write(submitted)
+        job = await storage.use_case.write(submitted)
         JobRunner(storage, {"talkative": Talkative(outcome)}).wake(job.job_id)
-        with storage.signals.watch(job.job_id) as watch:
-            while (found := storage.db.read(lambda tx: jobs.get(tx, job.job_id))) and found.ended_at is None:
+        with storage.use_case.signals.watch(job.job_id) as watch:
+            while (found := await job_usecases.find(storage.use_case, job.job_id)) and found.ended_at is None:
                 assert await watch.wait(30), "it does not end"
         assert found is not None
         return found
 
     job = asyncio.run(scenario())
-    listed = storage.db.read(lambda tx: files.all(tx, job.chat))
+    listed = asyncio.run(files.list_all(storage.use_case, job.chat))
     return job, {file.path: storage.blobs.path(file.sha256).read_bytes() for file in listed}
 
 

@@ -18,24 +18,13 @@ from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.runner.retention import BATCH, DAY_MS, HOUR_MS, Retention
-from agentsvc_nb.service.runner.signals import Signals
 from agentsvc_nb.service.runner.storage import Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.times import utc_day
+from tests.service.contexts import SetClock, use_case
 from tests.waiting import until
-
-
-class SetClock:
-    """A clock that a test moves."""
-
-    def __init__(self, now: int) -> None:
-        self.ms = now
-
-    def now(self) -> int:
-        return self.ms
 
 
 @dataclass
@@ -48,7 +37,7 @@ class Store:
     clock: SetClock
 
     def sweep(self) -> None:
-        storage = Storage(self.database, self.blobs, FtsIndex(), self.clock, Signals(), "")
+        storage = Storage(use_case(self.database, self.clock), self.blobs)
         asyncio.run(Retention(storage, self.folder.hold_blobs).sweep())
 
     def put(self, text: str) -> Content:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import tempfile
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,20 @@ from agentsvc_nb.service.records import chats, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
-from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.service.usecases import accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import Where
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
+from tests.service import contexts
+from tests.service.contexts import use_case
 from tests.waiting import PATIENCE_SECONDS
 
 NOW = 1_700_000_000_000
-UNLIMITED = Settings(data=Path())
+SCRIPTED = Settings(data=Path(), model="scripted")
 
 
 class RunStates(RuleBasedStateMachine):
@@ -49,6 +49,8 @@ class RunStates(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.database = SqliteDatabase(Path(self.folder.name) / "db.sqlite3").open()
+        self.context = use_case(self.database, NOW, SCRIPTED)
+        self.runner = asyncio.Runner()
         self.key, _ = self.write(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))
         account = self.key.account
         self.chats = [self.write(lambda tx: chats.create(tx, account, None, None, NOW)).id for _ in range(2)]
@@ -58,16 +60,17 @@ class RunStates(RuleBasedStateMachine):
     def teardown(self) -> None:
         for run in self.read(runs.active):
             if run.status == "queued":
-                assert self.write(lambda tx, run=run: run_usecases.claim(tx, run.run_id, NOW))
+                assert self.run(attempts.claim(self.context, run.run_id))
             found = self.read(lambda tx, run=run: runs.get(tx, run.run_id))
-            assert self.write(
-                lambda tx, found=found: run_usecases.finish(
-                    tx, found.run_id, found.attempt, Ending("completed"), "", NOW
-                )
-            ), "a run is stuck"
+            ended = self.run(attempts.finish(self.context, found.run_id, found.attempt, Ending("completed")))
+            assert ended, "a run is stuck"
         self.check()
+        self.runner.close()
         self.database.close()
         self.folder.cleanup()
+
+    def run(self, use_case: Coroutine[Any, Any, Any]) -> Any:
+        return self.runner.run(use_case)
 
     def write(self, use: Any) -> Any:
         return self.database.write_now(use)
@@ -83,7 +86,7 @@ class RunStates(RuleBasedStateMachine):
         known = self.by_key.get((self.chats[chat], key)) if key else None
 
         def begin() -> Any:
-            return self.write(lambda tx: run_usecases.start(tx, FtsIndex(), self.key, given, UNLIMITED, NOW))
+            return self.run(run_usecases.start(self.context, self.key, given))
 
         if busy is not None and known is None:  # a replay never meets its own 409
             with pytest.raises(ApiError) as caught:
@@ -91,8 +94,9 @@ class RunStates(RuleBasedStateMachine):
             assert caught.value.row.code == "agent_run_rejected"
             assert caught.value.top == {"activeRunId": busy.run_id}
             return
-        record, new = begin()
-        assert new == (known is None)
+        started = {run["run_id"] for run in self.read(lambda tx: tx.all("SELECT run_id FROM run"))}
+        record = begin()
+        assert (record.run_id in started) == (known is not None)
         if known:
             assert record.run_id == known
         elif key:
@@ -101,13 +105,13 @@ class RunStates(RuleBasedStateMachine):
     @rule(target=attempts, chat=st.integers(0, 1))
     def claim(self, chat: int) -> tuple[str, int]:
         run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
-        claimed = run and self.write(lambda tx: run_usecases.claim(tx, run.run_id, NOW))
+        claimed = run and self.run(attempts.claim(self.context, run.run_id))
         return (claimed.run_id, claimed.attempt) if claimed else ("none", 0)
 
     @rule(target=attempts, attempt=consumes(attempts))
     def crash_and_resume(self, attempt: tuple[str, int]) -> tuple[str, int]:
         """The worker of `attempt` is dead; another takes over, if the run is still that attempt's."""
-        record = self.write(lambda tx: run_usecases.resume(tx, attempt[0], attempt[1], NOW))
+        record = self.run(attempts.resume(self.context, *attempt))
         if record is None:
             return attempt
         assert self.write(lambda tx: runs.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
@@ -123,7 +127,7 @@ class RunStates(RuleBasedStateMachine):
     @rule(attempt=attempts, status=st.sampled_from(sorted(TERMINAL)))
     def finish(self, attempt: tuple[str, int], status: str) -> None:
         current = self.read(lambda tx: runs.get(tx, attempt[0]))
-        record = self.write(lambda tx: run_usecases.finish(tx, *attempt, Ending(status), "", NOW))
+        record = self.run(attempts.finish(self.context, *attempt, Ending(status)))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (record is not None) == owns
 
@@ -131,12 +135,12 @@ class RunStates(RuleBasedStateMachine):
     def cancel(self, chat: int) -> None:
         run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
         if run is not None:
-            record = self.write(lambda tx: run_usecases.cancel(tx, self.key.account, run.run_id, "", NOW))
+            record = self.run(run_usecases.cancel(self.context, self.key.account, run.run_id))
             assert record.status in ("cancelled", "cancelling")
 
     @rule()
     def restart_the_service(self) -> None:
-        for run in self.write(lambda tx: run_usecases.recover(tx, "", "scripted", NOW)):
+        for run in self.run(attempts.recover(self.context)):
             assert run.status in ("queued", "running")
 
     @invariant()
@@ -164,18 +168,18 @@ TestRunStates = RunStates.TestCase
 
 def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    storage = Storage(database, LocalBlobs(tmp_path / "blobs"), FtsIndex(), SystemClock(), Signals(), "")
-    key, _ = database.write_now(lambda tx: accounts.create_key(tx, storage.clock, name="cancelled"))
-    given = Start("say never", Where(), UNLIMITED.model, NOW)
-    run, _ = database.write_now(lambda tx: run_usecases.start(tx, storage.index, key, given, UNLIMITED, NOW))
-    database.write_now(lambda tx: run_usecases.claim(tx, run.run_id, NOW))
-    runner = RunRunner(storage, UNLIMITED, Scripted(), {}, JobRunner(storage, {}))
+    storage = contexts.storage(database, tmp_path / "blobs", settings=SCRIPTED)
+    context = storage.use_case
+    key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="cancelled"))
+    runner = RunRunner(storage, Scripted(), {}, JobRunner(storage, {}))
 
     async def recover_and_cancel() -> None:
+        run = await run_usecases.start(context, key, Start("say never", Where(), "scripted", NOW))
+        await attempts.claim(context, run.run_id)
         await runner.recover()
-        await database.write(lambda tx: run_usecases.cancel(tx, key.account, run.run_id, "", NOW))
+        await run_usecases.cancel(context, key.account, run.run_id)
         runner.interrupt(run.run_id)
-        with storage.signals.watch(run.run_id) as watch:
+        with context.signals.watch(run.run_id) as watch:
             runner.wake(run.run_id)
             while database.read(lambda tx: runs.status(tx, run.run_id)) != "cancelled":
                 assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"

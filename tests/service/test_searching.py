@@ -12,15 +12,13 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.runner import storage
-from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace, Storage, SystemClock
-from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.searching import BATCH, indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
+from tests.service import contexts
 
 ACCOUNT = "acct_1"
 SLOW_QUERY = " ".join("a" * length for length in range(1, 19)) + " b "
@@ -32,9 +30,8 @@ class Chat:
 
     def __init__(self, folder: Path) -> None:
         self.database = SqliteDatabase(folder / "db.sqlite3").open()
-        self.storage = Storage(
-            self.database, LocalBlobs(folder / "blobs"), FtsIndex(), SystemClock(), Signals(), "http://x"
-        )
+        self.storage = contexts.storage(self.database, folder / "blobs")
+        self.use_case = self.storage.use_case
         self.id = self.database.write_now(lambda tx: chats.create(tx, ACCOUNT, None, None, 1).id)
 
     def put(self, texts: dict[str, str], output: str | None = None) -> None:
@@ -43,18 +40,18 @@ class Chat:
         def use(tx: Tx) -> None:
             for path, text in texts.items():
                 content = Content(path, "text/plain", len(text), "0" * 64, indexed_text(text))
-                files.write(tx, self.storage.index, self.id, path, content, author, 1)
+                files.write(tx, self.use_case.index, self.id, path, content, author, 1)
 
         self.database.write_now(use)
 
     def rename(self, path: str, name: str | None) -> None:
-        self.database.write_now(lambda tx: files.rename(tx, self.storage.index, ACCOUNT, self.id, path, name))
+        asyncio.run(files.rename(self.use_case, ACCOUNT, self.id, path, name))
 
     def run(self, sql: str) -> None:
         self.database.write_now(lambda tx: tx.run(sql))
 
     def search(self, q: str, seconds: float | None = None) -> FileSearch:
-        return self.database.read(lambda tx: searching.search(tx, self.storage.index, ACCOUNT, self.id, q), seconds)
+        return asyncio.run(searching.search(self.use_case, ACCOUNT, self.id, q, seconds))
 
     def paths(self, q: str) -> list[str]:
         return [result.path for result in self.search(q).results]
@@ -138,8 +135,8 @@ def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(
     chat.rename("003.txt", "Three")
     chat.run("DELETE FROM file_words")
     assert chat.paths("sale ") == []
-    asyncio.run(chat.storage.index_older_files())
+    asyncio.run(searching.index_older_files(chat.use_case))
     assert [len(chat.paths(q)) for q in ("sale ", "number7 ", "399", "three")] == [50, 1, 1, 1]
     chat.run("DELETE FROM file_words")
-    asyncio.run(chat.storage.index_older_files())
+    asyncio.run(searching.index_older_files(chat.use_case))
     assert chat.paths("sale ") == [], "what is current is not indexed at each start"

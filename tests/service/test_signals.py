@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.runner.signals import Signals
+from agentsvc_nb.service.runner.signals import LocalSignals
 
 LONG: Final = 3600.0
 MOMENT: Final = 0.02
@@ -24,7 +24,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 def test_what_happens_between_the_reading_and_the_wait_wakes_the_wait_once() -> None:
     async def test() -> None:
-        signals = Signals()
+        signals = LocalSignals()
         with signals.watch("run") as watch:
             signals.notify("run")
             signals.notify("run")
@@ -36,7 +36,7 @@ def test_what_happens_between_the_reading_and_the_wait_wakes_the_wait_once() -> 
 
 def test_all_who_wait_for_it_are_woken_and_nobody_else() -> None:
     async def test() -> None:
-        signals = Signals()
+        signals = LocalSignals()
         with signals.watch("one") as first, signals.watch("one") as second, signals.watch("other") as other:
             waits = [asyncio.create_task(watch.wait(LONG)) for watch in (first, second)]
             waits.append(asyncio.create_task(other.wait(MOMENT)))
@@ -49,7 +49,7 @@ def test_all_who_wait_for_it_are_woken_and_nobody_else() -> None:
 
 def test_a_short_wait_after_a_long_one_is_short() -> None:
     async def test() -> None:
-        signals = Signals()
+        signals = LocalSignals()
         with signals.watch("run") as watch:
             await woken(signals, watch.wait(LONG))
             assert not await watch.wait(MOMENT)
@@ -59,7 +59,7 @@ def test_a_short_wait_after_a_long_one_is_short() -> None:
 
 def test_a_long_wait_after_a_short_one_is_long() -> None:
     async def test() -> None:
-        signals = Signals()
+        signals = LocalSignals()
         with signals.watch("run") as watch:
             await woken(signals, watch.wait(MOMENT))
             waiting = asyncio.create_task(watch.wait(LONG))
@@ -69,7 +69,7 @@ def test_a_long_wait_after_a_short_one_is_long() -> None:
     run(test())
 
 
-async def woken(signals: Signals, wait: Coroutine[Any, Any, bool] | asyncio.Task[bool]) -> None:
+async def woken(signals: LocalSignals, wait: Coroutine[Any, Any, bool] | asyncio.Task[bool]) -> None:
     """The wait goes on until it is told that something happened."""
     waiting = asyncio.ensure_future(wait)
     await asyncio.sleep(0)
@@ -80,7 +80,7 @@ async def woken(signals: Signals, wait: Coroutine[Any, Any, bool] | asyncio.Task
 
 def test_a_cancellation_that_comes_with_the_signal_is_not_lost() -> None:
     async def test() -> None:
-        signals = Signals()
+        signals = LocalSignals()
         with signals.watch("run") as watch:
             waiting = asyncio.create_task(watch.wait(LONG))
             await asyncio.sleep(0)

@@ -11,6 +11,10 @@ from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 
 
+async def never() -> bool:
+    return False
+
+
 async def nothing(name: str) -> None:
     """No work."""
 
@@ -61,7 +65,7 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
 
         async def work(name: str) -> None:
             try:
-                await workers.interruptible(name, inner(), False)
+                await workers.interruptible(name, inner(), never)
             except asyncio.CancelledError:
                 ended.append(name)
 

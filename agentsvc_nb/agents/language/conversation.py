@@ -85,7 +85,7 @@ def remembered(earlier: Sequence[EarlierTurn], limit: int) -> list[ModelMessage]
 
 async def question(turn: RunContext, served: Served) -> str | list[UserContent]:
     """The message, the text of what came with it, and the pictures for a model that sees; else `images_not_seen`."""
-    attached = turn.attachments()
+    attached = await turn.attachments()
     room = served.context // 4 // max(len(attached), 1)
     parts = [turn.message, *[await _described(turn, entry, room) for entry in attached]]
     shown = await pictures(turn, served)
@@ -101,7 +101,8 @@ async def pictures(turn: RunContext, served: Served) -> list[BinaryContent]:
     """The attached pictures, as far as the model sees them."""
     if not served.sees:
         return []
-    seen = [entry for entry in turn.attachments() if entry.media_type in SEEN and entry.size_bytes <= PICTURE_BYTES_MAX]
+    attached = await turn.attachments()
+    seen = [entry for entry in attached if entry.media_type in SEEN and entry.size_bytes <= PICTURE_BYTES_MAX]
     return [await _picture(turn, entry) for entry in seen]
 
 

@@ -170,7 +170,8 @@ Run = AgentRun[None, Any]
 
 async def answer(turn: RunContext, served: Served) -> str:
     """Do the turn; its final text. Raises what `translated` does."""
-    before = conversation.remembered(turn.earlier(conversation.EARLIER_TURNS_MAX), int(served.context * EARLIER_SHARE))
+    earlier = await turn.earlier(conversation.EARLIER_TURNS_MAX)
+    before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
         prompt, messages = await _beginning(turn, served)
         async with _agent(turn, served, await conversation.instructions(turn, served)).iter(

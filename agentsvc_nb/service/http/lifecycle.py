@@ -14,9 +14,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import context
+from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
 from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.http.context import CHECK_SECONDS, Access, Credential
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
 
@@ -59,6 +58,7 @@ class RequestLifecycleMiddleware:
         self._gateway_seconds = gateway_seconds
         self._exchanges: set[_Exchange] = set()
         self._check_timer: asyncio.TimerHandle | None = None
+        self._checking: asyncio.Task[None] | None = None
         self._empty = asyncio.Event()
         self._empty.set()
         self.last_seen = time.monotonic()
@@ -91,26 +91,37 @@ class RequestLifecycleMiddleware:
                 await self._empty.wait()
 
     def _check_after(self, seconds: float) -> None:
-        self._check_timer = asyncio.get_running_loop().call_later(seconds, self._check)
+        self._check_timer = asyncio.get_running_loop().call_later(seconds, self._start_check)
 
-    def _check(self) -> None:
+    def _start_check(self) -> None:
+        self._checking = asyncio.create_task(self._check(), name="check of open requests")
+
+    async def _check(self) -> None:
         """Give up what was silent for too long, end what has lost its access, and look again while anything is open.
         One timer for all: one for each request costs a read a twentieth of its time."""
-        self._check_timer = None
+        soonest = CHECK_SECONDS
+        try:
+            soonest = await self._check_exchanges()
+        finally:
+            self._check_timer = None
+            if self._exchanges:
+                self._check_after(soonest)
+
+    async def _check_exchanges(self) -> float:
+        """In how many seconds to look again."""
         soonest = CHECK_SECONDS
         refusals: dict[Credential, ApiError | None] = {}
-        for exchange in self._exchanges:
+        for exchange in list(self._exchanges):
             left = exchange.seconds_left(self._gateway_seconds)
             if left <= 0:
                 exchange.give_up(self._gateway_seconds)
             soonest = min(soonest, max(left, 0.0))
             if credential := exchange.credential:
                 if credential not in refusals:
-                    refusals[credential] = self._access.refusal(credential)
-                if error := refusals[credential]:
+                    refusals[credential] = await self._access.refusal(credential)
+                if (error := refusals[credential]) and exchange in self._exchanges:
                     exchange.end(error)
-        if self._exchanges:
-            self._check_after(soonest)
+        return soonest
 
 
 class _Exchange:
@@ -168,7 +179,7 @@ class _Exchange:
     @property
     def credential(self) -> Credential | None:
         """What it was let in with, while it is open to anything."""
-        return None if self._replacement or self._cut else context.credential_of(self._scope)
+        return None if self._replacement or self._cut else credential_of(self._scope)
 
     def end(self, error: ApiError) -> None:
         """It would be refused by now: refuse it, or end the answer that has begun. The application goes on where it is

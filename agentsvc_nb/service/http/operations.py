@@ -12,46 +12,39 @@ from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import runs, tool_calls
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
 from agentsvc_nb.wire.runs import CallApproval, Verdict
 
 
-def named_run(context: RequestContext) -> RunRecord:
+async def named_run(context: RequestContext) -> RunRecord:
     """The run that the path names."""
-    account, run_id = context.account, context.path("run_id")
-    return context.read_single(lambda tx: run_usecases.get(tx, account, run_id))
+    return await runs.get(context.use_case, context.account, context.path("run_id"))
 
 
 async def cancel_run(context: RequestContext) -> RunRecord:
-    """Cancel the run that the path names, and wake its worker."""
-    account, run_id, origin, now = context.account, context.path("run_id"), context.services.storage.origin, context.now
-    record = await context.write(lambda tx: run_usecases.cancel(tx, account, run_id, origin, now))
-    context.services.runs.interrupt(record.run_id)
-    return record
+    """Cancel the run that the path names."""
+    return await runs.cancel(context.use_case, context.account, context.path("run_id"))
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
-    """Approve or refuse the tool call that the path names, and wake its run. Raises `invalid_approval`."""
+    """Approve or refuse the tool call that the path names. Raises `invalid_approval`."""
     given = bodies.checked(Verdict, document, "invalid_approval")
-    account, run_id, call_id = context.account, context.path("run_id"), context.path("call_id")
-    verdict = await context.write(lambda tx: run_usecases.decide(tx, account, run_id, call_id, given))
-    context.services.storage.signals.notify(verdict.run_id)
-    return verdict
+    run_id, call_id = context.path("run_id"), context.path("call_id")
+    return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
 
 
-def run_events(context: RequestContext) -> Response:
+async def run_events(context: RequestContext) -> Response:
     """The events of the run that the path names: a page, or a server-sent stream."""
     after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
     cursor = bodies.last_event_id(context)
     if bodies.accepts(context, "text/event-stream"):
         silent = context.request.method == "HEAD"
-        context.services.access.check(context.request)  # else a stream that has ended for this would begin again
-        run_id = named_run(context).run_id
+        await context.services.access.check(context.request)  # else a stream that has ended for this would begin again
+        run_id = (await named_run(context)).run_id
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
-    record = named_run(context)
-    return answer(context.read(lambda tx: run_usecases.page(tx, record.run_id, record.status, after, limit)))
+    return answer(await runs.page(context.use_case, context.account, context.path("run_id"), after, limit))
 
 
 def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:

@@ -13,9 +13,10 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import context, lifecycle, sessions
+from agentsvc_nb.service.http import lifecycle, sessions
+from agentsvc_nb.service.http.access import Credential, remember_credential
 from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.http.context import Credential, Handler, RequestContext, Services
+from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import StoreBusy
@@ -43,18 +44,19 @@ class GuardedPath:
             await response(scope, receive, send)
 
     async def _respond(self, request: Request, services: Services) -> Response:
-        received_at = services.storage.clock.now()
+        received_at = services.use_case.now
         found = self._methods.get("GET" if request.method == "HEAD" else request.method)
         if found is None:
             raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
         route, handler = found
         key = None
         if route.access == "key":
-            key, account = _authenticate(request, services, route)
+            key, account = await _authenticate(request, services, route)
             lifecycle.note_key(request.scope, key.id)
             if route.limited:
-                await _check_rates(services, key, account, received_at)
-        session = sessions.require(request, services) if route.access == "session" else None
+                money.check_account(account, received_at)
+                await services.rates.count(key, received_at)
+        session = await sessions.require(request, services) if route.access == "session" else None
         return await handler(RequestContext(request, services, received_at, key, session))
 
 
@@ -77,24 +79,16 @@ async def answered(
         return refuse(ApiError("internal_error"))
 
 
-def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
+async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
     secret = _secret(request)
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
-    key, account = services.keys.find(secret)
-    context.remember_credential(request, Credential("key", secret))
+    key, account = await services.keys.find(secret)
+    remember_credential(request, Credential("key", secret))
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
     return key, account
-
-
-async def _check_rates(services: Services, key: KeyRecord, account: AccountRecord, now: int) -> None:
-    money.check_account(account, now)
-    if money.configured(services.settings):
-        refusal = await services.storage.db.write(lambda tx: money.count(tx, key, services.settings, now))
-        if refusal is not None:
-            raise refusal
 
 
 def _secret(request: Request) -> str:

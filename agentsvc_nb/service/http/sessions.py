@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import context
-from agentsvc_nb.service.http.context import Credential, Services
+from agentsvc_nb.service.http.access import Credential, remember_credential
+from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.records.accounts import SessionRecord
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.wire.limits import SESSION_SECONDS
@@ -17,16 +17,15 @@ from agentsvc_nb.wire.limits import SESSION_SECONDS
 _NAME: Final = "agentsvc_session"
 
 
-def require(request: Request, services: Services) -> SessionRecord:
+async def require(request: Request, services: Services) -> SessionRecord:
     """The request's session. Raises `unauthorized` without one (a key does not count), and `foreign_origin`."""
     secret = request.cookies.get(_name(request), "")
-    now = services.storage.clock.now()
-    found = services.storage.db.read(lambda tx: accounts.find_session(tx, secret, now)) if secret else None
+    found = await accounts.find_session(services.use_case, secret) if secret else None
     if found is None:
         raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
     if not _is_own(request.headers.get("origin"), request.headers.get("host", "")):
         raise ApiError("foreign_origin")
-    context.remember_credential(request, Credential("session", secret))
+    remember_credential(request, Credential("session", secret))
     return found
 
 

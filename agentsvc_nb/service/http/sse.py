@@ -10,12 +10,10 @@ from dataclasses import asdict, dataclass
 
 from starlette.responses import StreamingResponse
 
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
-from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import runs
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire.limits import PAGE_MAX, STREAM_PING_SECONDS, STREAM_RETRY_MS
-from agentsvc_nb.wire.runs import TERMINAL, Event
+from agentsvc_nb.wire.runs import Event
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -41,8 +39,8 @@ class _EventPage:
 class Streams:
     """The streams of all runs. Followers of a run that stand at the same event share one read and one encoding."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, use_case: UseCaseContext) -> None:
+        self._use_case = use_case
         self._followers: Counter[str] = Counter()
         self._pages: dict[str, _EventPage] = {}
 
@@ -55,10 +53,10 @@ class Streams:
     async def _frames(self, run_id: str, after: int) -> AsyncIterator[bytes]:
         """Subscribe, read, wait: what is written between the read and the wait wakes the wait."""
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
-        signals = self._storage.signals
+        signals = self._use_case.signals
         with self._following(run_id), signals.watch(run_id) as watch:
             while not signals.stopping:
-                page = self._page(run_id, after)
+                page = await self._page(run_id, after)
                 if page.frames:
                     yield page.frames
                     after = page.last
@@ -81,19 +79,18 @@ class Streams:
                 del self._followers[run_id]
                 self._pages.pop(run_id, None)
 
-    def _page(self, run_id: str, after: int) -> _EventPage:
+    async def _page(self, run_id: str, after: int) -> _EventPage:
         """What the one before has read, unless something was written since; else what there is."""
         page = self._pages.get(run_id)
-        if page is None or page.after != after or page.signals != self._storage.signals.sent:
-            page = self._storage.db.read(lambda tx: self._read(tx, run_id, after))
+        if page is None or page.after != after or page.signals != self._use_case.signals.sent:
+            page = await self._read(run_id, after)
             if page.whole:  # others who catch up stand elsewhere
                 self._pages[run_id] = page
         return page
 
-    def _read(self, tx: Tx, run_id: str, after: int) -> _EventPage:
-        run = runs.get(tx, run_id)
-        found, more = run_usecases.events(tx, run_id, after, PAGE_MAX)
-        frames = "".join(frame(event) for event in found).encode()
-        ended = run is None or run.status in TERMINAL
-        last = found[-1].id if found else after
-        return _EventPage(after, self._storage.signals.sent, frames, last, not more, ended)
+    async def _read(self, run_id: str, after: int) -> _EventPage:
+        sent = self._use_case.signals.sent  # before the read: what is written during it is read again
+        batch = await runs.events(self._use_case, run_id, after, PAGE_MAX)
+        frames = "".join(frame(event) for event in batch.events).encode()
+        last = batch.events[-1].id if batch.events else after
+        return _EventPage(after, sent, frames, last, not batch.more, batch.ended)

@@ -8,17 +8,13 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
-from agentsvc_nb.service.usecases import payloads
+from agentsvc_nb.service.usecases import attempts
+from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
-
-
-class LostRun(Exception):
-    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
 
 
 class EventLog:
@@ -29,7 +25,7 @@ class EventLog:
     """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
-        self._storage = storage
+        self._use_case = storage.use_case
         self._run_id = run.run_id
         self._workspace = ChatWorkspace(storage, run.chat)
         self.attempt = run.attempt
@@ -82,12 +78,4 @@ class EventLog:
         return {**kept, "truncated": True, "whole_path": path}
 
     async def _write(self, kind: str, found: Sequence[dict[str, Any]]) -> None:
-        now = self._storage.clock.now()
-
-        def use(tx: Tx) -> bool:
-            written = [runs.append(tx, self._run_id, self.attempt, kind, payload, now) for payload in found]
-            return None not in written
-
-        if not await self._storage.db.write(use):
-            raise LostRun(self._run_id)
-        self._storage.signals.notify(self._run_id)
+        await attempts.append(self._use_case, self._run_id, self.attempt, kind, found)

@@ -11,13 +11,12 @@ from typing import Final
 from pydantic import ValidationError
 
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import WorkspaceTask, performed
-from agentsvc_nb.service.usecases import jobs as job_usecases
+from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
@@ -33,6 +32,7 @@ class JobRunner:
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
+        self._use_case = storage.use_case
         self._tools = tools
         self.supervisor = TaskSupervisor(self._work)
 
@@ -40,43 +40,24 @@ class JobRunner:
         self.supervisor.start(job_id)
 
     async def recover(self) -> None:
-        now = self._storage.clock.now()
-        for job in await self._storage.db.write(lambda tx: job_usecases.recover(tx, now)):
+        for job in await jobs.recover(self._use_case):
             self.wake(job.job_id)
-
-    async def stop(self, job_id: str) -> None:
-        """End a job whose run ends."""
-        now = self._storage.clock.now()
-        job = self._storage.db.read(lambda tx: jobs.get(tx, job_id))
-        if job is not None:
-            await self._storage.db.write(lambda tx: job_usecases.stop(tx, job, now))
-            self.interrupt(job_id)
 
     def interrupt(self, job_id: str) -> None:
         """The job was asked to stop: wake those who watch it, and stop its tool."""
-        self._storage.signals.notify(job_id)
+        self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
     async def _work(self, job_id: str) -> None:
-        job = await self.supervisor.store(lambda: self._claim(job_id))
+        job = await self.supervisor.store(lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
-        self._storage.signals.notify(job_id)
         ending = await self._ending(job)
         if ending is not None:
-            await self.supervisor.store(lambda: self._finish(job, ending))
-            self._storage.signals.notify(job_id)
+            await self.supervisor.store(lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
-
-    async def _claim(self, job_id: str) -> JobRecord | None:
-        now = self._storage.clock.now()
-        return await self._storage.db.write(lambda tx: jobs.claim(tx, job_id, now))
-
-    async def _finish(self, job: JobRecord, ending: JobEnding) -> None:
-        now = self._storage.clock.now()
-        await self._storage.db.write(lambda tx: job_usecases.finish(tx, job.job_id, job.attempt, ending, now))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; None when the service is stopping and the job is left for recovery."""
@@ -88,11 +69,11 @@ class JobRunner:
     async def _tried(self, job: JobRecord, task: WorkspaceTask, written: list[str]) -> JobEnding | None:
         try:
             outcome = await self.supervisor.interruptible(
-                job.job_id, self._run_tool(job, task), self._asked_to_stop(job)
+                job.job_id, self._run_tool(job, task), lambda: self._asked_to_stop(job)
             )
         except asyncio.CancelledError:
             if self.supervisor.stopping:
-                await self._storage.db.write(lambda tx: jobs.restarted(tx, job.job_id, -1))
+                await jobs.leave(self._use_case, job.job_id)
                 return None
             return JobEnding("cancelled", [])
         except WorkFailure as failure:
@@ -117,8 +98,7 @@ class JobRunner:
 
         async def report(done: float, total: float | None, message: str) -> None:
             value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
-            await self._storage.db.write(lambda tx: jobs.progress(tx, job.job_id, job.attempt, value))
-            self._storage.signals.notify(job.job_id)
+            await jobs.report(self._use_case, job, value)
 
         async def on_write(record: FileRecord) -> None:
             written.append(record.path)
@@ -126,8 +106,8 @@ class JobRunner:
         author = Author("output", run_id=job.run_id)
         return WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
 
-    def _asked_to_stop(self, job: JobRecord) -> bool:
-        found = self._storage.db.read(lambda tx: jobs.get(tx, job.job_id))
+    async def _asked_to_stop(self, job: JobRecord) -> bool:
+        found = await jobs.find(self._use_case, job.job_id)
         return found is None or found.status != "running"
 
 

@@ -46,7 +46,7 @@ class Retention:
 
     async def sweep(self) -> None:
         """Remove all garbage there is now."""
-        now = self._storage.clock.now()
+        now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
@@ -56,7 +56,7 @@ class Retention:
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
         total = 0
-        while deleted := await self._storage.db.write(delete, long=True):
+        while deleted := await self._storage.use_case.write(delete, long=True):
             total += deleted
         return total
 
@@ -66,5 +66,5 @@ class Retention:
                 return 0
             # Old ones first, then what is named: a row that comes in between names a content stored just now.
             old = list(self._storage.blobs.stored_before(before))
-            named = self._storage.db.read(files.referenced_contents) if old else set()
+            named = self._storage.use_case.database.read(files.referenced_contents) if old else set()
             return sum(self._storage.blobs.remove(sha256, before) for sha256 in old if sha256 not in named)

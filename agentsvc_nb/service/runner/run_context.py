@@ -9,15 +9,15 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
-from agentsvc_nb.service.records import files, runs
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.runner.event_log import EventLog, LostRun
+from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import attempts, files, runs
+from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
@@ -39,30 +39,25 @@ class LiveRunContext:
     _called: int
     """How many tools were called in this step."""
 
-    def __init__(
-        self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner, approval: bool
-    ) -> None:
+    def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
         self.message = run.message
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
-        self._storage = storage
+        self._use_case = storage.use_case
         self._run = run
-        self._calls = ToolCalls(storage, run, tools, job_runner, self.log, approval)
+        self._calls = ToolCalls(storage, run, tools, job_runner, self.log)
         self._restore(run.saved())
 
     @property
     def said(self) -> str:
         return "".join(self._said)
 
-    def attachments(self) -> Sequence[WorkspaceEntry]:
-        chat, paths = self._run.chat, self._run.attachments
-        found = self._storage.db.read(lambda tx: [files.get(tx, chat, path) for path in paths])
-        return [record for record in found if record is not None]
+    async def attachments(self) -> Sequence[WorkspaceEntry]:
+        return await files.find(self._use_case, self._run.chat, self._run.attachments)
 
-    def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        chat, before = self._run.chat, self._run.created_at + 1
-        found = self._storage.db.read(lambda tx: runs.of_chat(tx, chat, before, limit + 1))
+    async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        found = await runs.earlier(self._use_case, self._run, limit + 1)
         turns = [EarlierTurn(run.message, run.output or "", run.status) for run in found if run.status in TERMINAL]
         return turns[:limit]
 
@@ -118,17 +113,14 @@ class LiveRunContext:
         self.state = state
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        run_id, attempt = self._run.run_id, self.log.attempt
-        if not await self._storage.db.write(lambda tx: runs.checkpoint(tx, run_id, attempt, saved)):
-            raise LostRun(run_id)
+        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved)
 
     async def rewind(self) -> None:
         await self.log.flush()
-        run_id, attempt, now = self._run.run_id, self.log.attempt, self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: run_usecases.resume(tx, run_id, attempt, now))
+        run_id = self._run.run_id
+        record = await attempts.resume(self._use_case, run_id, self.log.attempt)
         if record is None:
             raise LostRun(run_id)
-        self._storage.signals.notify(run_id)
         self.log.attempt = record.attempt
         self._restore(record.saved())
 

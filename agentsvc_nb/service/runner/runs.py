@@ -9,16 +9,14 @@ from collections.abc import Mapping
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.runner.event_log import LostRun
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import attempts, runs
+from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.runs import STEPS_EXCEEDED
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -32,14 +30,12 @@ class RunRunner:
     def __init__(
         self,
         storage: Storage,
-        settings: Settings,
         agent: Agent,
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
     ) -> None:
         self._storage = storage
-        self._model = settings.model
-        self._approval = settings.approve_effects
+        self._use_case = storage.use_case
         self._agent = agent
         self._tools = tools
         self._jobs = job_runner
@@ -50,21 +46,18 @@ class RunRunner:
 
     def interrupt(self, run_id: str) -> None:
         """The run was asked to stop: wake those who read it, and stop its agent."""
-        self._storage.signals.notify(run_id)
+        self._use_case.signals.notify(run_id)
         self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
         """End what a dead server left and nobody goes on with; the runs to be woken. Only under the folder's lock."""
-        storage, now = self._storage, self._storage.clock.now()
-        waiting = await storage.db.write(lambda tx: run_usecases.recover(tx, storage.origin, self._model, now))
-        return [run.run_id for run in waiting]
+        return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
         run = await self.supervisor.store(lambda: self._claim(run_id))
         if run is None:
             return
-        self._storage.signals.notify(run_id)
-        context = LiveRunContext(self._storage, run, self._tools, self._jobs, self._approval)
+        context = LiveRunContext(self._storage, run, self._tools, self._jobs)
         try:
             ending = await self._ending(run, context)
         except LostRun:
@@ -79,25 +72,23 @@ class RunRunner:
     async def _claim(self, run_id: str) -> RunRecord | None:
         """A queued run begins; another active one is a dead server's, and goes on from its checkpoint. So does one that
         was asked to stop since: somebody has to end it."""
-        now = self._storage.clock.now()
-        if claimed := await self._storage.db.write(lambda tx: run_usecases.claim(tx, run_id, now)):
+        if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
-        found = self._storage.db.read(lambda tx: runs.get(tx, run_id))
+        found = await runs.find(self._use_case, run_id)
         if found is None or found.status not in ACTIVE:
             return None
-        attempt = found.attempt
-        return await self._storage.db.write(lambda tx: run_usecases.resume(tx, run_id, attempt, now))
+        return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent; None when the service is stopping and the run is left for recovery."""
         try:
             answer, fault = await self.supervisor.interruptible(
-                run.run_id, self._drive(run, context), self._asked_to_stop(run)
+                run.run_id, self._drive(run, context), lambda: self._asked_to_stop(run)
             )
             await context.log.flush()
         except asyncio.CancelledError:
             if self.supervisor.stopping:
-                await self._storage.db.write(lambda tx: runs.restarted(tx, run.run_id, -1))
+                await attempts.leave(self._use_case, run.run_id)
                 return None
             await context.log.flush()
             return context.ending("cancelled", output=_spoken(context))
@@ -129,24 +120,17 @@ class RunRunner:
         return answer, ("output_schema_mismatch", misfit) if misfit else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
-        storage = self._storage
-
-        async def write() -> None:
-            now = storage.clock.now()
-            await storage.db.write(lambda tx: run_usecases.finish(tx, run_id, attempt, ending, storage.origin, now))
-
         try:
-            await self.supervisor.store(write)
+            await self.supervisor.store(lambda: attempts.finish(self._use_case, run_id, attempt, ending))
         except (ValueError, OverflowError):
             log.exception("run %s: its answer could not be stored", run_id)
             ending = _unexpected("The answer could not be stored.")
-            await self.supervisor.store(write)
-        storage.signals.notify(run_id)
+            await self.supervisor.store(lambda: attempts.finish(self._use_case, run_id, attempt, ending))
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
-    def _asked_to_stop(self, run: RunRecord) -> bool:
-        return self._storage.db.read_single(lambda tx: runs.status(tx, run.run_id)) != "running"
+    async def _asked_to_stop(self, run: RunRecord) -> bool:
+        return await runs.status(self._use_case, run.run_id) != "running"
 
 
 async def _failed(context: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Signals:
-    """Wake-ups by run or job id. `stop` wakes everybody for good."""
+class LocalSignals:
+    """`ports.Signals` within this process."""
 
     def __init__(self) -> None:
-        self._watchers: dict[str, set[Watch]] = {}
+        self._watchers: dict[str, set[LocalWatch]] = {}
         self.sent = 0
         """How many there were so far: what was read at the same count is as new as can be known."""
         self.stopping = False
@@ -31,8 +31,8 @@ class Signals:
             self.notify(name)
 
     @contextmanager
-    def watch(self, name: str) -> Iterator[Watch]:
-        watch = Watch()
+    def watch(self, name: str) -> Iterator[LocalWatch]:
+        watch = LocalWatch()
         watchers = self._watchers.setdefault(name, set())
         watchers.add(watch)
         try:
@@ -44,7 +44,7 @@ class Signals:
                 self._watchers.pop(name, None)
 
 
-class Watch:
+class LocalWatch:
     """One who waits. The timer goes on from wait to wait, and looks when it rings how long there is still to wait: a
     timer for each wait would cost a stream more than all its events."""
 

@@ -1,4 +1,4 @@
-"""What workers share: database, blobs, index, clock, signals; how content becomes a file's row; the files of a chat."""
+"""What workers share: the context of their use cases, and the blobs; how content is stored; the files of a chat."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.documents import read_text
-from agentsvc_nb.service.ports import Clock, Database, Index, IndexedText, Tx
-from agentsvc_nb.service.records import files
+from agentsvc_nb.service.ports import IndexedText
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
-from agentsvc_nb.service.runner.signals import Signals
-from agentsvc_nb.service.usecases import files as file_usecases
-from agentsvc_nb.service.usecases import searching
-from agentsvc_nb.service.usecases.searching import FIRST, index_again, indexed_text
+from agentsvc_nb.service.usecases import files, searching
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases.searching import indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
@@ -57,12 +53,8 @@ class Blobs(Protocol):
 class Storage:
     """What every worker needs."""
 
-    db: Database
+    use_case: UseCaseContext
     blobs: Blobs
-    index: Index
-    clock: Clock
-    signals: Signals
-    origin: str
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """Recognise a stored blob and read its words, in a thread."""
@@ -78,12 +70,6 @@ class Storage:
         path = self.blobs.path(upload.sha256)
         found = await asyncio.to_thread(_read, path, upload.media_type)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
-
-    async def index_older_files(self) -> None:
-        """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
-        place = None if self.db.read(self.index.is_current) else FIRST
-        while place is not None:
-            place = await self.db.write(partial(index_again, index=self.index, after=place), long=True)
 
     def _describe(self, file_name: str, blob: Blob) -> Content:
         media_type = media_types.guess(file_name, blob.head)
@@ -103,32 +89,28 @@ class ChatWorkspace:
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage
+        self._use_case = storage.use_case
         self._chat = chat
 
     async def list(self) -> Sequence[WorkspaceEntry]:
-        return self._storage.db.read(lambda tx: files.all(tx, self._chat))
+        return await files.list_all(self._use_case, self._chat)
 
     async def open(self, path: str) -> Path:
-        return self._storage.blobs.path(self._get(path).sha256)
+        return self._storage.blobs.path((await self._get(path)).sha256)
 
     async def text(self, path: str) -> str:
-        record = self._get(path)
+        record = await self._get(path)
         if grammar.is_scratch(path):  # not in the index
             return await asyncio.to_thread(read_text, self._storage.blobs.path(record.sha256), record.media_type)
-        return self._storage.db.read(lambda tx: self._storage.index.text(tx, self._chat, path))
+        return await files.text(self._use_case, self._chat, path)
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         """Paths with their ranks, best first. Raises `WorkFailure("too_much_work")`."""
         parsed = grammar.parse(query)
         if parsed is None:
             return []
-        index, chat = self._storage.index, self._chat
-
-        def find(tx: Tx) -> list[searching.SearchHit]:
-            return list(islice(searching.find(tx, index, chat, parsed), FOUND_MAX))
-
         try:
-            hits = await asyncio.to_thread(self._storage.db.read, find, SEARCH_SECONDS)
+            hits = await searching.find(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
         except ReadTooLong:
             raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
@@ -139,10 +121,7 @@ class ChatWorkspace:
         if safe is None:
             raise WorkFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
         content = await self._storage.store(safe.rpartition("/")[2], data)
-        now = self._storage.clock.now()
-        return await self._storage.db.write(
-            lambda tx: file_usecases.write(tx, self._storage.index, self._chat, safe, content, author, now), long=True
-        )
+        return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
         """Write all of what is told in part only; its path, the same for the same. Scratch: listed, never found."""
@@ -151,11 +130,11 @@ class ChatWorkspace:
         await self.write(path, data, author)
         return path
 
-    def _get(self, path: str) -> FileRecord:
-        record = self._storage.db.read(lambda tx: files.get(tx, self._chat, path))
-        if record is None:
+    async def _get(self, path: str) -> FileRecord:
+        found = await files.find(self._use_case, self._chat, [path])
+        if not found:
             raise FileNotFoundError(path)
-        return record
+        return found[0]
 
 
 def _as_json(document: Any) -> bytes:

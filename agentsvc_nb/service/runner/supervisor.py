@@ -38,14 +38,19 @@ class TaskSupervisor:
         if inner is not None:
             inner.cancel()
 
-    async def interruptible(self, name: str, work: Coroutine[Any, Any, T], stop_now: bool) -> T:
-        """Do `work` so that `interrupt(name)` cancels it. `stop_now`: it was asked to stop before it began."""
+    async def interruptible(
+        self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
+    ) -> T:
+        """Do `work` so that `interrupt(name)` cancels it, as does `asked_to_stop`, for what was asked before."""
         inner: asyncio.Task[T] = asyncio.create_task(work)
         self._inner[name] = inner
-        if stop_now or self.stopping:
-            inner.cancel()
         try:
+            if self.stopping or await asked_to_stop():  # looked at once an interrupt would be heard
+                inner.cancel()
             return await inner
+        except BaseException:
+            inner.cancel()
+            raise
         finally:
             del self._inner[name]
 

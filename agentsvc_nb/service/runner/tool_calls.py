@@ -6,29 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, jobs, tool_calls
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.runner.event_log import EventLog, LostRun
+from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import WorkspaceTask, file_written, performed
-from agentsvc_nb.service.usecases import jobs as job_usecases
-from agentsvc_nb.service.usecases import money, payloads
-from agentsvc_nb.service.usecases.chats import Where
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.service.usecases import files, jobs, tool_calls
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
@@ -48,12 +42,14 @@ class ToolCalls:
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
-    approval: bool
-    """Whether a call that has an effect waits for somebody's approval."""
+
+    @property
+    def use_case(self) -> UseCaseContext:
+        return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any]) -> Outcome:
         """The outcome of the call with this key: the one that is kept, or that of making it."""
-        call = await self._open(key, name, given)
+        call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
         await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given})
         outcome = call.outcome or await self._checked(call)
         content, is_error = outcome.content, outcome.error is not None
@@ -67,15 +63,6 @@ class ToolCalls:
     async def written(self, record: FileRecord) -> None:
         await self.log.append("file.written", file_written(record))
 
-    async def _open(self, key: str, name: str, given: dict[str, Any]) -> CallRecord:
-        run, attempt, call_id, now = self.run, self.log.attempt, ids.new("call"), self.storage.clock.now()
-        opened = await self.storage.db.write(
-            lambda tx: tool_calls.open(tx, run, attempt, key, call_id, name, given, now)
-        )
-        if opened is None:
-            raise LostRun(run.run_id)
-        return opened
-
     async def _checked(self, call: CallRecord) -> Outcome:
         tool = self.tools.get(call.tool)
         if tool is None:
@@ -84,7 +71,7 @@ class ToolCalls:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
-        if tool.effect and self.approval:
+        if tool.effect and self.use_case.settings.approve_effects:
             if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
                 return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
@@ -100,13 +87,11 @@ class ToolCalls:
             return call
         call = await self._move(call, "waiting")
         asked = {"call_id": call.call_id, "tool": call.tool, "input": call.input}
-        with self.storage.signals.watch(self.run.run_id) as watch:
+        with self.use_case.signals.watch(self.run.run_id) as watch:
             await self.log.append("approval.requested", asked)
             while call.state == "waiting":
                 await watch.wait(JOB_POLL_SECONDS)
-                found = self.storage.db.read(partial(tool_calls.get, run_id=call.run_id, key=call.key))
-                assert found is not None
-                call = found
+                call = await tool_calls.get(self.use_case, call)
         verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
         await self.log.append("approval.decided", verdict)
         return call
@@ -128,7 +113,7 @@ class ToolCalls:
         return outcome
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool) -> Outcome:
-        job = self._job(call.job_id) if call.job_id else await self._submit(call, tool)
+        job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool))
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
         self.jobs.wake(job.job_id)
@@ -136,11 +121,10 @@ class ToolCalls:
             job = await self._follow(job)
         except BaseException:
             if not self.jobs.supervisor.stopping:  # else the run goes on, and follows it again
-                await self.jobs.stop(job.job_id)
+                await jobs.stop(self.use_case, job.job_id)
             raise
-        for path in job.files:
-            if record := self.storage.db.read(partial(files.get, chat=job.chat, path=path)):
-                await self.written(record)
+        for record in await files.find(self.use_case, job.chat, job.files):
+            await self.written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
         if error is None and job.status == "cancelled":
             error = ("cancelled", "The job was cancelled.")
@@ -149,24 +133,14 @@ class ToolCalls:
         return outcome
 
     async def _submit(self, call: CallRecord, tool: Tool) -> JobRecord:
-        run, attempt, now = self.run, self.log.attempt, self.storage.clock.now()
-        submit = Submit(tool.name, tool.family, call.input, Where(chat=run.chat), now)
-        bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
-
-        def write(tx: Tx) -> JobRecord:
-            job = job_usecases.insert(tx, bill, run.chat, run.run_id, submit, now)
-            if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
-                raise LostRun(run.run_id)
-            return job
-
-        return await self.storage.db.write(write)
+        return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
         """Wait for the job's end; its progress is the run's."""
         shown = job.progress
-        with self.storage.signals.watch(job.job_id) as watch:
+        with self.use_case.signals.watch(job.job_id) as watch:
             while True:
-                found = self._job(job.job_id)
+                found = await self._job(job.job_id)
                 if found.progress != shown:
                     shown = found.progress
                     await self.progress(**shown)
@@ -174,24 +148,13 @@ class ToolCalls:
                     return found
                 await watch.wait(JOB_POLL_SECONDS)
 
-    def _job(self, job_id: str) -> JobRecord:
-        found = self.storage.db.read(lambda tx: jobs.get(tx, job_id))
+    async def _job(self, job_id: str) -> JobRecord:
+        found = await jobs.find(self.use_case, job_id)
         assert found is not None
         return found
 
     async def _move(self, call: CallRecord, state: State, outcome: Outcome | None = None) -> CallRecord:
-        """Keep what became of the call and, with its end, bill what it used."""
-        run, attempt, now = self.run, self.log.attempt, self.storage.clock.now()
-
-        def write(tx: Tx) -> CallRecord:
-            moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
-            if moved is None:
-                raise LostRun(run.run_id)
-            if outcome is not None and call.job_id is None:
-                money.charge_uses(tx, run, outcome.uses, now)
-            return moved
-
-        return await self.storage.db.write(write)
+        return await tool_calls.move(self.use_case, self.run, self.log.attempt, call, state, outcome)
 
 
 def _failed(code: str, message: str) -> Outcome:

@@ -12,14 +12,13 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from agentsvc_nb.formats import recordings
-from agentsvc_nb.service.records import media as media_records
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
-from agentsvc_nb.service.usecases import media as media_usecases
-from agentsvc_nb.service.usecases import payloads
+from agentsvc_nb.service.usecases import media
 from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
@@ -42,12 +41,12 @@ class MediaStore:
     """Of one account."""
 
     def __init__(self, storage: Storage, account: str) -> None:
-        self._storage, self._account = storage, account
+        self._storage = storage
+        self._use_case = storage.use_case
+        self._account = account
 
     async def keep_page(self, url: str) -> str:
-        now = self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: media_usecases.add_page(tx, self._account, url, now))
-        return record.id
+        return (await media.keep_page(self._use_case, self._account, url)).id
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
         content = await self._storage.store(name, data)
@@ -56,19 +55,18 @@ class MediaStore:
             return None  # its blob is removed with other garbage
         file = self._storage.blobs.path(content.sha256)
         length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
-        facts, now = Facts(cast(MediaKind, kind), source, url, length), self._storage.clock.now()
-        record = await self._storage.db.write(lambda tx: media_usecases.keep(tx, self._account, content, facts, now))
-        return record.id
+        facts = Facts(cast(MediaKind, kind), source, url, length)
+        return (await media.keep(self._use_case, self._account, content, facts)).id
 
-    def media(self, media_id: str) -> StoredMedia | None:
-        found = self._storage.db.read(lambda tx: media_records.get(tx, media_id, self._account))
+    async def media(self, media_id: str) -> StoredMedia | None:
+        found = await media.find(self._use_case, self._account, media_id)
         if found is None:
             return None
         file = self._storage.blobs.path(found.sha256)
         return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        await self._storage.db.write(lambda tx: media_records.transcribe(tx, media_id, self._account, transcript))
+        await media.keep_transcript(self._use_case, self._account, media_id, transcript)
 
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
@@ -119,7 +117,7 @@ class WorkspaceTask:
         return await self._media_store.keep_media(name, data, source, url)
 
     async def media(self, media_id: str) -> StoredMedia | None:
-        return self._media_store.media(media_id)
+        return await self._media_store.media(media_id)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
         await self._media_store.keep_transcript(media_id, transcript)

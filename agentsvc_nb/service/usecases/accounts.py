@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +14,8 @@ from agentsvc_nb.service.ports import Clock, Tx
 from agentsvc_nb.service.records import accounts, keys, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, SessionRecord
 from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
 from agentsvc_nb.wire.keys import CreatedKey, NewKey
@@ -66,11 +68,23 @@ def check_terms(accepted: object, version: object) -> None:
         raise ApiError("developer_terms_version_mismatch", top=required)
 
 
-def issue_key(tx: Tx, clock: Clock, given: NewKey) -> CreatedKey:
+async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
     """Create the key that a signed-in user asks for, whose terms are accepted; its secret is shown this once."""
-    scopes = tuple(dict.fromkeys(given.scopes or ()))
-    record, secret = create_key(tx, clock, name=given.name, scopes=scopes, budget_cents=given.monthly_budget_cents)
+    name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
+    record, secret = await context.write(
+        lambda tx: create_key(tx, context.clock, name=name, scopes=scopes, budget_cents=budget)
+    )
     return CreatedKey(**record.public().model_dump(), key=secret)
+
+
+async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
+    """The account's keys, deleted ones too: bills name them."""
+    return await context.read(lambda tx: keys.all(tx, account))
+
+
+async def list_usage(context: UseCaseContext, account: str) -> list[UsageRecord]:
+    """What the account was billed, by month and key."""
+    return await context.read(lambda tx: usage.by_key_and_month(tx, account))
 
 
 def check_scopes(scopes: Sequence[str]) -> None:
@@ -113,17 +127,22 @@ def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
     return replace(key, revoked_at=now)
 
 
-def get_key(tx: Tx, account: str, id: str) -> KeyRecord:
+async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
     """The key with this id. Raises `key_not_found` for a deleted one, too."""
+    return await context.read(lambda tx: _key_of(tx, account, id))
+
+
+async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
+    """End the key for good. Its row stays, for what it used. Raises `key_not_found`."""
+    now = context.now
+    await context.write(lambda tx: keys.revoke(tx, _key_of(tx, account, id).id, now))
+
+
+def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
     record = keys.get(tx, account, id)
     if record is None or record.revoked_at is not None:
         raise ApiError("key_not_found")
     return record
-
-
-def delete_key(tx: Tx, account: str, id: str, now: int) -> None:
-    """End the key for good. Its row stays, for what it used. Raises `key_not_found`."""
-    keys.revoke(tx, get_key(tx, account, id).id, now)
 
 
 def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
@@ -202,16 +221,32 @@ def reconcile(tx: Tx, account: str) -> None:
 _TTL_MS: Final = SESSION_SECONDS * 1000
 
 
-def open_session(tx: Tx, now: int) -> str:
+async def open_session(context: UseCaseContext) -> str:
     """A new session's secret, for the cookie. Sessions that are over go at the same time."""
-    secret = secrets.token_urlsafe(32)
-    accounts.remove_expired(tx, now)
-    accounts.insert(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
+    secret, now = secrets.token_urlsafe(32), context.now
+
+    def use(tx: Tx) -> None:
+        accounts.remove_expired(tx, now)
+        accounts.insert(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
+
+    await context.write(use)
     return secret
 
 
-def find_session(tx: Tx, secret: str, now: int) -> SessionRecord | None:
-    return accounts.session_of(tx, digest(secret), now)
+async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | None:
+    """The session with this secret, unless it is over."""
+    now = context.now
+    return await context.read_single(lambda tx: accounts.session_of(tx, digest(secret), now))
+
+
+async def close_session(context: UseCaseContext, session: SessionRecord) -> None:
+    await context.write(lambda tx: accounts.remove(tx, session.digest))
+
+
+async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
+    """Which of these sessions, by their digests, are not over."""
+    now = context.now
+    return await context.read(lambda tx: {digest for digest in digests if accounts.session_of(tx, digest, now)})
 
 
 def digest(secret: str) -> str:

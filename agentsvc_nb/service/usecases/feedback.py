@@ -9,6 +9,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import feedback
 from agentsvc_nb.service.records.feedback import FeedbackRecord
 from agentsvc_nb.service.usecases import money
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.feedback import NewFeedback
 from agentsvc_nb.wire.limits import FEEDBACK_PER_HOUR
@@ -17,8 +18,13 @@ from agentsvc_nb.wire.times import rfc3339
 HOUR_MS: Final = 3_600_000
 
 
-def send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
+async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
     """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when that ends."""
+    now = context.now
+    return await context.write(lambda tx: _send(tx, account, given, now))
+
+
+def _send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
     sent = feedback.times_since(tx, account, now - HOUR_MS)
     if len(sent) >= FEEDBACK_PER_HOUR:
         reset = sent[FEEDBACK_PER_HOUR - 1] + HOUR_MS
@@ -32,9 +38,14 @@ def send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
     return feedback.insert(tx, account, given, now)
 
 
-def get(tx: Tx, account: str, report: str) -> FeedbackRecord:
+async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
+    """The account's latest reports, all or those of one status."""
+    return await context.read(lambda tx: feedback.page(tx, account, status, limit))
+
+
+async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRecord:
     """Raises `invalid_feedback` for what is no id, `feedback_not_found`."""
-    record = _known(tx, report)
+    record = await context.read(lambda tx: _known(tx, report))
     if record.account != account:
         raise ApiError("feedback_not_found")
     return record

@@ -10,6 +10,7 @@ from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import chats
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage
 
@@ -17,12 +18,21 @@ UPLOADS = "uploads/"
 _UPLOADED = Author("upload")
 
 
-def stage(tx: Tx, account: str, contents: Sequence[Content], now: int, ttl_ms: int) -> list[UploadRecord]:
-    """Keep files for a later start; their ids are valid for `ttl_ms`."""
-    return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents]
+async def upload(
+    context: UseCaseContext, account: str, contents: Sequence[Content], chat: str | None
+) -> list[UploadRecord]:
+    """Keep files for a later start, as long as the settings say; with `chat` also put them into that chat."""
+    now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
+
+    def use(tx: Tx) -> list[UploadRecord]:
+        if chat is not None:
+            _put_uploads(tx, context.index, chat, contents, now)
+        return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents]
+
+    return await context.write(use, long=chat is not None)
 
 
-def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
     """Put files into a chat, each replacing the earlier one of its name; two of one name here stay two."""
     taken: set[str] = set()
     written = []
@@ -49,15 +59,22 @@ def attach(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: in
     return written
 
 
-def staged_contents(tx: Tx, account: str, upload_ids: Iterable[str], now: int) -> list[UploadRecord]:
+async def find_staged(context: UseCaseContext, account: str, upload_ids: Sequence[str], now: int) -> list[UploadRecord]:
     """The staged files with these ids. Raises `upload_not_found`."""
-    found = []
-    for upload_id in upload_ids:
-        record = files.staged(tx, upload_id, account, now)
-        if record is None:
-            raise ApiError("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
-        found.append(record)
-    return found
+    return await context.read(lambda tx: [_staged(tx, account, upload_id, now) for upload_id in upload_ids])
+
+
+def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
+    record = files.staged(tx, upload_id, account, now)
+    if record is None:
+        raise ApiError("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
+    return record
+
+
+async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
+    """`write`, of what a run or job makes."""
+    now = context.now
+    return await context.write(lambda tx: write(tx, context.index, chat, path, content, author, now), long=True)
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
@@ -68,9 +85,14 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     return record
 
 
-def page(tx: Tx, account: str, chat: str, after: str, limit: int) -> FilePage:
-    chats.of_account(tx, chat, account)
-    found = files.page(tx, chat, after, limit + 1)
+async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
+    """The files of the chat by path, those after the path `after`."""
+
+    def use(tx: Tx) -> list[FileRecord]:
+        chats.of_account(tx, chat, account)
+        return files.page(tx, chat, after, limit + 1)
+
+    found = await context.read(use)
     shown = found[:limit]
     more = len(found) > limit
     return FilePage(
@@ -78,20 +100,46 @@ def page(tx: Tx, account: str, chat: str, after: str, limit: int) -> FilePage:
     )
 
 
-def get(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
+async def get(context: UseCaseContext, account: str, chat: str, path: str) -> FileRecord:
+    """Raises `file_not_found`, and what `chats.of_account` raises."""
+    return await context.read(lambda tx: _file_of(tx, account, chat, path))
+
+
+async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
+    """Show the file by another name; None: by its own again. Raises as `get`."""
+
+    def use(tx: Tx) -> FileRecord:
+        _file_of(tx, account, chat, path)
+        record = files.rename(tx, chat, path, name)
+        assert record is not None
+        if not is_scratch(path):
+            context.index.rename(tx, chat, path, record.names)
+        return record
+
+    return await context.write(use, long=True)
+
+
+async def list_all(context: UseCaseContext, chat: str) -> list[FileRecord]:
+    """Every file of the chat, scratch too."""
+    return await context.read(lambda tx: files.all(tx, chat))
+
+
+async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list[FileRecord]:
+    """The files with these paths; those that are missing are left out."""
+    found = await context.read(lambda tx: [files.get(tx, chat, path) for path in paths])
+    return [record for record in found if record is not None]
+
+
+async def text(context: UseCaseContext, chat: str, path: str) -> str:
+    """The file's text as it was indexed; empty when it has none."""
+    return await context.read(lambda tx: context.index.text(tx, chat, path))
+
+
+def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
     chats.of_account(tx, chat, account)
     record = files.get(tx, chat, path)
     if record is None:
         raise ApiError("file_not_found", f"No file {path!r} in this chat.")
-    return record
-
-
-def rename(tx: Tx, index: Index, account: str, chat: str, path: str, name: str | None) -> FileRecord:
-    get(tx, account, chat, path)
-    record = files.rename(tx, chat, path, name)
-    assert record is not None
-    if not is_scratch(path):
-        index.rename(tx, chat, path, record.names)
     return record
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency, jobs
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -16,25 +16,31 @@ from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import chats, money, runs
 from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.service.usecases.runs import Start
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.times import utc_day
 from agentsvc_nb.wire.tools import Job
 
 
-def begin(tx: Tx, key: KeyRecord, where: Where, settings: Settings, now: int) -> tuple[Bill, ChatRecord]:
-    """Who pays, and the chat to work in. Raises as a submit."""
-    chats.check_known(tx, where, key.account)
-    bill = money.check(tx, key, settings, now)
-    return bill, chats.resolve(tx, where, key.account, now, shared=True)
+async def begin_call(context: UseCaseContext, key: KeyRecord, where: Where) -> tuple[Bill, ChatRecord]:
+    """Who pays for a direct call, and the chat to work in. Raises as a submit."""
+    now = context.now
+
+    def use(tx: Tx) -> tuple[Bill, ChatRecord]:
+        chats.check_known(tx, where, key.account)
+        bill = money.check(tx, key, context.settings, now)
+        return bill, chats.resolve(tx, where, key.account, now, shared=True)
+
+    return await context.write(use)
 
 
-def end(tx: Tx, bill: Bill, uses: Mapping[str, int], now: int) -> None:
-    """Bill what was used."""
-    money.charge_uses(tx, bill, uses, now)
+async def end_call(context: UseCaseContext, bill: Bill, uses: Mapping[str, int]) -> None:
+    """Bill what a direct call used."""
+    now = context.now
+    await context.write(lambda tx: money.charge_uses(tx, bill, uses, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,24 @@ Make = Callable[[Bill, ChatRecord], JobRecord]
 """Makes the job once everything is checked: who pays, and the chat to work in."""
 
 
-def submit(
-    tx: Tx, key: KeyRecord, given: Submit, settings: Settings, now: int, make: Make | None = None
+async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
+    """Queue a job. An Idempotency-Key seen today for the family gives the original; seen in another chat it is
+    `idempotency_conflict`. Raises what `money.check` raises, too."""
+    now = context.now
+    record, new = await context.write(
+        lambda tx: _submit(tx, context, key, given, now, lambda bill, chat: insert(tx, bill, chat.id, None, given, now))
+    )
+    if new:
+        context.workers.wake_job(record.job_id)
+    return record
+
+
+def _submit(
+    tx: Tx, context: UseCaseContext, key: KeyRecord, given: Submit, now: int, make: Make
 ) -> tuple[JobRecord, bool]:
-    """The job, and whether it is new. A key seen today for the family gives the original; seen in another chat it
-    is `idempotency_conflict`. Raises what `money.check` raises, too. `make`: in place of a queued job."""
+    """The job, and whether it is new."""
     chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, settings, now)
+    bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
     original = jobs.get(tx, idempotency.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
@@ -69,7 +86,7 @@ def submit(
         if original.chat != chat.id:
             raise ApiError("idempotency_conflict")
         return original, False
-    record = make(bill, chat) if make else insert(tx, bill, chat.id, None, given, now)
+    record = make(bill, chat)
     if address:
         idempotency.remember(tx, address, record.job_id)
     return record, True
@@ -96,8 +113,12 @@ def insert(
     )
 
 
-def get(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
-    """The job, looked up in its chat (docs/api/tools-and-jobs.md "Jobs")."""
+async def get(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
+    """The job, looked up in its chat (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`."""
+    return await context.read(lambda tx: _job_of(tx, account, job_id, where))
+
+
+def _job_of(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
     chat = chats.known(tx, where, account)
     record = jobs.get(tx, job_id)
     if record is None or record.account != account or chat is None or record.chat != chat.id:
@@ -105,9 +126,13 @@ def get(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
     return record
 
 
-def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
-    """The job with its files, or its data. Raises `job_not_finished`."""
-    record = get(tx, account, job_id, where)
+async def result(context: UseCaseContext, account: str, job_id: str, where: Where) -> Job:
+    """The job with its files, or its data. Raises `job_not_finished`, and as `get`."""
+    now = context.now
+    return await context.read(lambda tx: _result(tx, _job_of(tx, account, job_id, where), now))
+
+
+def _result(tx: Tx, record: JobRecord, now: int) -> Job:
     if record.ended_at is None:
         raise ApiError("job_not_finished", f"The job is {record.status}.")
     answer = record.public(now)
@@ -118,37 +143,92 @@ def result(tx: Tx, account: str, job_id: str, where: Where, now: int) -> Job:
     return answer
 
 
-def cancel(tx: Tx, account: str, job_id: str, where: Where, origin: str, now: int) -> JobRecord:
+async def cancel(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
     """Ask a job to stop, and with it the run that it follows; safe to repeat."""
-    record = get(tx, account, job_id, where)
-    if record.follows is not None:
-        runs.cancel(tx, account, record.follows, origin, now)
+    now = context.now
+
+    def use(tx: Tx) -> JobRecord:
+        record = _job_of(tx, account, job_id, where)
+        if record.follows is None:
+            return _request_stop(tx, record, now)
+        runs.request_stop(tx, runs.of_account(tx, account, record.follows), context.origin, now)
         return jobs.get(tx, job_id) or record
-    return stop(tx, record, now)
+
+    record = await context.write(use)
+    if record.follows is not None:
+        context.workers.interrupt_run(record.follows)
+    context.workers.interrupt_job(record.job_id)
+    return record
 
 
-def stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
+async def stop(context: UseCaseContext, job_id: str) -> None:
+    """End a job whose run ends."""
+    now = context.now
+    job = await find(context, job_id)
+    if job is not None:
+        await context.write(lambda tx: _request_stop(tx, job, now))
+        context.workers.interrupt_job(job_id)
+
+
+def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
     """A queued job ends here, a running one when its tool has stopped."""
     if record.status == "queued":
         return jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
     return jobs.cancelling(tx, record.job_id) or record
 
 
-def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> JobRecord | None:
-    """End a job and bill what it used. None for a late attempt."""
-    record = jobs.finish(tx, job_id, attempt, ending, now)
+async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """The job, whosever it is: for its worker."""
+    return await context.read(lambda tx: jobs.get(tx, job_id))
+
+
+async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """Begin a job, or go on with one that was cut off; None when it has ended."""
+    now = context.now
+    record = await context.write(lambda tx: jobs.claim(tx, job_id, now))
     if record is not None:
-        money.charge_uses(tx, record, ending.uses, now)
-        money.charge_spent(tx, record, ending.spent, now)
+        context.signals.notify(job_id)
     return record
 
 
-def recover(tx: Tx, now: int) -> list[JobRecord]:
+async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
+    """Show the job's progress. That of a late attempt is not shown."""
+    await context.write(lambda tx: jobs.progress(tx, record.job_id, record.attempt, progress))
+    context.signals.notify(record.job_id)
+
+
+async def leave(context: UseCaseContext, job_id: str) -> None:
+    """Leave a job to the service's next start, in good order: that does not count as a restart."""
+    await context.write(lambda tx: jobs.restarted(tx, job_id, -1))
+
+
+async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
+    """End a job and bill what it used. None for a late attempt."""
+    now = context.now
+
+    def use(tx: Tx) -> JobRecord | None:
+        record = jobs.finish(tx, job_id, attempt, ending, now)
+        if record is not None:
+            money.charge_uses(tx, record, ending.uses, now)
+            money.charge_spent(tx, record, ending.spent, now)
+        return record
+
+    record = await context.write(use)
+    context.signals.notify(job_id)
+    return record
+
+
+async def recover(context: UseCaseContext) -> list[JobRecord]:
     """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
 
     Comes after the recovery of runs: a job of a run that has ended is ended, too; that of one that goes on is followed
     again. One that is the handle of a run ends with it.
     """
+    now = context.now
+    return await context.write(lambda tx: _recover(tx, now))
+
+
+def _recover(tx: Tx, now: int) -> list[JobRecord]:
     waiting = []
     for record in jobs.active(tx):
         if record.follows is not None:
@@ -186,25 +266,46 @@ class AskRequest:
     unreached: tuple[str, ...] = ()
 
 
-def submit_ask(
-    tx: Tx, index: Index, key: KeyRecord, given: AskRequest, settings: Settings, now: int
-) -> tuple[JobRecord, bool]:
+async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
     """Start a run and make the job that is its handle, in one transaction.
 
     Returns the job, and whether it is new; it `follows` its run. Raises what `submit` and `runs.begin` raise.
     """
+    now = context.now
 
-    def make(bill: Bill, chat: ChatRecord) -> JobRecord:
-        run = runs.begin(tx, index, bill, given.start, chat, settings, now)
-        for message in given.unreached:
-            warning = {"code": "image_not_fetched", "message": message}
-            run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
-        if given.pictures:
-            run_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
-        free = replace(bill, hold_microcents=0)  # the run holds already
-        return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
+    def use(tx: Tx) -> tuple[JobRecord, bool]:
+        def make(bill: Bill, chat: ChatRecord) -> JobRecord:
+            return _insert_ask(tx, context, bill, chat, given, now)
 
-    return submit(tx, key, given.submit, settings, now, make)
+        return _submit(tx, context, key, given.submit, now, make)
+
+    record, new = await context.write(use, long=bool(given.start.contents))
+    if new and record.follows is not None:
+        context.workers.wake_run(record.follows)
+    return record, new
+
+
+def _insert_ask(
+    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
+) -> JobRecord:
+    """The run, its warnings, and the job that is its handle."""
+    run = runs.begin(tx, context, bill, given.start, chat, now)
+    for message in given.unreached:
+        warning = {"code": "image_not_fetched", "message": message}
+        run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
+    if given.pictures:
+        run_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
+    free = replace(bill, hold_microcents=0)  # the run holds already
+    return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
+
+
+async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
+    """Wait for the end of the run that the job follows, until that time (ms) at most; the job as it is then."""
+    assert job.follows is not None
+    run = await runs.find(context, job.follows)
+    assert run is not None
+    await runs.wait(context, run, until)
+    return await find(context, job.job_id) or job
 
 
 def _images_not_seen(pictures: int) -> dict[str, str]:

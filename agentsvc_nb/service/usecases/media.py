@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord, PageRecord
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools.fetching import is_web_address
 from agentsvc_nb.wire.media import Label, NewLabels
 
@@ -56,19 +58,34 @@ def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     return media.add(tx, account, url, now)
 
 
-def get_page(tx: Tx, account: str, page: str) -> PageRecord:
+async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
+    """`add_page`, of what a tool came across."""
+    now = context.now
+    return await context.write(lambda tx: add_page(tx, account, url, now))
+
+
+async def get_page(context: UseCaseContext, account: str, page: str) -> PageRecord:
+    """Raises `landing_page_not_found`."""
+    return await context.read(lambda tx: _page_of(tx, account, page))
+
+
+def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
     record = media.get_page(tx, page, account)
     if record is None:
         raise ApiError("landing_page_not_found", f"There is no landing page {page[:80]!r}.")
     return record
 
 
-def write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
+async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
     """Replace a page's labels. Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the
     present `version` when somebody else wrote since `expected_version` was read."""
+    return await context.write(lambda tx: _write_labels(tx, account, page, given))
+
+
+def _write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
     if fault := label_fault(given.labels):
         raise ApiError("invalid_label", fault[1], field=f"labels.{fault[0]}")
-    present = get_page(tx, account, page)
+    present = _page_of(tx, account, page)
     record = media.write(tx, page, account, given.labels, given.expected_version)
     if record is None:
         raise ApiError("version_conflict", version=present.version)
@@ -82,13 +99,25 @@ def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Media
     return media.insert(tx, account, content, facts, now)
 
 
-def keep(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
     """Store it once: the same content from the same place is the same media. Raises as `add`."""
-    return media.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+    now = context.now
+    return await context.write(
+        lambda tx: media.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+    )
 
 
-def get(tx: Tx, account: str, media_id: str) -> MediaRecord:
-    record = media.get(tx, media_id, account)
+async def keep_transcript(context: UseCaseContext, account: str, media_id: str, transcript: Mapping[str, Any]) -> None:
+    await context.write(lambda tx: media.transcribe(tx, media_id, account, transcript))
+
+
+async def find(context: UseCaseContext, account: str, media_id: str) -> MediaRecord | None:
+    return await context.read(lambda tx: media.get(tx, media_id, account))
+
+
+async def get(context: UseCaseContext, account: str, media_id: str) -> MediaRecord:
+    """Raises `media_not_found`."""
+    record = await find(context, account, media_id)
     if record is None:
         raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
     return record

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import Database, Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
@@ -56,26 +56,36 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
         raise ApiError(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
 
 
-def configured(settings: Settings) -> bool:
-    """Whether requests are counted at all."""
-    limits = (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day)
-    return any(limit is not None for limit in limits)
+class DatabaseRateLimiter:
+    """`ports.RateLimiter` in the database. Without a limit nothing is counted."""
 
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._per_minute = settings.rate_per_minute
+        self._per_minute_user = settings.rate_per_minute_user
+        self._per_day = settings.rate_per_day
 
-def count(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> ApiError | None:
-    """Count a request; the refusal when it is one too many. Returned, not raised: the count is to be kept."""
-    for code, subject, length, limit in (
-        ("request_per_minute", key.id, MINUTE_MS, settings.rate_per_minute),
-        ("request_per_minute_user", key.account, MINUTE_MS, settings.rate_per_minute_user),
-        ("request_per_day", key.account, DAY_MS, settings.rate_per_day),
-    ):
-        if limit is None:
-            continue
-        begins = now - now % length
-        observed = accounts.count_request(tx, subject, code, begins)
-        if observed > limit:
-            return _refusal(code, limit, observed, begins + length, now)
-    return None
+    async def count(self, key: KeyRecord, now: int) -> None:
+        if (self._per_minute, self._per_minute_user, self._per_day) == (None, None, None):
+            return
+        refusal = await self._database.write(lambda tx: self._count(tx, key, now))
+        if refusal is not None:
+            raise refusal
+
+    def _count(self, tx: Tx, key: KeyRecord, now: int) -> ApiError | None:
+        """The refusal is returned, not raised: the count is to be kept."""
+        for code, subject, length, limit in (
+            ("request_per_minute", key.id, MINUTE_MS, self._per_minute),
+            ("request_per_minute_user", key.account, MINUTE_MS, self._per_minute_user),
+            ("request_per_day", key.account, DAY_MS, self._per_day),
+        ):
+            if limit is None:
+                continue
+            begins = now - now % length
+            observed = accounts.count_request(tx, subject, code, begins)
+            if observed > limit:
+                return _refusal(code, limit, observed, begins + length, now)
+        return None
 
 
 def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> ApiError:

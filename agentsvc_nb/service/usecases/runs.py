@@ -1,4 +1,4 @@
-"""Runs: started, read, cancelled, approved; and what a worker does with them."""
+"""Runs, for those who ask: started, read, waited for, cancelled. What their workers do is in `attempts`."""
 
 from __future__ import annotations
 
@@ -7,52 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Index, Tx
-from agentsvc_nb.service.records import idempotency, jobs, runs, tool_calls
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import idempotency, jobs, runs
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import chats, files, money, payloads
+from agentsvc_nb.service.usecases import chats, files, money
 from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import RESTARTS_MAX
-from agentsvc_nb.wire.runs import CallApproval, Event, EventPage, Verdict
+from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
 from agentsvc_nb.wire.times import utc_day
-
-
-def decide(tx: Tx, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    """Approve or refuse a call; the same verdict once more changes nothing.
-
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` for the other verdict and for a
-    call whose run has ended.
-    """
-    run = get(tx, account, run_id)
-    call = tool_calls.by_call_id(tx, run.run_id, call_id)
-    if call is None:
-        raise ApiError("call_not_found")
-    if decided := tool_calls.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
-        return _shown(decided, given.approved)
-    if call.state in _SAME[given.approved]:
-        return _shown(call, given.approved)
-    raise ApiError("call_not_waiting")
-
-
-_SAME = {True: ("approved", "begun", "done"), False: ("refused",)}
-
-
-def _shown(call: CallRecord, approved: bool) -> CallApproval:
-    return CallApproval(
-        run_id=call.run_id, call_id=call.call_id, tool=call.tool, approved=approved, reason=call.reason or ""
-    )
-
 
 T = TypeVar("T")
 
@@ -73,44 +45,58 @@ class Start:
     idempotency_key: str | None = None
 
 
-def start(tx: Tx, index: Index, key: KeyRecord, given: Start, settings: Settings, now: int) -> tuple[RunRecord, bool]:
-    """The run, and whether it is new: an Idempotency-Key seen today gives the original, whatever else changed.
+async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
+    """Start a run; an Idempotency-Key seen today gives the original, whatever else changed.
 
     Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check`
     raises, `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and
     `runtime_capacity_busy`.
     """
+    now = context.now
+    record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=bool(given.contents))
+    if new:
+        context.workers.wake_run(record.run_id)
+    return record
+
+
+def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
+    """The run, and whether it is new."""
     chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, settings, now)
+    bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
     if address and (original := idempotency.recall(tx, address)):
         record = runs.get(tx, original)
         assert record is not None
         return record, False
     chat = chats.resolve(tx, given.where, key.account, now, shared=False)
-    record = begin(tx, index, bill, given, chat, settings, now)
+    record = begin(tx, context, bill, given, chat, now)
     if address:
         idempotency.remember(tx, address, record.run_id)
     return record, True
 
 
-def begin(tx: Tx, index: Index, bill: Bill, given: Start, chat: ChatRecord, settings: Settings, now: int) -> RunRecord:
+def begin(tx: Tx, context: UseCaseContext, bill: Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
     """A new run in this chat, with its attachments. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
-    _check_capacity(tx, bill.account, settings.run_capacity)
-    attached = [file.path for file in files.attach(tx, index, chat.id, given.contents, now)]
+    _check_capacity(tx, bill.account, context.settings.run_capacity)
+    attached = [file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)]
     return _insert(tx, bill, given, chat, attached, now)
 
 
-def get(tx: Tx, account: str, run_id: str) -> RunRecord:
+async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
     """Raises `invalid_run_id` and `run_not_found`."""
+    return await context.read_single(lambda tx: of_account(tx, account, run_id))
+
+
+def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
+    """`get`, within a transaction."""
     return _found(runs.get_of_account(tx, _checked(run_id), account))
 
 
-def shown(tx: Tx, account: str, run_id: str, origin: str) -> dict[str, Any]:
+async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
     """`get`, as the JSON that goes over the wire."""
-    return _found(runs.of_account(tx, _checked(run_id), account, origin))
+    return _found(await context.read_single(lambda tx: runs.of_account(tx, _checked(run_id), account, context.origin)))
 
 
 def _checked(run_id: str) -> str:
@@ -125,69 +111,89 @@ def _found(run: T | None) -> T:
     return run
 
 
-def page(tx: Tx, run_id: str, status: str, after: int, limit: int) -> EventPage:
-    found, more = events(tx, run_id, after, limit)
-    return EventPage(data=found, next_after=found[-1].id if found else after, has_more=more, status=status)
+async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventPage:
+    """A page of the run's events. Raises as `get`."""
+
+    def use(tx: Tx) -> EventPage:
+        record = of_account(tx, account, run_id)
+        found, more = _events(tx, record.run_id, after, limit)
+        next_after = found[-1].id if found else after
+        return EventPage(data=found, next_after=next_after, has_more=more, status=record.status)
+
+    return await context.read(use)
 
 
-def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[Event], bool]:
-    """The events after `after`, as many as a page may hold, and whether there are more."""
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """The events after one, whether there are more, and whether the run has ended: then no other will come."""
+
+    events: list[Event]
+    more: bool
+    ended: bool
+
+
+async def events(context: UseCaseContext, run_id: str, after: int, limit: int) -> EventBatch:
+    """The events after `after`, at most `limit` and as many as a page may hold."""
+
+    def use(tx: Tx) -> EventBatch:
+        run = runs.get(tx, run_id)
+        found, more = _events(tx, run_id, after, limit)
+        return EventBatch(found, more, run is None or run.status in TERMINAL)
+
+    return await context.read(use)
+
+
+def _events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[Event], bool]:
     found, more = runs.events(tx, run_id, after, limit)
     return [payloads.readable(event, stored) for event, stored in found], more
 
 
-def cancel(tx: Tx, account: str, run_id: str, origin: str, now: int) -> RunRecord:
+async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
+    """Wait for the run's end, until that time (ms) at most; the run as it is then (docs/api/runs.md)."""
+    with context.signals.watch(record.run_id) as watch:
+        while True:
+            # It wakes at each event: what it looks at is one word, and the record is read once.
+            status = await context.read_single(lambda tx: runs.status(tx, record.run_id))
+            left = (until - context.now) / 1000
+            if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
+                return await context.read_single(lambda tx: runs.get(tx, record.run_id)) or record
+            await watch.wait(left)
+
+
+async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
     """Ask a run to stop: a queued one ends here, a running one when its agent has stopped. Safe to repeat."""
-    record = get(tx, account, run_id)
+    now = context.now
+    record = await context.write(lambda tx: request_stop(tx, of_account(tx, account, run_id), context.origin, now))
+    context.workers.interrupt_run(record.run_id)
+    return record
+
+
+def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
+    """`cancel`, within a transaction."""
     if record.status == "queued":
-        return finish(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
+        return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
         runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
-        _update_ask_job(tx, changed)
+        update_ask_job(tx, changed)
         return changed
     return record
 
 
-def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
-    """Begin a queued run; None when it is no longer queued."""
-    record = runs.claim(tx, run_id, now)
-    if record is None:
-        return None
-    _announce(tx, record, record.last_event, now)
-    _update_ask_job(tx, record)
-    return record
+async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
+    """The run, whosever it is: for its worker."""
+    return await context.read(lambda tx: runs.get(tx, run_id))
 
 
-def resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
-    """Take a run over at its last checkpoint: what was said since no longer counts (docs/api/events.md)."""
-    record = runs.resume(tx, run_id, attempt)
-    if record is not None:
-        payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
-        runs.append(tx, run_id, record.attempt, "run.resumed", payload, now)
-    return record
+async def status(context: UseCaseContext, run_id: str) -> str | None:
+    return await context.read_single(lambda tx: runs.status(tx, run_id))
 
 
-def recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
-    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again, by `model`:
-    what another model began is not its to finish."""
-    waiting = []
-    for record in runs.active(tx):
-        if record.status == "cancelling":
-            finish(tx, record.run_id, record.attempt, _used_so_far(record, Ending("cancelled")), origin, now)
-        elif record.restarts >= RESTARTS_MAX:
-            ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
-            finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
-        elif record.model != model:
-            why = f"It was begun by the model {record.model}, and the service was started again with {model}."
-            ending = Ending("failed", last_error="model_changed", last_error_message=why)
-            finish(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
-        else:
-            runs.restarted(tx, record.run_id, 1)
-            waiting.append(record)
-    return waiting
+async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[RunRecord]:
+    """The run and those before it in its chat, the latest first."""
+    return await context.read(lambda tx: runs.of_chat(tx, record.chat, record.created_at + 1, limit))
 
 
-def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
+def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
     """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
     billed = _is_billed(ending)
     if not billed:
@@ -196,7 +202,7 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: 
     if record is not None:
         if billed:  # the agent's part; jobs are billed when they end
             money.charge_spent(tx, record, ending.spent, now)
-        _announce(tx, record, record.last_event - 1, now)
+        announce(tx, record, record.last_event - 1, now)
         runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         _end_ask_job(tx, record, origin, now)
     return record
@@ -236,11 +242,11 @@ def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[s
         attachments=attached,
         now=now,
     )
-    _announce(tx, record, record.last_event, now)
+    announce(tx, record, record.last_event, now)
     return record
 
 
-def _announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
+def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     runs.note(tx, record.run_id, event_id, "run.status", {"status": record.status}, now)
 
 
@@ -251,17 +257,11 @@ def _address(account: str, given: Start) -> IdempotencyScope | None:
     return IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
 
 
-def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
-    """What the last checkpoint counted still counts."""
-    counted = dict(record.saved().get("counted", {}))
-    return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
-
-
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
 """The status of an ask job by that of its run (docs/api/tools-and-jobs.md "Ask")."""
 
 
-def _update_ask_job(tx: Tx, run: RunRecord) -> None:
+def update_ask_job(tx: Tx, run: RunRecord) -> None:
     """Show the run's status on the ask job that is its handle, if it has one."""
     jobs.follow(tx, run.run_id, run.status, run.started_at)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import log2
 from typing import Final
@@ -16,8 +17,9 @@ from agentsvc_nb.service.ports import Index, IndexedText, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.usecases import chats
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
-from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
@@ -51,7 +53,14 @@ FIRST: Final[Place] = ("", "")
 BATCH: Final = 200
 
 
-def index_again(tx: Tx, index: Index, after: Place) -> Place | None:
+async def index_older_files(context: UseCaseContext) -> None:
+    """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
+    place = None if await context.read(context.index.is_current) else FIRST
+    while place is not None:
+        place = await context.write(partial(_index_again, index=context.index, after=place), long=True)
+
+
+def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
     """Index some files, those next after `after`; the last of them, or None when all are indexed."""
     found = files.every(tx, after, BATCH)
     for record in found:
@@ -64,13 +73,23 @@ def index_again(tx: Tx, index: Index, after: Place) -> Place | None:
     return None
 
 
-def search(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
-    """Name matches first, then contents by rank; one per typed output; at most 50 (docs/api/files.md "Search")."""
+async def search(
+    context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
+) -> FileSearch:
+    """Name matches first, then contents by rank; one per typed output; at most 50 (docs/api/files.md "Search").
+
+    Raises `ReadTooLong` after `seconds` of the processor, and what `chats.of_account` raises.
+    """
+    return await context.read_long(lambda tx: within(tx, context.index, account, chat, q), seconds)
+
+
+def within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
+    """`search`, within a transaction."""
     chats.of_account(tx, chat, account)
     query = grammar.parse(q)
     if query is None:
         return FileSearch(chat=chat, results=[])
-    shown = islice(_one_per_output(find(tx, index, chat, query)), SEARCH_MAX_RESULTS)
+    shown = islice(_one_per_output(_find(tx, index, chat, query)), SEARCH_MAX_RESULTS)
     return FileSearch(chat=chat, results=[_result(tx, index, hit, query) for hit in shown])
 
 
@@ -82,7 +101,12 @@ class SearchHit:
     by: str
 
 
-def find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
+async def find(context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float) -> list[SearchHit]:
+    """The first files of the chat that match, best first. Raises `ReadTooLong` after `seconds` of the processor."""
+    return await context.read_long(lambda tx: list(islice(_find(tx, context.index, chat, query), limit)), seconds)
+
+
+def _find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
     """The files of the chat that match, best first; lazily, for there may be very many."""
     named = set[str]()
     for path in index.by_name(tx, chat, query):

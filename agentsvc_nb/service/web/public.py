@@ -12,7 +12,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import sessions
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire import keys as wire_terms
@@ -26,9 +25,8 @@ async def sign_in(context: RequestContext) -> Response:
     given = context.request.query_params.get("token", "")
     if not accounts.is_token(given, context.services.sign_in_token):
         return render("sign_in.html", 401 if given else 200, wrong=bool(given))
-    now = context.now
-    secret = await context.write(lambda tx: accounts.open_session(tx, now))
-    _forget_keys(context)
+    secret = await accounts.open_session(context.use_case)
+    await _forget_keys(context)
     response = RedirectResponse("/app", 303)
     sessions.give(context.request, response, secret)
     return response
@@ -37,8 +35,8 @@ async def sign_in(context: RequestContext) -> Response:
 async def sign_out(context: RequestContext) -> Response:
     session = context.known_session
     assert session is not None, "the page is not open"
-    await context.write(lambda tx: account_records.remove(tx, session.digest))
-    _forget_keys(context)
+    await accounts.close_session(context.use_case, session)
+    await _forget_keys(context)
     response = RedirectResponse("/app/sign-in", 303)
     sessions.take_back(context.request, response)
     return response
@@ -63,10 +61,10 @@ async def home(context: RequestContext) -> Response:
     return RedirectResponse("/app", 303)
 
 
-def _forget_keys(context: RequestContext) -> None:
+async def _forget_keys(context: RequestContext) -> None:
     """Secrets that were made for sessions that are over: nobody can load their page any more."""
-    fresh, now = context.services.fresh_keys, context.now
-    there = context.read(lambda tx: {digest for digest in fresh if account_records.session_of(tx, digest, now)})
+    fresh = context.services.fresh_keys
+    there = await accounts.open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
         del fresh[digest]
 

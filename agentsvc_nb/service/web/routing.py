@@ -47,8 +47,8 @@ class PageEndpoint:
         handler = self._methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is None:
             raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
-        session = None if self._open else sessions.require(request, services)
-        return await handler(RequestContext(request, services, services.storage.clock.now(), known_session=session))
+        session = None if self._open else await sessions.require(request, services)
+        return await handler(RequestContext(request, services, services.use_case.now, known_session=session))
 
 
 def _failure(error: ApiError) -> Response:

@@ -12,10 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.records import feedback, keys, usage
 from agentsvc_nb.service.records.usage import UsageRecord
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import feedback as feedback_usecases
+from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.feedback import Category, Impact, NewFeedback
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
@@ -49,7 +47,7 @@ def lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[Usag
 async def show(context: RequestContext) -> Response:
     """The page, with the key on it that was just made, this once."""
     seen = context.request.method == "GET"  # of HEAD nobody sees the page
-    return _page(context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None)
+    return await _page(context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None)
 
 
 async def create(context: RequestContext) -> Response:
@@ -61,22 +59,20 @@ async def create(context: RequestContext) -> Response:
         "developerTermsVersion": form.get("version", ""),
     }
     try:
-        given, clock = bodies.new_key(document), context.services.storage.clock
-        made = await context.write(lambda tx: accounts.issue_key(tx, clock, given))
+        made = await accounts.issue_key(context.use_case, bodies.new_key(document))
     except ApiError as error:
-        return _page(context, error=error, name=document["name"])
+        return await _page(context, error=error, name=document["name"])
     context.services.fresh_keys[_session(context)] = made
     return RedirectResponse("/app/settings", 303)
 
 
 async def confirm(context: RequestContext) -> Response:
-    id = context.path("id")
-    return render("delete_key.html", key=context.read(lambda tx: accounts.get_key(tx, context.account, id)))
+    key = await accounts.get_key(context.use_case, context.account, context.path("id"))
+    return render("delete_key.html", key=key)
 
 
 async def delete(context: RequestContext) -> Response:
-    id, now = context.path("id"), context.now
-    await context.write(lambda tx: accounts.delete_key(tx, context.account, id, now))
+    await accounts.delete_key(context.use_case, context.account, context.path("id"))
     return RedirectResponse("/app/settings", 303)
 
 
@@ -85,12 +81,12 @@ def _session(context: RequestContext) -> str:
     return context.known_session.digest
 
 
-def _page(
+async def _page(
     context: RequestContext, *, made: CreatedKey | None = None, error: ApiError | None = None, name: object = ""
 ) -> Response:
-    known = context.read(lambda tx: keys.all(tx, context.account))
+    known = await accounts.list_keys(context.use_case, context.account)
     names = {key.id: key.name if key.revoked_at is None else f"{key.name} (deleted)" for key in known}
-    billed = context.read(lambda tx: usage.by_key_and_month(tx, context.account))
+    billed = await accounts.list_usage(context.use_case, context.account)
     return render(
         "settings.html",
         error.row.status if error else 200,
@@ -105,25 +101,24 @@ def _page(
 
 
 async def show_feedback(context: RequestContext) -> Response:
-    return _feedback_page(context, {})
+    return await _feedback_page(context, {})
 
 
 async def send_feedback(context: RequestContext) -> Response:
     form: dict[str, Any] = await bodies.read_form_fields(context.request)
-    now = context.now
     try:
         given = bodies.checked(NewFeedback, form, "invalid_feedback")
-        await context.write(lambda tx: feedback_usecases.send(tx, context.account, given, now))
+        await feedback.send(context.use_case, context.account, given)
     except ApiError as error:
-        return _feedback_page(context, form, error)
+        return await _feedback_page(context, form, error)
     return RedirectResponse("/app/feedback", 303)
 
 
-def _feedback_page(context: RequestContext, form: dict[str, Any], error: ApiError | None = None) -> Response:
+async def _feedback_page(context: RequestContext, form: dict[str, Any], error: ApiError | None = None) -> Response:
     return render(
         "feedback.html",
         error.row.status if error else 200,
-        reports=context.read(lambda tx: feedback.page(tx, context.account, None, FEEDBACK_PAGE_MAX)),
+        reports=await feedback.page(context.use_case, context.account, None, FEEDBACK_PAGE_MAX),
         error=error,
         form=form,
         categories=get_args(Category),

@@ -16,7 +16,7 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.runner.storage import ChatWorkspace
-from agentsvc_nb.service.usecases import files as file_usecases
+from agentsvc_nb.service.usecases import files
 from agentsvc_nb.service.web.chats import PICTURES
 from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
@@ -46,7 +46,7 @@ class _TextPage:
 
 async def show(context: RequestContext) -> Response:
     chat, path = context.path("chat"), bodies.text(context, "path")
-    record = context.read(lambda tx: file_usecases.get(tx, context.account, chat, path))
+    record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)
     return await asyncio.to_thread(_page, record, text)
 

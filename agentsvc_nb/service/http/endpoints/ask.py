@@ -14,12 +14,10 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.endpoints import runs, tools
-from agentsvc_nb.service.records import jobs
-from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner import tool_context
-from agentsvc_nb.service.usecases import jobs as job_usecases
+from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.tools.ask_stefanbrain import AskInput, AskStefanBrain
@@ -61,11 +59,10 @@ def _name(url: str) -> str:
 
 async def ask(context: RequestContext, document: bodies.Document) -> Response:
     given = await _given(context, document)
-    key, index, settings, now = context.key, context.services.storage.index, context.services.settings, context.now
-    long = bool(given.start.contents)
-    job, new = await context.write(lambda tx: job_usecases.submit_ask(tx, index, key, given, settings, now), long=long)
+    job, new = await jobs.submit_ask(context.use_case, context.key, given)
     if new:
-        job = await _followed(context, job)
+        until = runs.held_until(context, context.services.settings.ask_handle_seconds)
+        job = await jobs.wait_for_ask(context.use_case, job, until)
     return answer(_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
 
 
@@ -80,17 +77,6 @@ async def _given(context: RequestContext, document: bodies.Document) -> AskReque
     model = context.services.settings.model
     start = Start(given.message, submit.where, model, context.received_at, contents=[*contents, *shown])
     return AskRequest(start, submit, len(shown), tuple(unreached))
-
-
-async def _followed(context: RequestContext, job: JobRecord) -> JobRecord:
-    """Set the run to work and wait for it; the job as it is then."""
-    assert job.follows is not None
-    run_id = job.follows
-    context.services.runs.wake(run_id)
-    run = context.read(lambda tx: run_records.get(tx, run_id))
-    assert run is not None
-    await runs.hold(context, run, context.services.settings.ask_handle_seconds)
-    return context.read(lambda tx: jobs.get(tx, job.job_id)) or job
 
 
 def _result(job: JobRecord) -> ToolResult:
@@ -120,11 +106,9 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """A tool's failure is an answer, too: `is_error` (docs/api/tools-and-jobs.md "Results")."""
-    key, settings, began = context.key, context.services.settings, context.now
-    bill, chat = await context.write(lambda tx: job_usecases.begin(tx, key, submit.where, settings, began))
+    bill, chat = await jobs.begin_call(context.use_case, context.key, submit.where)
     outcome = await tool_context.run(context.services.storage, tool, tool.Input.model_validate(submit.input), chat)
-    ended = context.now
-    await context.write(lambda tx: job_usecases.end(tx, bill, outcome.uses, ended))
+    await jobs.end_call(context.use_case, bill, outcome.uses)
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,

@@ -13,9 +13,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.answers import JSON, answer, answer_json
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.records import feedback, keys
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import feedback as feedback_usecases
+from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.feedback import FeedbackList, FeedbackReceipt, NewFeedback, Status
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
@@ -25,30 +23,28 @@ from agentsvc_nb.wire.routes import ROUTES
 
 
 async def terms_get(context: RequestContext) -> Response:
-    return answer(DeveloperTerms(version=TERMS_VERSION, url=f"{context.services.storage.origin}/app/terms"))
+    return answer(DeveloperTerms(version=TERMS_VERSION, url=f"{context.origin}/app/terms"))
 
 
 async def keys_create(context: RequestContext) -> Response:
     given = bodies.new_key(await bodies.read_object(context.request))
-    clock = context.services.storage.clock
-    return answer(await context.write(lambda tx: accounts.issue_key(tx, clock, given)), 201)
+    return answer(await accounts.issue_key(context.use_case, given), 201)
 
 
 async def keys_list(context: RequestContext) -> Response:
-    found = context.read(lambda tx: keys.all(tx, context.account))
+    found = await accounts.list_keys(context.use_case, context.account)
     return answer(KeyList(data=[key.public() for key in found if key.revoked_at is None]))
 
 
 async def keys_delete(context: RequestContext) -> Response:
-    id, now = context.path("id"), context.now
-    await context.write(lambda tx: accounts.delete_key(tx, context.account, id, now))
+    id = context.path("id")
+    await accounts.delete_key(context.use_case, context.account, id)
     return answer(DeletedKey(id=id))
 
 
 async def feedback_send(context: RequestContext) -> Response:
     given = bodies.checked(NewFeedback, await bodies.read_object(context.request), "invalid_feedback")
-    account, now = context.key.account, context.now
-    record = await context.write(lambda tx: feedback_usecases.send(tx, account, given, now))
+    record = await feedback.send(context.use_case, context.key.account, given)
     where = ROUTES["feedback.get"].url(id=record.id)
     guidance = f"Thank you. The team's reply will stand in the report: GET {where}."
     return answer(FeedbackReceipt(id=record.id, guidance=guidance), 201)
@@ -60,13 +56,13 @@ async def feedback_list(context: RequestContext) -> Response:
     if status is not None and status not in allowed:
         raise ApiError("invalid_query", f"`status` must be one of {', '.join(allowed)}.", param="status")
     limit = bodies.integer(context, "limit", FEEDBACK_PAGE_DEFAULT, 1, FEEDBACK_PAGE_MAX)
-    found = context.read(lambda tx: feedback.page(tx, context.key.account, status, limit))
+    found = await feedback.page(context.use_case, context.key.account, status, limit)
     return answer(FeedbackList(data=[record.public() for record in found]))
 
 
 async def feedback_get(context: RequestContext) -> Response:
-    account, report = context.key.account, context.path("id")
-    return answer(context.read(lambda tx: feedback_usecases.get(tx, account, report)).public())
+    record = await feedback.get(context.use_case, context.key.account, context.path("id"))
+    return answer(record.public())
 
 
 async def service_health(context: RequestContext) -> Response:

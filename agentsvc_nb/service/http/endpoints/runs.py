@@ -11,11 +11,9 @@ from agentsvc_nb.service.http.answers import answer, answer_json
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.operations import cancel_run, decide_approval, run_events
-from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.usecases import files as file_usecases
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.usecases import files, runs
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import TERMINAL
@@ -35,23 +33,20 @@ async def runs_start(context: RequestContext) -> Response:
     except BaseException:
         form.discard()
         raise
-    key, index, settings, now = context.key, context.services.storage.index, context.services.settings, context.now
-    long = bool(given.contents)
-    record, new = await context.write(lambda tx: run_usecases.start(tx, index, key, given, settings, now), long=long)
-    if new:
-        context.services.runs.wake(record.run_id)
+    record = await runs.start(context.use_case, context.key, given)
     if bodies.sync(document):
-        record = await hold(context, record, settings.sync_hold_seconds)
+        record = await runs.wait(
+            context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
+        )
     return _started(context, record)
 
 
 async def runs_get(context: RequestContext) -> Response:
-    account, run_id, origin = context.account, context.path("run_id"), context.services.storage.origin
-    return answer_json(context.read_single(lambda tx: run_usecases.shown(tx, account, run_id, origin)))
+    return answer_json(await runs.shown(context.use_case, context.account, context.path("run_id")))
 
 
 async def runs_cancel(context: RequestContext) -> Response:
-    return answer_json((await cancel_run(context)).document(context.services.storage.origin))
+    return answer_json((await cancel_run(context)).document(context.origin))
 
 
 async def runs_approve(context: RequestContext) -> Response:
@@ -59,7 +54,7 @@ async def runs_approve(context: RequestContext) -> Response:
 
 
 async def runs_events(context: RequestContext) -> Response:
-    return run_events(context)
+    return await run_events(context)
 
 
 async def _given(context: RequestContext, document: bodies.Document, form: MultipartForm) -> Start:
@@ -94,25 +89,18 @@ async def staged(context: RequestContext, upload_ids: list[str]) -> list[Content
     if not upload_ids:
         return []
     account, now, storage = context.key.account, context.received_at, context.services.storage
-    records = context.read(lambda tx: file_usecases.staged_contents(tx, account, upload_ids, now))
+    records = await files.find_staged(context.use_case, account, upload_ids, now)
     return [await storage.describe_stored(record) for record in records]
 
 
-async def hold(context: RequestContext, record: RunRecord, seconds: float) -> RunRecord:
-    """Wait for the run's end, for so many seconds from the request's receipt (docs/api/runs.md)."""
-    with context.services.storage.signals.watch(record.run_id) as watch:
-        while True:
-            # It wakes at each event: what it looks at is one word, and the record is read once.
-            status = context.read_single(lambda tx: runs.status(tx, record.run_id))
-            left = seconds - (context.now - context.received_at) / 1000
-            if status is None or status in TERMINAL or left <= 0 or context.services.storage.signals.stopping:
-                return context.read_single(lambda tx: runs.get(tx, record.run_id)) or record
-            await watch.wait(left)
+def held_until(context: RequestContext, seconds: float) -> float:
+    """Until when (ms) a request may be held: for so many seconds from its receipt (docs/api/runs.md)."""
+    return context.received_at + seconds * 1000
 
 
 def _started(context: RequestContext, record: RunRecord) -> Response:
     """200 with the final record once the run has ended, else the 202 handle."""
-    run = record.document(context.services.storage.origin)
+    run = record.document(context.origin)
     if record.status in TERMINAL:
         return answer_json(run)
     return answer_json({**run, "status": "queued"}, 202)

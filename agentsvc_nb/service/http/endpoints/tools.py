@@ -8,7 +8,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.usecases import jobs as job_usecases
+from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.catalog import offered
@@ -43,35 +43,24 @@ def submission(context: RequestContext, tool: Described, document: bodies.Docume
 
 async def accept(context: RequestContext, submit: Submit) -> Response:
     """Submit a job: the 202 acceptance."""
-    key, settings, now = context.key, context.services.settings, context.now
-    record, new = await context.write(lambda tx: job_usecases.submit(tx, key, submit, settings, now))
-    if new:
-        context.services.jobs.wake(record.job_id)
+    record = await jobs.submit(context.use_case, context.key, submit)
     return answer(record.accepted(), 202)
 
 
 async def jobs_status(context: RequestContext) -> Response:
-    account, job_id, where = context.key.account, context.path("job_id"), bodies.chat_of_query(context)
-    return answer(context.read(lambda tx: job_usecases.get(tx, account, job_id, where)).public(context.now))
+    where = bodies.chat_of_query(context)
+    record = await jobs.get(context.use_case, context.key.account, context.path("job_id"), where)
+    return answer(record.public(context.now))
 
 
 async def jobs_result(context: RequestContext) -> Response:
-    account, job_id, where = context.key.account, context.path("job_id"), bodies.chat_of_query(context)
-    return answer(context.read(lambda tx: job_usecases.result(tx, account, job_id, where, context.now)))
+    where = bodies.chat_of_query(context)
+    return answer(await jobs.result(context.use_case, context.key.account, context.path("job_id"), where))
 
 
 async def jobs_cancel(context: RequestContext) -> Response:
-    account, job_id, where, now = (
-        context.key.account,
-        context.path("job_id"),
-        bodies.chat_of_query(context),
-        context.now,
-    )
-    origin = context.services.storage.origin
-    record = await context.write(lambda tx: job_usecases.cancel(tx, account, job_id, where, origin, now))
-    if record.follows is not None:
-        context.services.runs.interrupt(record.follows)
-    context.services.jobs.interrupt(record.job_id)
+    where = bodies.chat_of_query(context)
+    record = await jobs.cancel(context.use_case, context.key.account, context.path("job_id"), where)
     return answer(record.public(context.now))
 
 

@@ -1,0 +1,120 @@
+"""What a worker does with a run: claim, resume, write and end it. Each write carries the attempt, so that a late one is
+refused (docs/decisions/0009-attempts.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.usecases import runs
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+
+
+class LostRun(Exception):
+    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
+
+
+async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
+    """Begin a queued run; None when it is no longer queued."""
+    now = context.now
+
+    def use(tx: Tx) -> RunRecord | None:
+        record = run_records.claim(tx, run_id, now)
+        if record is not None:
+            runs.announce(tx, record, record.last_event, now)
+            runs.update_ask_job(tx, record)
+        return record
+
+    record = await context.write(use)
+    if record is not None:
+        context.signals.notify(run_id)
+    return record
+
+
+async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecord | None:
+    """Take a run over at its last checkpoint: what was said since no longer counts (docs/api/events.md). None for a
+    late attempt."""
+    now = context.now
+
+    def use(tx: Tx) -> RunRecord | None:
+        record = run_records.resume(tx, run_id, attempt)
+        if record is not None:
+            payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
+            run_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+        return record
+
+    record = await context.write(use)
+    if record is not None:
+        context.signals.notify(run_id)
+    return record
+
+
+async def append(
+    context: UseCaseContext, run_id: str, attempt: int, type: str, found: Sequence[dict[str, Any]]
+) -> None:
+    """Write events of one type, with the payloads `found`, in order. Raises `LostRun`."""
+    now = context.now
+
+    def use(tx: Tx) -> bool:
+        written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
+        return None not in written
+
+    if not await context.write(use):
+        raise LostRun(run_id)
+    context.signals.notify(run_id)
+
+
+async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any]) -> None:
+    """Keep where a run is to go on after a crash. Raises `LostRun`."""
+    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state)):
+        raise LostRun(run_id)
+
+
+async def leave(context: UseCaseContext, run_id: str) -> None:
+    """Leave a run to the service's next start, in good order: that does not count as a restart."""
+    await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
+
+
+async def recover(context: UseCaseContext) -> list[RunRecord]:
+    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again, by the
+    settings' model: what another model began is not its to finish."""
+    now = context.now
+    return await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
+
+
+def _recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
+    waiting = []
+    for record in run_records.active(tx):
+        if record.status == "cancelling":
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, Ending("cancelled")), origin, now)
+        elif record.restarts >= RESTARTS_MAX:
+            ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+        elif record.model != model:
+            why = f"It was begun by the model {record.model}, and the service was started again with {model}."
+            ending = Ending("failed", last_error="model_changed", last_error_message=why)
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+        else:
+            run_records.restarted(tx, record.run_id, 1)
+            waiting.append(record)
+    return waiting
+
+
+async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
+    """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
+    now = context.now
+    record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now))
+    context.signals.notify(run_id)
+    return record
+
+
+def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
+    """What the last checkpoint counted still counts."""
+    counted = dict(record.saved().get("counted", {}))
+    return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))

@@ -1,0 +1,108 @@
+"""The tool calls of a run: kept, moved on and billed by its worker, approved or refused by its caller."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import tool_calls
+from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.records.tool_calls import CallRecord, State
+from agentsvc_nb.service.usecases import jobs, money, runs
+from agentsvc_nb.service.usecases.attempts import LostRun
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.tools.port import Outcome, Tool
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.runs import CallApproval, Verdict
+
+_SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
+"""The states of a call that had this verdict already."""
+
+
+async def open(
+    context: UseCaseContext, run: RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
+) -> CallRecord:
+    """The call with this key: an earlier attempt's, or a new one. Raises `LostRun`."""
+    call_id, now = ids.new("call"), context.now
+    opened = await context.write(lambda tx: tool_calls.open(tx, run, attempt, key, call_id, tool, given, now))
+    if opened is None:
+        raise LostRun(run.run_id)
+    return opened
+
+
+async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
+    """The call as it is by now."""
+    found = await context.read(lambda tx: tool_calls.get(tx, call.run_id, call.key))
+    assert found is not None
+    return found
+
+
+async def move(
+    context: UseCaseContext,
+    run: RunRecord,
+    attempt: int,
+    call: CallRecord,
+    state: State,
+    outcome: Outcome | None = None,
+) -> CallRecord:
+    """Keep what became of the call and, with its end, bill what it used. Raises `LostRun`."""
+    now = context.now
+
+    def use(tx: Tx) -> CallRecord:
+        moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
+        if moved is None:
+            raise LostRun(run.run_id)
+        if outcome is not None and call.job_id is None:
+            money.charge_uses(tx, run, outcome.uses, now)
+        return moved
+
+    return await context.write(use)
+
+
+async def submit(context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool) -> JobRecord:
+    """Queue the job of a call, once: both are written, or neither. Raises `LostRun`."""
+    now = context.now
+    given = Submit(tool.name, tool.family, call.input, Where(chat=run.chat), now)
+    bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
+
+    def use(tx: Tx) -> JobRecord:
+        job = jobs.insert(tx, bill, run.chat, run.run_id, given, now)
+        if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
+            raise LostRun(run.run_id)
+        return job
+
+    return await context.write(use)
+
+
+async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
+    """Approve or refuse a call; the same verdict once more changes nothing.
+
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` for the other verdict and for a
+    call whose run has ended.
+    """
+    verdict = await context.write(lambda tx: _decide(tx, account, run_id, call_id, given))
+    context.signals.notify(verdict.run_id)
+    return verdict
+
+
+def _decide(tx: Tx, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
+    run = runs.of_account(tx, account, run_id)
+    call = tool_calls.by_call_id(tx, run.run_id, call_id)
+    if call is None:
+        raise ApiError("call_not_found")
+    if decided := tool_calls.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
+        return _shown(decided, given.approved)
+    if call.state in _SAME[given.approved]:
+        return _shown(call, given.approved)
+    raise ApiError("call_not_waiting")
+
+
+def _shown(call: CallRecord, approved: bool) -> CallApproval:
+    return CallApproval(
+        run_id=call.run_id, call_id=call.call_id, tool=call.tool, approved=approved, reason=call.reason or ""
+    )

@@ -1,0 +1,54 @@
+"""Use cases on a real database, without a service around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentsvc_nb.service.ports import Clock, Database
+from agentsvc_nb.service.runner.signals import LocalSignals
+from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.settings import Settings
+
+
+class SetClock:
+    """A clock that a test moves."""
+
+    def __init__(self, now: int) -> None:
+        self.ms = now
+
+    def now(self) -> int:
+        return self.ms
+
+
+class NoWorkers:
+    """Nobody executes anything; `asked` says what somebody should have done."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def wake_run(self, run_id: str) -> None:
+        self.asked.append(("wake", run_id))
+
+    def wake_job(self, job_id: str) -> None:
+        self.asked.append(("wake", job_id))
+
+    def interrupt_run(self, run_id: str) -> None:
+        self.asked.append(("interrupt", run_id))
+
+    def interrupt_job(self, job_id: str) -> None:
+        self.asked.append(("interrupt", job_id))
+
+
+def use_case(database: Database, clock: Clock | int | None = None, settings: Settings | None = None) -> UseCaseContext:
+    """What use cases work with: this database, that time (else the machine's), these settings (else the defaults)."""
+    clock = SetClock(clock) if isinstance(clock, int) else clock or SystemClock()
+    settings = settings or Settings(data=Path())
+    return UseCaseContext(database, FtsIndex(), clock, settings, "", LocalSignals(), NoWorkers())
+
+
+def storage(database: Database, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
+    """What workers share, with its blobs in `folder`."""
+    return Storage(use_case(database, clock, settings), LocalBlobs(folder))

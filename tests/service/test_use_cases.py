@@ -1,0 +1,94 @@
+"""What use cases share: whom they wake, after the commit, and that a caller who is refused by now writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
+from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
+from agentsvc_nb.service.usecases.runs import Start
+from tests.service.contexts import NoWorkers, use_case
+
+NOW = 1_700_000_000_000
+QUESTION = Start("hello", Where(), "scripted", NOW, idempotency_key="once")
+JOB = Submit("echo_job", "echo", {}, Where(), NOW, "once")
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[UseCaseContext]:
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    yield use_case(database, NOW)
+    database.close()
+
+
+async def made(context: UseCaseContext) -> KeyRecord:
+    key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="caller"))
+    return key
+
+
+def asked(context: UseCaseContext) -> list[tuple[str, str]]:
+    assert isinstance(context.workers, NoWorkers)
+    return context.workers.asked
+
+
+def test_a_start_wakes_a_worker_and_a_replay_nobody(context: UseCaseContext) -> None:
+    async def begin() -> tuple[str, str]:
+        key = await made(context)
+        run, _ = [await runs.start(context, key, QUESTION) for _ in range(2)]
+        job, _ = [await jobs.submit(context, key, JOB) for _ in range(2)]
+        return run.run_id, job.job_id
+
+    run_id, job_id = asyncio.run(begin())
+    assert asked(context) == [("wake", run_id), ("wake", job_id)]
+
+
+def test_who_cancels_an_ask_interrupts_its_run_too(context: UseCaseContext) -> None:
+    async def begin() -> tuple[str | None, str]:
+        key = await made(context)
+        ask, new = await jobs.submit_ask(context, key, AskRequest(QUESTION, JOB))
+        assert new
+        await jobs.cancel(context, key.account, ask.job_id, Where(chat=ask.chat))
+        return ask.follows, ask.job_id
+
+    run_id, job_id = asyncio.run(begin())
+    assert asked(context) == [("wake", run_id), ("interrupt", run_id), ("interrupt", job_id)]
+
+
+def test_those_who_watch_a_run_are_told_what_was_written(context: UseCaseContext) -> None:
+    async def work() -> list[int]:
+        run = await runs.start(context, await made(context), QUESTION)
+        sent = [context.signals.sent]
+        claimed = await attempts.claim(context, run.run_id)
+        assert claimed is not None
+        sent.append(context.signals.sent)
+        await attempts.append(context, run.run_id, claimed.attempt, "progress", [{"done": 1}, {"done": 2}])
+        sent.append(context.signals.sent)
+        with pytest.raises(attempts.LostRun):
+            await attempts.append(context, run.run_id, claimed.attempt - 1, "progress", [{"done": 3}])
+        return [*sent, context.signals.sent]
+
+    assert asyncio.run(work()) == [0, 1, 2, 2]
+
+
+def test_who_is_refused_by_now_writes_nothing(context: UseCaseContext) -> None:
+    async def refuse() -> None:
+        raise ApiError("unauthorized")
+
+    async def begin() -> None:
+        key = await made(context)
+        with pytest.raises(ApiError):
+            await runs.start(context.checked(refuse), key, QUESTION)
+        assert await context.read(run_records.active) == []
+
+    asyncio.run(begin())
+    assert asked(context) == []
