@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.files.storing import files, files_get, files_put
 from agentsvc_nb.notebook.jobs.background import start
 from agentsvc_nb.notebook.jobs.foreground import work
 from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.approving import approvals, approve
 from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.runs.history import cancel, runs, the_run, wait
@@ -76,7 +76,7 @@ __all__ = [
 ]
 
 
-def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> Answer:
+def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
     """Follow a run that was started before, from its beginning. Returns and raises as `RunWatcher.watch`."""
     run_id, client = the_run(session, run_id), session.client()
     feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)

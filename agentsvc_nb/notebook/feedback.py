@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.display.render import MUTED, Bundle, moment
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
@@ -37,7 +37,7 @@ class About:
             place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]
             return cls(place or None, error.code, error.request_id)
         kept = error.answer if isinstance(error, RunFailed) else None
-        if isinstance(kept, Answer):
+        if isinstance(kept, CellAnswer):
             return cls(f"GET /runs/{kept.run_id}", kept.run.last_error)
         if isinstance(kept, JobResult):
             return cls(f"GET /jobs/{kept.job.job_id}", kept.job.error.code if kept.job.error else None)

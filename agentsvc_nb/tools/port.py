@@ -106,7 +106,7 @@ class Workspace(Protocol):
         ...
 
 
-class Media(Protocol):
+class MediaSource(Protocol):
     """A stored video, sound or picture. `file` is a local file, to read only."""
 
     @property
@@ -165,7 +165,7 @@ class ToolContext(Meter, Protocol):
         None for what is none of these."""
         ...
 
-    async def media(self, media_id: str) -> Media | None:
+    async def media(self, media_id: str) -> MediaSource | None:
         """Stored media of the account."""
         ...
 

@@ -9,7 +9,7 @@ from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.files.attachments import attachments
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.state.execution_history import Place
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
@@ -29,7 +29,7 @@ class Kernel:
 
     def ask(
         self, message: str, cell: str = "", *, files: tuple[str | Path, ...] = (), reuse: bool = True, **options: Any
-    ) -> Answer:
+    ) -> CellAnswer:
         """Run a cell; its id is its message unless another is given."""
         self._count += 1
         self.shown = Cell()

@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, Static
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import JobResult
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.testing import running_service
 from tests.losing import lose_for_good
 from tests.notebook.clicking import markup, text
@@ -89,7 +89,7 @@ def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Pat
     with pytest.raises(AskError, match="went away") as lost:
         commands.ask(_session(kernel), Question(SCRIPT), screen)
     (output,) = cell.outputs
-    assert isinstance(lost.value.answer, Answer)
+    assert isinstance(lost.value.answer, CellAnswer)
     run_id = lost.value.answer.run_id
     assert f"%runs attach {run_id}" in lost.value.hint
     assert "not a database" in str(lost.value), "why it did not come back"
@@ -112,7 +112,7 @@ def test_a_terminal_keeps_what_it_printed(kernel: Any, data: Path) -> None:
     screen = Losing(TerminalScreen(out), "beta", lambda: lose_for_good(data))
     with pytest.raises(AskError) as lost:
         commands.ask(_session(kernel), Question(SCRIPT), screen)
-    assert isinstance(lost.value.answer, Answer)
+    assert isinstance(lost.value.answer, CellAnswer)
     _kept(out.getvalue(), lost.value.answer.run_id)
     assert out.getvalue().count("alpha") == 1
 
@@ -182,7 +182,7 @@ def test_a_service_at_an_address_that_is_gone_leaves_the_same(kernel: Any, monke
         screen = Losing(StaticScreen(cell), "beta", gone.kill)
         with pytest.raises(AskError, match="went away") as lost:
             commands.ask(_session(kernel), Question(SCRIPT), screen)
-    assert isinstance(lost.value.answer, Answer)
+    assert isinstance(lost.value.answer, CellAnswer)
     _kept(cell.outputs[0]["text/plain"], lost.value.answer.run_id)
     assert gone.base_url in f"{lost.value} {lost.value.hint}"
 

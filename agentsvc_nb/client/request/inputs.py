@@ -82,7 +82,7 @@ _KINDS: Final[tuple[tuple[str, tuple[str, ...], str, Callable[[Any], bytes]], ..
 )
 
 
-class Table(Protocol):
+class DataFrameLike(Protocol):
     """A pandas DataFrame or Series: sent as CSV."""
 
     @property
@@ -96,14 +96,14 @@ class Figure(Protocol):
     def savefig(self) -> Any: ...
 
 
-class Picture(Protocol):
+class ImageLike(Protocol):
     """A PIL picture: sent as PNG."""
 
     @property
     def getpixel(self) -> Any: ...
 
 
-Content = bytes | bytearray | memoryview | BinaryIO | Table | Figure | Picture
+Content = bytes | bytearray | memoryview | BinaryIO | DataFrameLike | Figure | ImageLike
 FileInput = str | os.PathLike[str] | Content | tuple[str, Content]
 
 

@@ -41,7 +41,7 @@ class TooMuchWork(BadSchema):
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class SchemaWeight:
     """Steps (a microsecond or less each), and the levels of parts within parts."""
 
     steps: int = 1
@@ -52,7 +52,7 @@ class Weight:
 class Weighing:
     """What was met on the way: the parts of the schema, and the steps of the heaviest choice (`anyOf`, `oneOf`)."""
 
-    known: dict[tuple[int, int], Weight] = field(default_factory=dict)
+    known: dict[tuple[int, int], SchemaWeight] = field(default_factory=dict)
     open: set[tuple[int, int]] = field(default_factory=set)
     parts: list[Schema] = field(default_factory=list)
     choice: int = 0
@@ -78,9 +78,9 @@ class Scales:
         self._weigh(self._root if part is None else part, value, self._root, 0)
         return self._weighing
 
-    def _weigh(self, schema: object, value: object, resource: Schema, level: int) -> Weight:
+    def _weigh(self, schema: object, value: object, resource: Schema, level: int) -> SchemaWeight:
         if not isinstance(schema, Mapping):
-            return Weight()
+            return SchemaWeight()
         known, applied = self._weighing.known, (id(schema), _identity(value))
         if (weight := known.get(applied)) is None:
             if applied in self._weighing.open:
@@ -94,7 +94,7 @@ class Scales:
             raise BadSchema("is nested too deeply")
         return weight
 
-    def _weighed(self, schema: Schema, value: object, resource: Schema, level: int) -> Weight:
+    def _weighed(self, schema: Schema, value: object, resource: Schema, level: int) -> SchemaWeight:
         if str(schema.get("$schema", DIALECT)).rstrip("#") != DIALECT:
             raise BadSchema("must be of draft 2020-12 in all its parts")
         self._weighing.parts.append(schema)
@@ -114,7 +114,7 @@ class Scales:
             raise TooMuchWork("takes too many steps")
         if "anyOf" in schema or "oneOf" in schema:
             self._weighing.choice = max(self._weighing.choice, here)
-        return Weight(steps, levels + 1)
+        return SchemaWeight(steps, levels + 1)
 
     def _own_steps(self, schema: Schema, value: object) -> int:
         steps = 1 + _PATTERN_STEPS * ("pattern" in schema) + _length(schema.get("required"))

@@ -13,7 +13,7 @@ from agentsvc_nb.notebook.ask.question import plan as make_plan
 from agentsvc_nb.notebook.ask.variants import Board, Column, Variants, watch
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.background import Background, nothing
 from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed, StartControl, Stream
 from agentsvc_nb.notebook.runs.turn import RunWatcher
@@ -32,7 +32,7 @@ POLL_SECONDS: Final = 0.5
 _AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
 
 
-def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> Answer:
+def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> CellAnswer:
     """Ask, or show a known run again (`question.plan`). Returns and raises as `RunWatcher.watch`."""
     planned = _plan_and_record(session, question, reuse)
     return planned.watch(planned.watcher(screen))
@@ -173,7 +173,7 @@ class _PlannedAsk:
             again=again,
         )
 
-    def watch(self, watcher: RunWatcher) -> Answer:
+    def watch(self, watcher: RunWatcher) -> CellAnswer:
         try:
             return watcher.watch(self._on_open)
         except AskError as error:

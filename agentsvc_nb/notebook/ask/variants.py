@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, TICK_SECONDS, Output
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.background import Background
 from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.state.session import Session
@@ -26,11 +26,11 @@ class Variants(DisplayedResult):
     Example: `answers[0].text`, `[answer.text for answer in answers]`, `answers.pick(2)`
     """
 
-    def __init__(self, session: Session, answers: Sequence[Answer], bundle: Bundle) -> None:
+    def __init__(self, session: Session, answers: Sequence[CellAnswer], bundle: Bundle) -> None:
         super().__init__(bundle)
         self._session, self._answers = session, tuple(answers)
 
-    def pick(self, number: int) -> Answer:
+    def pick(self, number: int) -> CellAnswer:
         """Go on from one of them, counted from 1: its chat becomes the notebook's. Raises `AskError`."""
         if not 1 <= number <= len(self._answers):
             raise AskError(f"There is no variant {number}.", f"Pick one from 1 to {len(self._answers)}.")
@@ -43,10 +43,10 @@ class Variants(DisplayedResult):
     def __len__(self) -> int:
         return len(self._answers)
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[CellAnswer]:
         return iter(self._answers)
 
-    def __getitem__(self, at: int) -> Answer:
+    def __getitem__(self, at: int) -> CellAnswer:
         return self._answers[at]
 
     def __repr__(self) -> str:
@@ -148,6 +148,6 @@ def _until_done(
         board.draw(columns)
 
 
-def _answer(one: Background, column: Column) -> Answer:
+def _answer(one: Background, column: Column) -> CellAnswer:
     """Also of one that failed, or is left running."""
-    return one.outcome() or Answer(column.view.record, column.view.text, column.shown, ())
+    return one.outcome() or CellAnswer(column.view.record, column.view.text, column.shown, ())

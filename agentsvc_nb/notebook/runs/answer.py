@@ -126,7 +126,7 @@ def _column(field: dict[str, Any]) -> str:
     return models.JSON_DTYPES.get(found, "object") if isinstance(found, str) else "object"
 
 
-class Answer(WorkResult):
+class CellAnswer(WorkResult):
     """The answer of a run; `again` says that it was shown again and not asked for.
 
     Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`

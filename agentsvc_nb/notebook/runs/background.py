@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.display.approval import print_new_calls, watched_bundl
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.errors import RunStopped
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
@@ -131,7 +131,7 @@ def nothing(background: Background) -> None:
     """What is done when a run in the background is done, unless there is something to do."""
 
 
-class Background(Pending[Answer]):
+class Background(Pending[CellAnswer]):
     """The answer of a run in the background. What belongs to the answer waits for its end; `await` works, too.
 
     Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
@@ -139,12 +139,12 @@ class Background(Pending[Answer]):
     """
 
     def __init__(
-        self, turn: RunWatcher, go: Callable[[], Answer], then: Callable[[Background], None] = nothing
+        self, turn: RunWatcher, go: Callable[[], CellAnswer], then: Callable[[Background], None] = nothing
     ) -> None:
         self._turn, self._go, self._then = turn, go, then
         super().__init__()
 
-    def make(self) -> Answer:
+    def make(self) -> CellAnswer:
         return self._go()
 
     def tell(self, told: set[str]) -> None:
@@ -204,7 +204,7 @@ class Background(Pending[Answer]):
 
     def _mimebundle(self) -> Bundle:
         known = self.outcome()
-        return known.shown if isinstance(known, Answer) else watched_bundle(self._turn.view)
+        return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._turn.view)
 
     def left_alone(self, error: BaseException) -> None:
         self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))

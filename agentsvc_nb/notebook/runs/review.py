@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, c
 from agentsvc_nb.notebook.display.results import PrintedText, grid
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.runs.answer import Answer
+from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.history import runs, the_run
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -30,7 +30,7 @@ _PRE: Final = '<pre style="white-space:pre-wrap">'
 _TAGS: Final = {"+": "ins", "-": "del"}
 
 
-def show(session: Session, given: str) -> Answer:
+def show(session: Session, given: str) -> CellAnswer:
     """A run as it stands now, from its events; an active one is not followed. Raises `AskError`."""
     run_id = the_run(session, given)
     view = RunView()
@@ -44,7 +44,7 @@ def show(session: Session, given: str) -> Answer:
         view.settle(run)
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
     extras = Extras(session.take_notes(), files_bundle(files, caption="Files of this run") if files else None)
-    return Answer(run, view.text, answer_bundle(view, extras), files, inputs=session.journal.inputs(run_id))
+    return CellAnswer(run, view.text, answer_bundle(view, extras), files, inputs=session.journal.inputs(run_id))
 
 
 def _events(session: Session, run_id: str) -> Iterable[Event]:

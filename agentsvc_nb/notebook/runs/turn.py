@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.storing import fetcher
-from agentsvc_nb.notebook.runs.answer import Answer, AnswerShape
+from agentsvc_nb.notebook.runs.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.runs.follow import End, Feed, follow
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -103,7 +103,7 @@ class RunWatcher:
     hint: str = "--no-raise-error keeps the cell going."
     view: RunView = field(default_factory=RunView)
 
-    def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> Answer:
+    def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> CellAnswer:
         """Follow the run, leave its one output, and return the answer.
 
         Raises:
@@ -139,7 +139,7 @@ class RunWatcher:
             self._fail(failed, answer)
         return answer
 
-    def _fail(self, failure: RunFailed | RunStopped, answer: Answer) -> None:
+    def _fail(self, failure: RunFailed | RunStopped, answer: CellAnswer) -> None:
         failure.answer = answer
         if self.raise_error or isinstance(failure, RunStopped):
             raise failure
@@ -154,7 +154,7 @@ class RunWatcher:
         failure.answer = self._leave(str(failure), failure.hint, pictured=False)
         return failure
 
-    def _leave(self, *ends: str, pictured: bool = True) -> Answer:
+    def _leave(self, *ends: str, pictured: bool = True) -> CellAnswer:
         view, run = self.view, self.view.record
         if view.run is not None:
             self.session.journal.seen(view.run)
@@ -166,7 +166,9 @@ class RunWatcher:
         notes = tuple(line for line in (*self.session.take_notes(), *self.notes, *ends) if line)
         bundle = answer_bundle(view, Extras(notes, table, self._records(run)))
         self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
-        return Answer(run, view.text, bundle, files, self.shape, self.again, self.session.journal.inputs(run.run_id))
+        return CellAnswer(
+            run, view.text, bundle, files, self.shape, self.again, self.session.journal.inputs(run.run_id)
+        )
 
     def _records(self, run: Run) -> dict[str, str] | None:
         if run.structured_output is None or self.shape is None or not self.shape.records:

@@ -27,7 +27,7 @@ from agentsvc_nb.wire.media import MediaKind
 
 @dataclass(frozen=True, slots=True)
 class StoredMedia:
-    """`ports.tools.Media`."""
+    """`tools.port.MediaSource`."""
 
     id: str
     kind: str

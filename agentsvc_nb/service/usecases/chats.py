@@ -110,7 +110,7 @@ def known(tx: Tx, where: Where, account: str) -> ChatRecord | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatTurn:
+class TurnView:
     """A run, its text: the output, or what was said so far."""
 
     run: RunRecord
@@ -129,11 +129,11 @@ class ChatTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatView:
+class ChatPage:
     """A chat with its latest turns, jobs and files; `more_turns` and `more_files` say that there are others."""
 
     chat: ChatRecord
-    turns: list[ChatTurn]
+    turns: list[TurnView]
     more_turns: bool
     jobs: list[JobRecord]
     files: list[FileRecord]
@@ -154,7 +154,7 @@ _JOBS: Final = 30
 _FILES: Final = 100
 
 
-async def view(context: UseCaseContext, account: str, chat: str, before: int | None, files_after: str) -> ChatView:
+async def view(context: UseCaseContext, account: str, chat: str, before: int | None, files_after: str) -> ChatPage:
     """The chat with its turns started before `before` (ms), and its files after the path `files_after`.
 
     Raises as `of_account`.
@@ -162,11 +162,11 @@ async def view(context: UseCaseContext, account: str, chat: str, before: int | N
     return await context.read_long(lambda tx: _view(tx, account, chat, before, files_after))
 
 
-def _view(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> ChatView:
+def _view(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> ChatPage:
     record = of_account(tx, chat, account)
     latest = runs.of_chat(tx, chat, before, _TURNS + 1)
     found = files.page(tx, chat, files_after, _FILES + 1)
-    return ChatView(
+    return ChatPage(
         chat=record,
         turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
         more_turns=len(latest) > _TURNS,
@@ -176,10 +176,10 @@ def _view(tx: Tx, account: str, chat: str, before: int | None, files_after: str)
     )
 
 
-def _turn(tx: Tx, run: RunRecord) -> ChatTurn:
+def _turn(tx: Tx, run: RunRecord) -> TurnView:
     if run.status in TERMINAL:
-        return ChatTurn(run, run.output or "")
-    return ChatTurn(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+        return TurnView(run, run.output or "")
+    return TurnView(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
 
 
 def text_so_far(events: Iterable[Event]) -> str:
