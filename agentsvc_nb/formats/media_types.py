@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from unicodedata import category, normalize
 
+from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
+
 HEAD_BYTES: Final = 4_096
 """How much of a file's beginning the functions here want to see; with less they know fewer types."""
 
@@ -34,10 +36,7 @@ _AAC_RATES = _any_of(byte for byte in range(256) if (byte >> 2) & 0x0F < 13)
 
 # The first that fits counts. FF FE is the mark of UTF-16, and no MPEG frame here: that would be layer I, long extinct.
 _SIGNATURES = (
-    _begins("image/png", rb"\x89PNG\r\n\x1a\n"),
-    _begins("image/jpeg", rb"\xff\xd8\xff"),
-    _begins("image/gif", rb"GIF8[79]a"),
-    _begins("image/webp", rb"RIFF....WEBP"),
+    *(_begins(media_type, pattern) for media_type, pattern, _ in KNOWN_BEGINNINGS),
     _begins("image/tiff", rb"II\*\x00|MM\x00\*|II\+\x00|MM\x00\+"),
     _begins("image/bmp", rb"BM....\x00\x00\x00\x00.\x00\x00\x00"),
     _begins("image/x-icon", rb"\x00\x00\x01\x00[^\x00]\x00"),
@@ -82,7 +81,6 @@ _SIGNATURES = (
     _begins("audio/x-wavpack", rb"wvpk..\x00\x00"),
     _begins("audio/x-musepack", rb"MPCKSH|MP\+[\x07\x17]"),
     _begins("audio/x-dsd", rb"DSD \x1c\x00\x00\x00|FRM8....\x00\x00\x00.DSD "),
-    _begins("application/pdf", rb"(?:\xef\xbb\xbf|\s)*%PDF-"),
     _begins("application/vnd.apache.parquet", rb"PAR1"),
     _begins("application/vnd.sqlite3", rb"SQLite format 3\x00"),
     _begins("application/gzip", rb"\x1f\x8b\x08"),

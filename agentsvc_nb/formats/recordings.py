@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from agentsvc_nb.formats.tables import decode
+from agentsvc_nb.formats.decoding import text_of
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment
 
@@ -120,7 +120,7 @@ def read(data: bytes) -> Captions:
     """
     if len(data) > CAPTIONS_BYTES:
         raise ValueError(f"captions may have {CAPTIONS_BYTES:,} bytes")
-    lines = decode(data).splitlines()
+    lines = text_of(data).splitlines()
     segments = [segment for segment in _segments(lines) if segment is not None]
     if not segments:
         raise ValueError("it holds no captions in SubRip (.srt) or WebVTT (.vtt)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -182,16 +181,6 @@ def parse(path: str, text: str) -> Table | None:
     columns = [name.strip() or f"column {index + 1}" for index, name in enumerate(lines[0])]
     rows = [[cell.strip() for cell in (row + [""] * width)[:width]] for row in lines[1:]]
     return Table(path, columns, rows)
-
-
-def decode(data: bytes) -> str:
-    """UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252 as old editors write it."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
 
 
 def _delimiter(path: str, text: str) -> str:

@@ -10,6 +10,16 @@ from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.ids import SHA256
 from agentsvc_nb.wire.limits import FILE_NAME_CHARS, PROJECT_NAME_CHARS, SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
 
+KNOWN_BEGINNINGS: Final = (
+    ("image/png", rb"\x89PNG\r\n\x1a\n", "image.png"),
+    ("image/jpeg", rb"\xff\xd8\xff", "image.jpg"),
+    ("image/gif", rb"GIF8[79]a", "image.gif"),
+    ("image/webp", rb"RIFF....WEBP", "image.webp"),
+    ("application/pdf", rb"(?:\xef\xbb\xbf|\s)*%PDF-", "document.pdf"),
+)
+"""Media types by the pattern of a file's first bytes, and the name that such bytes get when they are sent without one.
+The service knows more (`formats.media_types`)."""
+
 
 class NewProject(Request):
     """The body of `POST /projects`."""

@@ -14,10 +14,11 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb.formats import sandbox
+from agentsvc_nb.formats.decoding import DecodedText, decode
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import process
 from agentsvc_nb.notebook.previews.json_tree import close_brackets
-from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow, DecodedText, decode
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,20 +14,13 @@ from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
 from agentsvc_nb.client.errors import refused
 from agentsvc_nb.client.request import safe_paths
+from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
 
 class NamedBytes(NamedTuple):
     name: str
     data: bytes
-
-
-_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image.png"),
-    (b"\xff\xd8\xff", "image.jpg"),
-    (b"GIF8", "image.gif"),
-    (b"%PDF-", "document.pdf"),
-)
 
 
 def encoded(value: object) -> NamedBytes | None:
@@ -41,11 +35,9 @@ def encoded(value: object) -> NamedBytes | None:
 
 def named(data: bytes) -> NamedBytes:
     """Bytes under a name that says what they are."""
-    for signature, name in _SIGNATURES:
-        if data.startswith(signature):
+    for _, pattern, name in KNOWN_BEGINNINGS:
+        if re.match(pattern, data, re.DOTALL):
             return NamedBytes(name, data)
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return NamedBytes("image.webp", data)
     return NamedBytes("text.txt" if _is_text(data) else "data.bin", data)
 
 

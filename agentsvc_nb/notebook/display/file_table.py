@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
@@ -18,13 +19,12 @@ PER_OUTPUT: Final = 12
 OUTPUT_BYTES: Final = 300_000
 SOURCE_BYTES: Final = 20_000_000
 _PIXELS_MAX: Final = 40_000_000
-_MAGIC: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
-_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
+_PILLOW_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
 
 def thumbnail(data: bytes) -> str | None:
     """A WEBP data URI of at most 256 pixels an edge; None for what is no picture, too large or broken."""
-    if not data.startswith(_MAGIC) or len(data) > SOURCE_BYTES:
+    if media_type(data[:HEAD_BYTES]) not in _PILLOW_FORMATS or len(data) > SOURCE_BYTES:
         return None
     try:
         made = _webp(data)
@@ -39,7 +39,7 @@ def _webp(data: bytes) -> bytes:
     with warnings.catch_warnings():
         # Pillow's own guard (Image.MAX_IMAGE_PIXELS) only warns up to twice its limit.
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=[*_PILLOW_FORMATS.values()]) as image:
             if image.width * image.height > _PIXELS_MAX:
                 raise ValueError("too many pixels")
             image.draft("RGB", (EDGE_PIXELS * 2, EDGE_PIXELS * 2))

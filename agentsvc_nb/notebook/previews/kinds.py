@@ -1,11 +1,7 @@
-"""The file of a preview and its kind by its bytes (its name decides only among kinds of text); its bytes as text, by
-the byte order mark, else as UTF-8, else in an encoding that is guessed.
-"""
+"""The file of a preview, and its kind by its bytes; its name decides only among kinds of text."""
 
 from __future__ import annotations
 
-import codecs
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,68 +10,11 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
+from agentsvc_nb.formats.decoding import DecodedText, decode
+from agentsvc_nb.formats.media_types import HEAD_BYTES as SIGNATURE_BYTES
+from agentsvc_nb.formats.media_types import media_type
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
-
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16's, with which it begins
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_SAMPLE_BYTES: Final = 16_000
-"""Guessing from more bytes takes longer and is no better."""
-
-_WESTERN: Final = "cp1252"
-_LIKELY_ENCODINGS: Final = (
-    *(_WESTERN, "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
-    *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
-)
-"""The encodings that files are still in. A short text would look as good in one of a hundred others."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedText:
-    """A text and its encoding, which is `guessed` if nothing but the look of the text speaks for it."""
-
-    text: str
-    encoding: str
-    guessed: bool = False
-
-
-def decode(data: bytes, *, cut: bool) -> DecodedText | None:
-    """The text in these bytes, which are only its beginning when they are `cut`; None if they are not text.
-
-    >>> decode("Zürich".encode("utf-16"), cut=False)
-    DecodedText(text='Zürich', encoding='utf-16', guessed=False)
-    """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return DecodedText(data.decode(encoding, "replace"), encoding.removesuffix("-sig"))
-    data = data.rstrip(b"\0")  # a file that was enlarged before it was written has a hole at its end
-    if b"\0" in data or not data:
-        return None
-    try:
-        # A cut may go through the last character.
-        return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
-    except UnicodeDecodeError:
-        return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _guess(data)
-
-
-def _guess(data: bytes) -> DecodedText:
-    from charset_normalizer import from_bytes
-
-    found = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=[*_LIKELY_ENCODINGS])
-    best = found.best()
-    # Letters of western and central Europe often look as well in either: western is the likelier.
-    western = best is None or any(
-        _WESTERN in match.could_be_from_charset and match.chaos <= best.chaos for match in found
-    )
-    encoding = _WESTERN if best is None or western else best.encoding
-    return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
-
 
 HEAD_BYTES: Final = 256_000
 """Read of a file of any size. Text, CSV, JSON and HTML are shown from these alone."""
@@ -169,37 +108,23 @@ TEXT: Final = Kind("text", "text", ".txt .log .text .py .js .css .xml .yaml .yml
 BYTES: Final = Kind("bytes", "no kind that can be shown", "", "")
 KINDS: Final = tuple(value for value in globals().values() if isinstance(value, Kind))
 
-_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", PNG),
-    (b"\xff\xd8\xff", JPEG),
-    (b"GIF87a", GIF),
-    (b"GIF89a", GIF),
-    (b"%PDF-", PDF),
-    (b"PAR1", PARQUET),
-    (b"\x1aE\xdf\xa3", WEBM),
-    (b"OggS", OGG),
-    (b"fLaC", FLAC),
-    (b"ID3", MP3),
-    (b"\xff\xfb", MP3),
-    (b"\xff\xf3", MP3),
-    (b"\xff\xf2", MP3),
-)
+_BY_MEDIA_TYPE: Final = {
+    **{kind.media: kind for kind in KINDS if not kind.media.endswith(("/", "."))},
+    "video/ogg": OGG,
+    "video/quicktime": MP4,
+    "video/x-matroska": WEBM,
+}
 _CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"W\0o\0r\0k\0b\0o\0o\0k\0"))
 """Archives, and the name within them that tells a workbook."""
-_MP4_BRANDS: Final = (b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V ", b"qt  ", b"dash")
 _HTML_STARTS: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
 
 
 def kind_of(subject: Subject) -> Kind:
     """The kind of a file by its bytes."""
     head = subject.head
-    for signature, kind in _SIGNATURES:
-        if head.startswith(signature):
-            return kind
-    if head.startswith(b"RIFF"):
-        return {b"WEBP": WEBP, b"WAVE": WAV}.get(head[8:12], BYTES)
-    if head[4:8] == b"ftyp":
-        return M4A if head[8:11] == b"M4A" else MP4 if head[8:12] in _MP4_BRANDS else BYTES
+    found = media_type(head[:SIGNATURE_BYTES])
+    if found is not None:
+        return _BY_MEDIA_TYPE.get(found, BYTES)
     ending = _ending(subject)
     for signature, inside in _CONTAINERS:
         if head.startswith(signature):

@@ -11,9 +11,10 @@ import html
 import re
 from typing import Final
 
+from agentsvc_nb.formats.decoding import DecodedText
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.notebook.previews.kinds import DecodedText, Kind, Subject
+from agentsvc_nb.notebook.previews.kinds import Kind, Subject
 from agentsvc_nb.wire.text import escape, label, plain
 
 CHARS: Final = 4_000

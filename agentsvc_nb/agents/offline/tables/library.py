@@ -9,8 +9,9 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.ranking import Passage, passages
 from agentsvc_nb.agents.offline.words import stems
+from agentsvc_nb.formats.decoding import text_of
 from agentsvc_nb.formats.queries import is_scratch, tokens
-from agentsvc_nb.formats.tables import Table, decode, is_table, parse
+from agentsvc_nb.formats.tables import Table, is_table, parse
 from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 
@@ -79,7 +80,7 @@ class Library:
 
 
 def _table(path: str, file: Path) -> Table | None:
-    return parse(path, decode(file.read_bytes()))
+    return parse(path, text_of(file.read_bytes()))
 
 
 def query(words: Sequence[str], phrases: Sequence[str], joined: str) -> str:
