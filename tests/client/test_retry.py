@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.operations import jobs, runs, tools
-from agentsvc_nb.client.request import retry
+from agentsvc_nb.client.request import options
 from agentsvc_nb.client.request.request import ApiRequest
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.codes import CODES, Code
@@ -38,7 +38,7 @@ def test_each_code_is_retried_as_its_row_says(row: Code, network: Networks) -> N
 @pytest.mark.parametrize("status", range(400, 600))
 def test_a_bare_status(status: int) -> None:
     expected = status in {408, 429, 500, 502, 503, 504}
-    assert retry.transient(StefanBrainError("x", status=status)) is expected
+    assert options.transient(StefanBrainError("x", status=status)) is expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_bare_status(status: int) -> None:
     ],
 )
 def test_may_resend(resend: Resend, keyed: bool, may: bool) -> None:
-    assert retry.may_resend(resend, keyed) is may
+    assert options.may_resend(resend, keyed) is may
 
 
 @pytest.mark.parametrize("keyed", [False, True])
@@ -83,12 +83,12 @@ def test_the_routes_that_are_never_or_only_with_a_key_sent_again() -> None:
 @pytest.mark.parametrize(("asked", "waits"), [(0.0, 0.0), (5.0, 5.0), (60.0, 60.0), (60.1, None)])
 def test_what_the_service_asks_for_is_waited_up_to_a_minute(asked: float, waits: float | None) -> None:
     error = StefanBrainError("x", status=503, retry_after_seconds=asked)
-    assert retry.pause(error, 1, 2, lambda: 0.5) == waits
+    assert options.pause(error, 1, 2, lambda: 0.5) == waits
 
 
 def test_jitter_doubles_up_to_its_cap() -> None:
     error = APIConnectionError("x")
-    waits = [retry.pause(error, n, 5, lambda: 0.5, first=0.5, longest=3) for n in range(1, 7)]
+    waits = [options.pause(error, n, 5, lambda: 0.5, first=0.5, longest=3) for n in range(1, 7)]
     assert waits == [0.25, 0.5, 1.0, 1.5, 1.5, None]
 
 

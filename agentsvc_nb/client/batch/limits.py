@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.request import retry
+from agentsvc_nb.client.request import options
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
 _EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})
@@ -23,10 +23,10 @@ def pause(error: StefanBrainError, attempt: int, limit: int, rng: Callable[[], f
     if isinstance(error, JobTimeoutError) or error.late:
         return None
     if error.status != 429:
-        return retry.pause(error, attempt, limit, rng) if same_day else None
-    if retry.transient(error) and error.retry_after_seconds is None:
+        return options.pause(error, attempt, limit, rng) if same_day else None
+    if options.transient(error) and error.retry_after_seconds is None:
         return float(BUSY_RETRY_AFTER_SECONDS)
-    return retry.pause(error, 1, 1, rng)
+    return options.pause(error, 1, 1, rng)
 
 
 def each_alike(error: StefanBrainError) -> bool:

@@ -23,7 +23,7 @@ from agentsvc_nb.client.errors import (
     refused,
 )
 from agentsvc_nb.client.models import read
-from agentsvc_nb.client.request import retry
+from agentsvc_nb.client.request import options
 from agentsvc_nb.client.request.history import History, attempted
 from agentsvc_nb.client.request.inputs import Part
 from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
@@ -129,7 +129,7 @@ class ApiRequest:
     @property
     def starts_work(self) -> bool:
         """Sending it twice may do its work twice."""
-        return not retry.may_resend(self.resend or self.route.resend, bool(self.key))
+        return not options.may_resend(self.resend or self.route.resend, bool(self.key))
 
     @property
     def resendable(self) -> bool:
@@ -230,7 +230,7 @@ class Core:
                 failure, failure.attempts = error, request.attempt
                 # A key means nothing to the service once its UTC day is over: another send would start anew.
                 again = request.resendable and not (request.key and self.io.today() != day)
-                wait = retry.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
+                wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
                     raise
                 if wait >= self.left:

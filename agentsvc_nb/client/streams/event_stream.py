@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.models import Run, read
-from agentsvc_nb.client.request import retry
+from agentsvc_nb.client.request import options
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response, step
@@ -158,14 +158,14 @@ class ResumableEventStream:
             raise self._out_of_time()
         self._failures += 1
         first = self._decoder.retry_seconds
-        first = retry.FIRST_SECONDS if first is None else first
+        first = options.FIRST_SECONDS if first is None else first
         most = self._core.settings.max_retries
-        wait = retry.pause(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
+        wait = options.pause(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
         if wait is None:
             self._done = True
             error.attempts, error.last_event_id = self._failures, self.cursor
             go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
-            error.hint = f"{error.hint} {go_on}" if error.hint and retry.transient(error) else error.hint or go_on
+            error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
             raise error
         await self._core.rest(wait)
 
