@@ -158,6 +158,7 @@ def _assemble(
     keys = KnownKeys(database)
     services = Services(
         instance=instance,
+        use_case=use_case,
         storage=storage,
         keys=keys,
         rates=DatabaseRateLimiter(database, settings),

@@ -28,6 +28,8 @@ class Services:
     """The service behind the routes."""
 
     instance: str
+    use_case: UseCaseContext
+    """That of the service itself; a request has its own (`RequestContext.use_case`)."""
     storage: Storage
     keys: KeyDirectory
     rates: RateLimiter
@@ -41,11 +43,6 @@ class Services:
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """By a session's digest, the key that its form made and the page after it has not shown yet: here and nowhere
     else."""
-
-    @property
-    def use_case(self) -> UseCaseContext:
-        """That of the service itself; a request has its own (`RequestContext.use_case`)."""
-        return self.storage.use_case
 
     @property
     def settings(self) -> Settings:
