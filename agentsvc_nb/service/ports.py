@@ -1,6 +1,7 @@
-"""What use cases ask of the engines: a clock, a database, an index of texts, signals, workers, keys and rates.
+"""What use cases ask of the engines: a clock, a database, an index of texts, signals and workers.
 
-What several processes share is reached through these alone: another engine implements them otherwise.
+What several processes share is reached through these, and through `usecases.accounts.KeyDirectory` and
+`usecases.money.RateLimiter`: another engine implements them otherwise.
 """
 
 from __future__ import annotations
@@ -8,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from agentsvc_nb.service.records.accounts import AccountRecord
-    from agentsvc_nb.service.records.keys import KeyRecord
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -144,20 +141,4 @@ class Workers(Protocol):
 
     def interrupt_job(self, job_id: str) -> None:
         """The job was asked to stop: tell those who watch it, and stop its tool."""
-        ...
-
-
-class KeyDirectory(Protocol):
-    """The keys that requests are made with."""
-
-    async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        """The key with this secret, and its account. Raises as `usecases.accounts.find_key`."""
-        ...
-
-
-class RateLimiter(Protocol):
-    """The counters of requests."""
-
-    async def count(self, key: KeyRecord, now: int) -> None:
-        """Count a request of this key. Raises the `ApiError` of the limit when it is one too many."""
         ...

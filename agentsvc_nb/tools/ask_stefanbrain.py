@@ -6,11 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import ToolDeclaration
-from agentsvc_nb.wire.limits import URL_CHARS
+from agentsvc_nb.tools.port import ToolDeclaration, WebAddress
 from agentsvc_nb.wire.runs import UploadId
-
-WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 
 
 class AskInput(BaseModel):

@@ -205,6 +205,7 @@ class Described(Protocol):
     family: ClassVar[str]
     asynchronous: ClassVar[bool]
     idempotent: ClassVar[bool]
+    """Whether a call takes an `Idempotency-Key`, and the same key gives the same job."""
     effect: ClassVar[bool]
     Input: ClassVar[type[BaseModel]]
     Output: ClassVar[type[BaseModel] | None]
@@ -256,7 +257,8 @@ class BaseTool(ToolDeclaration):
     """Base class of the tools that the catalog discovers.
 
     To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `family`,
-    `Input` and `async def run(self, given, context)`, as `Tool` describes them. Heavy libraries are imported by `run`,
+    `Input`, `Output` and `async def run(self, given, context)`, as `Tool` describes them, and `settings_used` and
+    `requirements` for the docs. Heavy libraries are imported by `run`,
     because every module is imported when the service starts.
     """
 

@@ -47,6 +47,7 @@ class Wire:
         return found
 
     def new_chat(self) -> str:
+        """The id of a chat with one turn."""
         chat: str = self.finish("say hello")["chat"]
         return chat
 

@@ -191,7 +191,7 @@ class DisplayedResult(Showing):
 
     @property
     def shown(self) -> Bundle:
-        """Its output."""
+        """Its output, without the wrapper that keeps money from being typeset as mathematics."""
         return dict(self._bundle)
 
     def _mimebundle(self) -> Bundle:

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Database, KeyDirectory
+from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import accounts, money
+from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.service.usecases.context import UseCaseContext
 
 log = logging.getLogger(__name__)
@@ -68,8 +69,9 @@ def credential_of(scope: Scope) -> Credential | None:
 
 
 class KnownKeys:
-    """`ports.KeyDirectory`: what was found counts until something is written, by whatever process, so that a key made,
-    suspended or revoked beside the running server counts at once. A refusal is not kept."""
+    """A `KeyDirectory`: what was found counts until something is written, by whatever process, so that a key made,
+    suspended or revoked beside the running server counts at once. A refusal is not kept.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

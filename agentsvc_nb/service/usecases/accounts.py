@@ -7,7 +7,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Clock, Tx
@@ -27,6 +27,14 @@ ACCOUNT = "acct_local"
 """The one account of a self-hosted service."""
 
 _PREFIX_CHARS = len(ids.MEMBER_PREFIX) + 4
+
+
+class KeyDirectory(Protocol):
+    """The keys that requests are made with."""
+
+    async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
+        """The key with this secret, and its account. Raises as `find_key`."""
+        ...
 
 
 def create_key(

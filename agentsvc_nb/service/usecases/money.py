@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database, Tx
@@ -56,8 +56,16 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
         raise ApiError(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
 
 
+class RateLimiter(Protocol):
+    """The counters of requests."""
+
+    async def count(self, key: KeyRecord, now: int) -> None:
+        """Count a request of this key. Raises the `ApiError` of the limit when it is one too many."""
+        ...
+
+
 class DatabaseRateLimiter:
-    """`ports.RateLimiter` in the database. Without a limit nothing is counted."""
+    """`RateLimiter` in the database. Without a limit nothing is counted."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
