@@ -40,6 +40,13 @@ class _Row:
         return found
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What is named by its id is run, whatever its tier."""
+    options = config.getini("addopts")
+    if any("::" in arg for arg in config.args) and config.option.markexpr == options[options.index("-m") + 1]:
+        config.option.markexpr = ""
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with its tier. Raises `pytest.UsageError` when a row of tiers.toml matches no test."""

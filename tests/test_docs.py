@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import agentsvc_nb
+from agentsvc_nb.wire.runs import EventType
 from docs import tables
 
 ROOT = Path(__file__).parent.parent
@@ -15,9 +17,15 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
 
-@pytest.mark.parametrize("name", ["errors.md", "routes.md", "limits.md", "tools.md", "magics.md"])
+@pytest.mark.parametrize("name", ["errors.md", "routes.md", "limits.md", "settings.md", "tools.md", "magics.md"])
 def test_a_table_is_as_the_wire_has_it(name: str) -> None:
     assert (DOCS / name).read_text() == tables.pages()[name], "run `python -m docs.tables`"
+
+
+def test_the_types_of_events_are_those_of_the_wire() -> None:
+    _, _, types = (DOCS / "api" / "events.md").read_text().partition("## Types")
+    rows = re.findall(r"^\| `([a-z.]+)` \|", types.partition("\n## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(get_args(EventType))
 
 
 def test_the_tests_that_the_spec_map_names_exist() -> None:

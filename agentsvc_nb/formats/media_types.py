@@ -180,7 +180,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def guess(file_name: str, head: bytes) -> str:
-    """The media type by the first bytes (`signatures.HEAD_BYTES` of them), else by the name, else text or not.
+    """The media type by the first bytes (`HEAD_BYTES` of them), else by the name, else text or not.
 
     >>> guess("photo.txt", b"\\x89PNG\\r\\n\\x1a\\n"), guess("notes.md", b"# Notes"), guess("notes", b"\\xff\\x00")
     ('image/png', 'text/markdown', 'application/octet-stream')

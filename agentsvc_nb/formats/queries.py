@@ -45,7 +45,7 @@ class Hit(NamedTuple):
 def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
     """Passages of `text` around what the finders find in the folded text; those with the most of them are preferred.
 
-    See `search.snippets`.
+    See `snippets`.
     """
     kinds = "".join(set(text))  # which characters there are is seen sooner than where
     text = _tidied(text, kinds)
@@ -177,7 +177,7 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Folded units (`folding.units`) that must follow each other; with `prefix` the last word may go on.
+    """Folded units (`normalization.units`) that must follow each other; with `prefix` the last word may go on.
 
     CJK runs have no beginning or end to go by, and are never prefixes: they match within a run.
     """

@@ -1,6 +1,6 @@
 """THE error table: every code that an answer can carry, one row each.
 
-The service can answer an error only by naming a row (`service.fail.Fail`); the client picks the exception and the
+The service can answer an error only by naming a row (`service.api_error.ApiError`); the client picks exception and
 retry by the same row, and falls back on the status for codes it does not know. `docs/errors.md` is rendered from
 here. The rules: docs/api/errors.md. Rows marked `ours` are no part of the original description of the API.
 """
@@ -13,7 +13,7 @@ from typing import Literal
 Source = Literal["stated", "ours"]
 Retry = Literal["never", "transient"]
 """`transient`: sending the same request again later may succeed. Whether a request *may* be sent again is the
-route's affair (`routes.Route.resend`)."""
+route's affair (`routes.route.Route.resend`)."""
 
 ErrorType = Literal[
     "invalid_request_error",

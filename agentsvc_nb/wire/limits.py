@@ -1,6 +1,6 @@
 """THE limits, as named constants; those marked `ours` are no part of the original description of the API.
 
-Bytes, seconds and counts are in the name. What an operator may change (`AGENTSVC_*`) is in `service.settings`, with
+Bytes, seconds and counts are in the name. What an operator may change (`AGENTSVC_*`) is in `settings`, with
 these as its defaults.
 """
 

@@ -124,9 +124,6 @@ EventType = Literal[
     "run.ended",
 ]
 
-SPOKEN = frozenset({"text.delta", "thinking.delta", "tool.call", "tool.result"})
-"""What `run.resumed` takes back: events of these types after `discard_after` and before it no longer count."""
-
 
 @dataclass(frozen=True, slots=True)
 class Event:

@@ -1,4 +1,4 @@
-"""In-memory `Turn`, `Task` and `Workspace` that keep what the docstrings of `service.ports` promise.
+"""In-memory `RunContext`, `ToolContext` and `Workspace` that keep what the docstrings of the ports promise.
 
 They hold agents and tools to the ports without a database; the service's own are tested in their place.
 """
@@ -75,7 +75,7 @@ class MemoryWorkspace:
         return [(path, 1.0) for path in sorted(self.outputs) if matches(parsed, f"{path} {await self.text(path)}")]
 
 
-class MemoryTask:
+class MemoryToolContext:
     """What a tool gets in hand; `steps` keeps its progress. Each has a key of its own, or the one given."""
 
     def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
@@ -119,7 +119,7 @@ class MemoryTask:
         self.kept[media_id] = replace(self.kept[media_id], transcript=dict(transcript))
 
 
-class MemoryTurn:
+class MemoryRunContext:
     """One turn. `events` are (type, payload) in order; a checkpoint keeps `state` and `said` for `rewind`."""
 
     def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
@@ -175,7 +175,7 @@ class MemoryTurn:
         found = next((one for one in self.offered if one.name == tool), None)
         if found is None:
             return Outcome(error=("tool_not_found", f"No tool is called {tool}."))
-        return await found.run(found.Input.model_validate(given), MemoryTask(self.files))
+        return await found.run(found.Input.model_validate(given), MemoryToolContext(self.files))
 
     def tools(self) -> Sequence[Tool]:
         return self.offered

@@ -18,7 +18,7 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Tool
-from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 PICTURES = tools(Settings(Path("data")))["create_images"]
 
@@ -51,8 +51,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
-def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryTurn:
-    turn = MemoryTurn(message, MemoryWorkspace(folder, files), tools)
+def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryRunContext:
+    turn = MemoryRunContext(message, MemoryWorkspace(folder, files), tools)
     assert asyncio.run(choose("offline").run(turn)) is None
     return turn
 
@@ -249,7 +249,7 @@ def test_two_pictures_by_default_and_none_when_only_mentioned(tmp_path: Path) ->
 
 def test_after_a_crash_the_next_part_goes_on(tmp_path: Path) -> None:
     whole = ask("What files are there? What is the total units sold?", tmp_path / "whole")
-    turn = MemoryTurn(whole.message, MemoryWorkspace(tmp_path / "crashed", FILES))
+    turn = MemoryRunContext(whole.message, MemoryWorkspace(tmp_path / "crashed", FILES))
     turn.state = whole.checkpoints[1]
     asyncio.run(choose("offline").run(turn))
     assert whole.said.endswith(turn.said)

@@ -15,15 +15,15 @@ from agentsvc_nb.agents.scripted import refusal
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
 from agentsvc_nb.tools.port import ToolServices, WorkFailure
-from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 
-def turn_of(script: str, folder: Path) -> MemoryTurn:
+def turn_of(script: str, folder: Path) -> MemoryRunContext:
     echo_job = EchoJob(ToolServices(Settings(folder / "data")))
-    return MemoryTurn(script, MemoryWorkspace(folder / "chat"), [echo_job])
+    return MemoryRunContext(script, MemoryWorkspace(folder / "chat"), [echo_job])
 
 
-def play(script: str, folder: Path) -> tuple[str | None, MemoryTurn]:
+def play(script: str, folder: Path) -> tuple[str | None, MemoryRunContext]:
     turn = turn_of(script, folder)
     return asyncio.run(choose("scripted").run(turn)), turn
 

@@ -14,7 +14,7 @@ from agentsvc_nb.agents import choose, offline
 from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.ranking import nearest, passages
 from agentsvc_nb.agents.offline.words import meanings
-from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 NOTES = """The vessel left the harbour before dawn.
 
@@ -31,7 +31,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str]) -> str:
-    turn = MemoryTurn(message, MemoryWorkspace(folder, files))
+    turn = MemoryRunContext(message, MemoryWorkspace(folder, files))
     asyncio.run(choose("offline").run(turn))
     return turn.said
 

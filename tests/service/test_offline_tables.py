@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 TRIPS = """trip_id,date,city,guide,guests,fee_eur,days
 901,2024-03-05,Oslo,Ann,12,40.50,3
@@ -33,7 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> str:
-    turn = MemoryTurn(message, MemoryWorkspace(folder, files))
+    turn = MemoryRunContext(message, MemoryWorkspace(folder, files))
     asyncio.run(choose("offline").run(turn))
     return turn.said
 

@@ -13,7 +13,7 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
 from tests.bench.quality.judge import right
 from tests.bench.quality.questions import FILES, pitfalls
-from tests.service.agents_harness import MemoryTurn, MemoryWorkspace
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 SALES = """product,region,month,unit_price,units,revenue
 Alpha,North,2025-05-12,10,100,1000
@@ -51,7 +51,7 @@ def ask(question: str, folder: Path, *names: str) -> str:
 
 
 def _asked(question: str, folder: Path, files: Mapping[str, str]) -> str:
-    turn = MemoryTurn(question, MemoryWorkspace(folder, files))
+    turn = MemoryRunContext(question, MemoryWorkspace(folder, files))
     asyncio.run(choose("offline").run(turn))
     return turn.said
 

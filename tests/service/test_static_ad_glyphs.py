@@ -13,7 +13,7 @@ from agentsvc_nb import AgentService, JobFailedError
 from agentsvc_nb.tools.ads import fonts, picture_files
 from agentsvc_nb.tools.ads.fonts import OWN, Type, fit
 from agentsvc_nb.tools.port import Outcome
-from tests.service.agents_harness import MemoryTask
+from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import serving
 from tests.service.tooling import call, made, task
 
@@ -50,7 +50,7 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "families", lambda: (OWN,))
 
 
-def create(folder: Path, brief: str, at: MemoryTask | None = None, **more: Any) -> Outcome:
+def create(folder: Path, brief: str, at: MemoryToolContext | None = None, **more: Any) -> Outcome:
     return call(made(folder, "create_images"), at or task(folder), request={"brief": brief, **more})
 
 

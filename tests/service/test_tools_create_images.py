@@ -23,12 +23,12 @@ from agentsvc_nb.tools.ads.shapes import frame
 from agentsvc_nb.tools.create_images import CreateImages
 from agentsvc_nb.tools.port import Outcome
 from tests.service import briefs
-from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 from tests.service.tooling import made
 
 
-def make(brief: str, count: int, folder: Path) -> tuple[Outcome, MemoryTask]:
-    task = MemoryTask(MemoryWorkspace(folder))
+def make(brief: str, count: int, folder: Path) -> tuple[Outcome, MemoryToolContext]:
+    task = MemoryToolContext(MemoryWorkspace(folder))
     tool = made(folder, "create_images")
     request = {"kind": "static_ad", "brief": brief, "outputs": {"mode": "count", "count": count}}
     given_ = CreateImagesInput.model_validate({"request": request})

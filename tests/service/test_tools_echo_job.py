@@ -14,11 +14,11 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import describe, tools
 from agentsvc_nb.tools.echo_job import EchoJob, EchoJobInput
 from agentsvc_nb.tools.port import Outcome, ToolServices
-from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 
-def run(folder: Path, **given: Any) -> tuple[Outcome, MemoryTask]:
-    task = MemoryTask(MemoryWorkspace(folder / "chat"))
+def run(folder: Path, **given: Any) -> tuple[Outcome, MemoryToolContext]:
+    task = MemoryToolContext(MemoryWorkspace(folder / "chat"))
     tool = EchoJob(ToolServices(Settings(folder / "data")))
     return asyncio.run(tool.run(EchoJobInput.model_validate(given), task)), task
 

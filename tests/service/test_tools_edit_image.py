@@ -16,7 +16,7 @@ from PIL import Image
 from agentsvc_nb.tools.ads import picture_files
 from agentsvc_nb.tools.ads.models import EDITED_FROM
 from agentsvc_nb.tools.port import Outcome
-from tests.service.agents_harness import MemoryTask
+from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import Answer, Asked, Site, as_json, serving
 from tests.service.tooling import call, made, task
 
@@ -29,7 +29,7 @@ def picture(width: int, height: int, color: Any = (200, 60, 40), kind: str = "PN
     return held.getvalue()
 
 
-def edit(folder: Path, at: MemoryTask, path: str, **changes: Any) -> Outcome:
+def edit(folder: Path, at: MemoryToolContext, path: str, **changes: Any) -> Outcome:
     return call(made(folder, "edit_image"), at, request={"path": path, **changes})
 
 
@@ -41,7 +41,7 @@ def only(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def shown(at: MemoryTask, found: dict[str, Any]) -> Image.Image:
+def shown(at: MemoryToolContext, found: dict[str, Any]) -> Image.Image:
     return Image.open(io.BytesIO(at.files.bytes(found["path"])))
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.tools.send_email import SendEmailInput
-from tests.service.agents_harness import MemoryTask
+from tests.service.agents_harness import MemoryToolContext
 from tests.service.mailbox import Box, mail_server
 from tests.service.tooling import call, made, task
 
@@ -27,13 +27,13 @@ def box() -> Iterator[tuple[Box, str]]:
         yield held, address.replace("//", "//ads:s3%3Acret@")
 
 
-def send(folder: Path, at: MemoryTask | None = None, server: str = "", **given: Any) -> Outcome:
+def send(folder: Path, at: MemoryToolContext | None = None, server: str = "", **given: Any) -> Outcome:
     settings = {"smtp_url": server, "mail_from": "ads@shop.example", "mail_recipients": "@example.com,bo@other.example"}
     tool = made(folder, "send_email", **(settings if server else {}))
     return call(tool, at or task(folder), **{**MAIL, **given})
 
 
-def read(at: MemoryTask, outcome: Outcome) -> EmailMessage:
+def read(at: MemoryToolContext, outcome: Outcome) -> EmailMessage:
     assert outcome.data is not None
     message = email.message_from_bytes(at.files.bytes(outcome.data["path"]), policy=email.policy.default)
     assert isinstance(message, EmailMessage)

@@ -14,7 +14,7 @@ from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
-from tests.service.agents_harness import MemoryTask
+from tests.service.agents_harness import MemoryToolContext
 from tests.service.tooling import call, task
 
 ANGLE = {"name": "Light", "audience": "Parents", "hook": "Carry less", "why": "Tired backs", "proof": "A scale"}
@@ -51,7 +51,7 @@ def with_model(folder: Path, name: str, model: Model | None) -> Tool:
     return tools(Settings(folder / "data"), model)[name]
 
 
-def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryTask:
+def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryToolContext:
     at = task(folder)
     at.kept["media_1"] = StoredMedia("media_1", "video", None, 8.0, transcript, folder / "none")
     return at

@@ -18,7 +18,7 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, WorkFailure
 from agentsvc_nb.tools.workspace import files, tables
-from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
 FILES: dict[str, str | bytes] = {
@@ -29,11 +29,11 @@ FILES: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def task(tmp_path: Path) -> MemoryTask:
-    return MemoryTask(MemoryWorkspace(tmp_path / "chat", FILES))
+def task(tmp_path: Path) -> MemoryToolContext:
+    return MemoryToolContext(MemoryWorkspace(tmp_path / "chat", FILES))
 
 
-def call(task: MemoryTask, name: str, **given: Any) -> Outcome:
+def call(task: MemoryToolContext, name: str, **given: Any) -> Outcome:
     tool = catalog.within({}, Settings(Path("data")))[name]
     return asyncio.run(tool.run(tool.Input.model_validate(given), task))
 
@@ -42,21 +42,21 @@ def text(outcome: Outcome) -> str:
     return str(outcome.content[0]["text"])
 
 
-def test_files_are_listed_and_found_with_their_passages(task: MemoryTask) -> None:
+def test_files_are_listed_and_found_with_their_passages(task: MemoryToolContext) -> None:
     assert text(call(task, "list_files")).splitlines()[0].startswith("brief.md (text/markdown, ")
     assert text(call(task, "list_files", under="uploads/")).count("\n") == 0
     assert "> The summer sale begins in June." in text(call(task, "search_files", query="summer"))
     assert text(call(task, "search_files", query="winter")) == "Nothing found for 'winter'."
 
 
-def test_a_search_ends_that_takes_too_long(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_ends_that_takes_too_long(task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SEARCH_SECONDS", 0)
     with pytest.raises(WorkFailure, match="takes too long") as failed:
         call(task, "search_files", query="summer")
     assert failed.value.code == "too_much_work"
 
 
-def test_a_file_is_read_in_parts(task: MemoryTask) -> None:
+def test_a_file_is_read_in_parts(task: MemoryToolContext) -> None:
     assert text(call(task, "read_file", path="brief.md")) == "The summer sale begins in June."
     assert text(call(task, "read_file", path="brief.md", start=4, length=6)) == "summer\n[characters 4 to 10 of 31]"
 
@@ -73,25 +73,25 @@ def test_a_file_is_read_in_parts(task: MemoryTask) -> None:
         ("plot_tables", {"sql": "SELECT channel FROM sales_2024"}, "query_failed"),
     ],
 )
-def test_what_is_wrong_is_told(task: MemoryTask, name: str, given: dict[str, Any], code: str) -> None:
+def test_what_is_wrong_is_told(task: MemoryToolContext, name: str, given: dict[str, Any], code: str) -> None:
     with pytest.raises(WorkFailure) as failed:
         call(task, name, **given)
     assert failed.value.code == code
 
 
-def test_a_text_is_written(task: MemoryTask) -> None:
+def test_a_text_is_written(task: MemoryToolContext) -> None:
     call(task, "write_file", path="report.md", text="# Done ä")
     assert task.files.bytes("report.md") == "# Done ä".encode()
 
 
-def test_a_table_is_described(task: MemoryTask) -> None:
+def test_a_table_is_described(task: MemoryToolContext) -> None:
     said = text(call(task, "profile_table", path="uploads/Sales 2024.csv"))
     assert said.startswith("Table sales_2024: 3 rows.")
     assert "| revenue | BIGINT | 70 | 150 |" in said
     assert "| 2024-01 | search | 100 |" in said
 
 
-def test_tables_are_asked_in_sql(task: MemoryTask, tmp_path: Path) -> None:
+def test_tables_are_asked_in_sql(task: MemoryToolContext, tmp_path: Path) -> None:
     duckdb.sql(f"COPY (SELECT 'search' AS channel, 40 AS cost) TO '{tmp_path}/costs.parquet'")
     task.files.put("costs.parquet", (tmp_path / "costs.parquet").read_bytes())
     sql = (
@@ -100,7 +100,7 @@ def test_tables_are_asked_in_sql(task: MemoryTask, tmp_path: Path) -> None:
     assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
 
 
-def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryTask) -> None:
+def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryToolContext) -> None:
     cells = ["a|b", "two\nlines", "\\", "<b>x</b>", "&amp; `c` *d*"]
     task.files.put("odd.csv", csv_of(["x|y", "b", "c", "d", "e"], [cells, ["1", "2", "3", "4", "5"]]))
     for name, given in (
@@ -115,7 +115,7 @@ def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryTask) -> None:
     assert rows == [["x|y", "b", "c", "d", "e"], cells, ["1", "2", "3", "4", "5"]]
 
 
-def test_what_is_said_of_the_rows_is_no_row(task: MemoryTask) -> None:
+def test_what_is_said_of_the_rows_is_no_row(task: MemoryToolContext) -> None:
     said = text(call(task, "query_tables", sql="SELECT range FROM range(500)"))
     assert said.endswith("\n\n[the first 200 rows; there are more]")
     (rows,) = tables_of(said)
@@ -141,7 +141,7 @@ def tables_of(markdown: str) -> list[list[list[str]]]:
     return tables
 
 
-def test_a_sheet_is_a_table(task: MemoryTask) -> None:
+def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
         sheet = book.add_worksheet()
@@ -151,7 +151,7 @@ def test_a_sheet_is_a_table(task: MemoryTask) -> None:
     assert text(call(task, "query_tables", sql="SELECT sum(price) FROM prices")).splitlines()[-1] == "| 7.5 |"
 
 
-def test_a_plot_is_a_picture(task: MemoryTask) -> None:
+def test_a_plot_is_a_picture(task: MemoryToolContext) -> None:
     sql = "SELECT month, sum(revenue) AS revenue FROM sales_2024 GROUP BY 1 ORDER BY 1"
     outcome = call(task, "plot_tables", sql=sql, title="Revenue", kind="line", path="out/revenue.png")
     assert outcome.content[1] == {"type": "image", "path": "out/revenue.png", "media_type": "image/png"}
@@ -173,7 +173,7 @@ def test_a_plot_is_a_picture(task: MemoryTask) -> None:
         "SET memory_limit = '100GB'",
     ],
 )
-def test_a_query_reaches_nothing_but_its_tables(task: MemoryTask, tmp_path: Path, sql: str) -> None:
+def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_path: Path, sql: str) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\nb\n")
     with pytest.raises(WorkFailure) as failed:
@@ -183,7 +183,7 @@ def test_a_query_reaches_nothing_but_its_tables(task: MemoryTask, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
 
 
-def test_a_query_that_takes_too_much_is_ended(task: MemoryTask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_takes_too_much_is_ended(task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "PATIENCE_SECONDS", 3.0)
     with pytest.raises(WorkFailure) as failed:
         call(task, "query_tables", sql="SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")

@@ -9,7 +9,7 @@ from typing import Any
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
-from tests.service.agents_harness import MemoryTask, MemoryWorkspace
+from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 
 def made(folder: Path, name: str, **settings: Any) -> Tool:
@@ -17,11 +17,11 @@ def made(folder: Path, name: str, **settings: Any) -> Tool:
     return tools(Settings.from_env({}, data=folder / "data", **settings))[name]
 
 
-def task(folder: Path, files: dict[str, str | bytes] | None = None) -> MemoryTask:
-    return MemoryTask(MemoryWorkspace(folder / "chat", files))
+def task(folder: Path, files: dict[str, str | bytes] | None = None) -> MemoryToolContext:
+    return MemoryToolContext(MemoryWorkspace(folder / "chat", files))
 
 
-def call(tool: Tool, task: MemoryTask, **given: Any) -> Outcome:
+def call(tool: Tool, task: MemoryToolContext, **given: Any) -> Outcome:
     """Its outcome, also of a failure; `data` is as the catalog describes it."""
     try:
         outcome = asyncio.run(tool.run(tool.Input.model_validate(given), task))

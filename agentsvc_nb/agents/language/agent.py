@@ -66,7 +66,7 @@ class Language:
 
 
 class Unconfigured:
-    """`ports.agents.Agent` for a model that lacks something: whoever asks is told what, at once."""
+    """`agents.port.Agent` for a model that lacks something: whoever asks is told what, at once."""
 
     def __init__(self, lacking: str) -> None:
         self._lacking = lacking
@@ -75,7 +75,7 @@ class Unconfigured:
         raise WorkFailure("not_configured", self._lacking)
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`ports.tools.Complete`."""
+        """`tools.port.Complete`."""
         raise WorkFailure("not_configured", self._lacking)
 
 

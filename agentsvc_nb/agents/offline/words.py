@@ -38,7 +38,7 @@ dime
 """
 
 STOP: Final = frozenset(_STOP.split())
-"""Stop words of English, German, French and Spanish, folded (`rules.search.tokens`)."""
+"""Stop words of English, German, French and Spanish, folded (`formats.normalization.tokens`)."""
 
 _LIGHT = """
 go goes going went gone come comes coming came lie lies lay stand stood take takes took taken bring brings brought

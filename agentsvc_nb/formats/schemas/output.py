@@ -124,10 +124,10 @@ _judges: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
 
 
 async def find_misfit(text: str, config: dict[str, Any]) -> str | None:
-    """Why the answer does not fit; None when it does (`rules.schemas.misfit`)."""
+    """Why the answer does not fit; None when it does (`misfit`)."""
     return await asyncio.get_running_loop().run_in_executor(_judges, misfit, text, config)
 
 
 async def find_fault(config: object) -> str | None:
-    """Why this is no acceptable schema; None when it is one (`rules.schemas.fault`)."""
+    """Why this is no acceptable schema; None when it is one (`fault`)."""
     return await asyncio.get_running_loop().run_in_executor(_judges, fault, config)

@@ -41,7 +41,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file of a chat; also a `ports.tools.WorkspaceEntry`."""
+    """A file of a chat; also a `tools.port.WorkspaceEntry`."""
 
     chat: str
     path: str

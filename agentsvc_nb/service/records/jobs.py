@@ -94,7 +94,7 @@ class JobEnding:
     files: tuple[str, ...] = ()
     """The paths written, in the job's chat."""
     uses: Mapping[str, int] = field(default_factory=dict)
-    """What is billed by use: how many of each kind (`rules.prices.PER_USE`)."""
+    """What is billed by use: how many of each kind (`usecases.money.PER_USE`)."""
     spent: Spent = field(default_factory=Spent)
     """What it took of a language model."""
 

@@ -1,4 +1,4 @@
-"""`ports.agents.Turn` for real: an agent's verbs become events, files and jobs of its run."""
+"""The `agents.port.RunContext` of a run: an agent's verbs become events, files and jobs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 
 class SystemClock:
-    """`ports.storage.Clock`, strictly the machine's."""
+    """`ports.Clock`, strictly the machine's."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
@@ -41,7 +41,7 @@ class Blob(Protocol):
 
 
 class Blobs(Protocol):
-    """Where contents are stored (`engines.blobs`)."""
+    """Where contents are stored (`store.blobs`)."""
 
     def put(self, data: bytes) -> Blob: ...
     def path(self, sha256: str) -> Path: ...
@@ -85,7 +85,7 @@ FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
-    """`ports.tools.Workspace` on the database and the blobs."""
+    """`tools.port.Workspace` on the database and the blobs."""
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage

@@ -22,7 +22,7 @@ LOOK_STEPS = 10_000
 
 
 class SqliteTx:
-    """`ports.storage.Tx` over one connection."""
+    """`ports.Tx` over one connection."""
 
     def __init__(self, connection: sqlite3.Connection, time: ReadTime | None = None) -> None:
         self._connection = connection
@@ -46,7 +46,7 @@ class SqliteTx:
 
 
 class SqliteDatabase:
-    """`ports.storage.Database` on one file."""
+    """`ports.Database` on one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

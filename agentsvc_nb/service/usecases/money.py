@@ -139,7 +139,7 @@ def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
 
 
 def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None:
-    """Bill per-use prices: how many of each kind (`rules.prices.PER_USE`)."""
+    """Bill per-use prices: how many of each kind (`usecases.money.PER_USE`)."""
     for kind, quantity in uses.items():
         if quantity:
             usage.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])

@@ -7,7 +7,7 @@ from typing import Final
 
 Pattern = re.Pattern[str]
 
-# All patterns see the question folded: small letters, no marks, words one blank apart (`rules.search.tokens`).
+# All patterns see the question folded: small letters, no marks, words one blank apart (`formats.normalization.tokens`).
 OPERATIONS: Final[dict[str, Pattern]] = {
     name: re.compile(rf"\b(?:{words})\b")
     for name, words in {

@@ -173,7 +173,7 @@ class FormView:
 
 
 class FormBars:
-    """`jobs.bars.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
+    """`jobs.background.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
 
     def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
         self._place, self._below = place, below
