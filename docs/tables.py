@@ -150,5 +150,6 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> list[str
 
 if __name__ == "__main__":
     for name, text in pages().items():
-        (HERE / name).write_text(text)
-        print(f"wrote docs/{name}")
+        if (HERE / name).read_text() != text:
+            (HERE / name).write_text(text)
+            print(f"wrote docs/{name}")

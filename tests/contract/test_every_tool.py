@@ -61,7 +61,9 @@ WITHIN: Final = within(MADE, SETTINGS)
 
 
 def right(tool: str) -> dict[str, Any]:
-    return {**RIGHT, **WORKSPACE}[tool]
+    inputs = {**RIGHT, **WORKSPACE}
+    assert tool in inputs, f"RIGHT has no right input of {tool}"
+    return inputs[tool]
 
 
 def bad_inputs(tool: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def test_defaults_are_the_limits_table() -> None:
     assert given.run_hold_cents == 1
     unset = (given.rate_per_minute, given.rate_per_day, given.run_capacity, given.wallet_cents, given.plan_pool_cents)
     assert unset == (None,) * 5
+
+
+def test_every_field_is_read_somewhere() -> None:
+    package = Path(settings.__file__).parent
+    code = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "settings.py")
+    assert [field.name for field in fields(Settings) if not re.search(rf"\.{field.name}\b", code)] == []
 
 
 def test_every_field_can_be_set_by_its_variable() -> None:
