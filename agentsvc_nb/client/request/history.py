@@ -1,4 +1,4 @@
-"""What a client sent lately, and how it was answered: without the key, and without headers of the caller's own."""
+"""A client's latest requests and their outcomes, without the API key and without the caller's own headers."""
 
 from __future__ import annotations
 
@@ -40,8 +40,12 @@ _FRAME: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request as it was sent. `waited`: seconds since the attempt before; `status` None: no answer came; `code`:
-    the error's, where there is one; `request_id`: the service's name for it."""
+    """One request as it was sent, and its outcome.
+
+    `attempt` counts from 1; `waited` is the pause before it, `ms` how long it took. `status` is None if no answer
+    came. `code` is the error code, if any; `request_id` is the service's `X-Request-Id`. `body` is "" if it was too
+    long to record; `files` are names only.
+    """
 
     method: str
     path: str
@@ -99,7 +103,10 @@ class History(Sequence[Attempt]):
         return next((attempt for attempt in reversed(self._all()) if attempt.failed), None)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a request, with times in UTC; `waited` in seconds. Raises `ImportError` without pandas."""
+        """A DataFrame with one row per request; times in UTC, `waited` in seconds, `ms` in milliseconds.
+
+        Raises `ImportError` without pandas.
+        """
         return models.frame(({name: getattr(attempt, name) for name in _FRAME} for attempt in self), _FRAME)
 
     def __len__(self) -> int:
@@ -127,7 +134,7 @@ class History(Sequence[Attempt]):
 
 
 def attempted(request: HttpRequest, path: str, outcome: Response | BaseException, ms: float, **counts: Any) -> Attempt:
-    """The entry for one request and what came of it."""
+    """The history entry for a request; `outcome` is its response, or the exception that was raised."""
     return Attempt(
         request.method,
         path,
@@ -152,7 +159,7 @@ def _answered(outcome: Response | BaseException) -> dict[str, Any]:
 
 
 def _kept(request: HttpRequest) -> str:
-    """The body, "" for a long one."""
+    """The body as JSON without the key, or "" if it has more than 4,096 characters."""
     text = json.dumps(request.body, ensure_ascii=False)
     return _without_key(text, request) if len(text) <= BODY_CHARS else ""
 

@@ -1,4 +1,8 @@
-"""Files to be sent: a path, an open file, bytes, a DataFrame, a figure or a picture, each also as `(name, it)`."""
+"""Converts what a caller gives as a file into parts of a multipart body.
+
+A file is a path, an open binary file, bytes, a DataFrame, a figure or a picture; all but a path also as
+`(name, content)`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ def encoded(value: object) -> NamedBytes | None:
 
 
 def named(data: bytes) -> NamedBytes:
-    """Bytes under a name that says what they are."""
+    """`data` under a file name made up from its first bytes, such as `image.png`; else `text.txt` or `data.bin`."""
     for _, pattern, name in KNOWN_BEGINNINGS:
         if re.match(pattern, data, re.DOTALL):
             return NamedBytes(name, data)
@@ -49,7 +53,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _csv(table: Any) -> bytes:
-    # An index that only counts the rows says nothing.
+    # The default index only numbers the rows, so it is left out.
     counts = type(table.index).__name__ == "RangeIndex" and table.index.name is None
     text: str = table.to_csv(index=not counts)
     return text.encode("utf-8")
@@ -101,7 +105,10 @@ FileInput = str | os.PathLike[str] | Content | tuple[str, Content]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a multipart body. A path is opened anew for each attempt. `made_up`: the client named it."""
+    """One file of a multipart body. A path is opened anew for each attempt.
+
+    `made_up` is True if the client chose the name, so it may be changed to be unique.
+    """
 
     name: str
     source: Path | bytes | BinaryIO
@@ -109,7 +116,7 @@ class Part:
 
     @property
     def rewindable(self) -> bool:
-        """Whether it can be sent a second time; a pipe cannot."""
+        """True if the file can be sent a second time; a pipe cannot."""
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
     def open(self, opened: ExitStack) -> bytes | BinaryIO:
@@ -119,9 +126,10 @@ class Part:
 
 
 class _UploadReader:
-    """A caller's file from where it stands: that is its place 0, for the first sending and the next.
+    """A caller's open file, in which offset 0 is the position at which the caller handed it over.
 
-    It has no `fileno`: the size on disk is not what a pipe or a gzip file gives to read.
+    So a retry sends the same bytes again. There is no `fileno`: the HTTP library would take the content length from
+    the size on disk, which is wrong for a pipe or a gzip file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -137,9 +145,10 @@ class _UploadReader:
 
 
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
-    """`files` as parts of a body. More than 10, with `already` attached ones, are refused with `code`.
+    """`files` as parts of a multipart body; names that the client makes up are unique.
 
-    Two of which the client made up the name get two names. Raises `TypeError` for what is no file.
+    Raises `StefanBrainError` with `code` if there are more than 10, including `already` attached files, and
+    `TypeError` for an object that cannot be sent as a file.
     """
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)

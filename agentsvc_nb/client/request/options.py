@@ -1,6 +1,4 @@
-"""Options of a client and of a call: timeouts, retries, headers, hooks; and what may be sent again, and when
-(docs/api/errors.md).
-"""
+"""Options of a client and of a call (timeouts, retries, headers, hooks), and the retry policy (docs/api/errors.md)."""
 
 from __future__ import annotations
 
@@ -14,16 +12,18 @@ from agentsvc_nb.wire.limits import MAX_RETRIES, RETRY_AFTER_MAX_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
 
 STATUSES: Final = frozenset({408, 429, 500, 502, 503, 504})
+"""Statuses that a retry may help against, where the code table does not know the error's code."""
 FIRST_SECONDS: Final = 0.5
+"""Upper limit of the wait before the first retry."""
 
 
 def may_resend(resend: Resend, keyed: bool) -> bool:
-    """Whether sending the request a second time cannot do its work twice."""
+    """True if sending the request again cannot do its work twice; `keyed`: it has an idempotency key."""
     return resend == "always" or (resend == "keyed" and keyed)
 
 
 def transient(error: StefanBrainError) -> bool:
-    """Whether the same request may succeed later. What the code table calls hopeless stays so at any status."""
+    """True if the same request may succeed later. The code table, where it knows the code, wins over the status."""
     if isinstance(error, APIConnectionError):
         return True
     row = CODES.get(error.code or "")
@@ -40,9 +40,10 @@ def pause(
 ) -> float | None:
     """Seconds to wait before the next attempt, or None to give up.
 
-    `attempt` counts from 1, `limit` is how many repeats are allowed, `rng()` is in [0, 1). The service's
-    `Retry-After` is waited out up to 60 s and raised at once beyond; without one the wait is anything up to `first`,
-    then up to twice as long each time (full jitter: clients that failed together do not come back together).
+    `attempt` counts from 1, `limit` is how many retries are allowed, `rng()` returns a number in [0, 1). A
+    `Retry-After` of up to 60 s is waited out; a longer one gives None. Without it the wait is random, from 0 to
+    `first` seconds before the first retry; that maximum doubles with each retry, up to `longest` (exponential
+    backoff with full jitter, so that clients which failed together do not retry together).
     """
     if attempt > limit or not transient(error):
         return None
@@ -101,7 +102,7 @@ OnWait = Callable[[WaitNotice], Any]
 
 
 class ClientOptions(Options, total=False):
-    """What `with_options` takes: `Options` for all calls of the new client, and its hooks."""
+    """Arguments of `with_options`: the `Options` of all calls of the new client, and its hooks."""
 
     on_retry: OnRetry | None
     on_wait: OnWait | None
@@ -112,7 +113,7 @@ _NAMES: Final = ClientOptions.__optional_keys__
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The options in force, none of them open."""
+    """The options in force, with a value for each."""
 
     timeout: float = TIMEOUT_SECONDS
     deadline: float | None = None
@@ -122,7 +123,10 @@ class ClientSettings:
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
-        """These, with what is given (and not None) in their place; headers are added to those there are."""
+        """A copy with the given options changed; None changes nothing, and headers are added to those already set.
+
+        Raises `TypeError` for an unknown option, `StefanBrainError` for a header that callers must not set.
+        """
         if unknown := sorted(options.keys() - _NAMES):
             options_there = ", ".join(sorted(_NAMES))
             raise TypeError(f"{unknown[0]!r} is no argument of this call, and no option: those are {options_there}.")

@@ -35,16 +35,17 @@ from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Resend, Route
 
 Revive = Callable[[], tuple[str, str]]
-"""Starts or finds the embedded service again, and replaces a key that it does not know: its (base URL, key)."""
+"""Finds or starts the embedded service, replaces a key that it does not know, and returns (base URL, key)."""
 
 BASE_URL: Final = "http://127.0.0.1:8787"
 KEY_VARIABLE: Final = "SERVICE_API_KEY"
 
 
 class Origin:
-    """Address and key of a service, shared by all its clients. A restarted embedded service has a new address.
+    """Address and key of a service, shared by a client and those made from it with `with_options`.
 
-    Raises `AuthenticationError` when there is no usable key, `StefanBrainError` for an address that is not http(s).
+    Both change with `update` when an embedded service was restarted. Raises `AuthenticationError` when there is no
+    usable key, `StefanBrainError` for an address that is not http(s).
     """
 
     def __init__(self, api_key: str | None, base_url: str, reconnect: Revive | None = None) -> None:
@@ -68,7 +69,7 @@ class Origin:
         return self.base_url.startswith("https:")
 
     def scrubbed(self, content: bytes) -> bytes:
-        """`content` without the key, should the service have sent it back."""
+        """`content` with the API key replaced by `[key]`, in case the service repeats it in an error."""
         return content.replace(self.key.encode(), b"[key]")
 
 
@@ -94,10 +95,13 @@ def _address(base_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request to a route of `wire.routes`.
+    """A request to a route of `wire.routes`, before it is turned into an `HttpRequest`.
 
-    Nones in `query` and `body` are left out; an empty `key` counts as none. `timeout` overrides the client's;
-    `attempt` and `waited` are set by `Core.repeat`.
+    `name` is the route, `at` the parameters of its path. None values in `query` and `body` are left out. `key` is the
+    idempotency key; "" means none. `timeout` (seconds) and `resend` override the client's and the route's. `attempt`
+    (from 1) and `waited` (seconds before this attempt) are set by `Core.repeat`.
+
+    Raises `StefanBrainError` (`invalid_idempotency_key`) for a malformed `key`.
     """
 
     name: str
@@ -128,7 +132,7 @@ class ApiRequest:
 
     @property
     def starts_work(self) -> bool:
-        """Sending it twice may do its work twice."""
+        """True if sending it twice may do its work twice."""
         return not options.may_resend(self.resend or self.route.resend, bool(self.key))
 
     @property
@@ -137,7 +141,7 @@ class ApiRequest:
 
     @property
     def rewindable(self) -> bool:
-        """Whether it can be sent twice; a pipe among its files cannot."""
+        """True if its body can be sent twice; with a pipe among the files it cannot."""
         return all(part.rewindable for part in self.files or ())
 
 
@@ -153,7 +157,11 @@ ACCEPTED: Final = 202
 
 
 class Core:
-    """The client beneath both faces. `deadline` is a time of `io.now`, infinite unless the call was given one."""
+    """The client beneath both faces: sends requests with retries, within the deadline of a call.
+
+    `deadline` is a time of the clock `io.now`, in seconds; infinite unless the call has the option. `rng` is replaced
+    in tests.
+    """
 
     def __init__(self, origin: Origin, io: IO, settings: ClientSettings | None = None) -> None:
         self.origin, self.io, self.settings = origin, io, settings or ClientSettings()
@@ -167,21 +175,24 @@ class Core:
     # -- options -------------------------------------------------------------------------------------------------
 
     def configured(self, options: WaitOptions | ClientOptions) -> Core:
-        """The same connections under other settings."""
+        """A core with these options changed; it shares connections, origin and history with this one."""
         other = copy.copy(self)
         other.settings = self.settings.updated(options)
         return other
 
     def scoped(self, options: WaitOptions) -> Core:
-        """The core for one call, whose deadline runs from now. An operation that uses others scopes once, and gives
-        them the scoped core and no options."""
+        """The core for one call, whose deadline runs from now.
+
+        An operation that calls other operations scopes once and passes them the scoped core without options, so that
+        they share its deadline.
+        """
         core = self.configured(options) if options else self
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)
 
     def within(self, seconds: float | None) -> Core:
-        """A core whose deadline is at most `seconds` from now."""
+        """A core whose deadline is at most `seconds` from now, and no later than this one's."""
         other = copy.copy(self)
         other.deadline = min(self.deadline, self.io.now() + (math.inf if seconds is None else seconds))
         return other
@@ -196,7 +207,7 @@ class Core:
         await self.io.sleep(max(0.0, min(seconds, self.left)))
 
     async def tell(self, notice: RetryNotice | WaitNotice) -> None:
-        """Call the hook, and await it if it asks for that."""
+        """Call the hook for this kind of notice, if there is one, and await it if it is a coroutine function."""
         hooks = self.settings
         hook: Callable[[Any], Any] | None = hooks.on_retry
         if isinstance(notice, WaitNotice):
@@ -206,29 +217,30 @@ class Core:
     # -- requests ------------------------------------------------------------------------------------------------
 
     async def ask(self, model: type[M], request: ApiRequest) -> M:
-        """Send, and read the answer as `model`. Raises `StefanBrainError` and its kin."""
+        """Send the request and return the answer as `model`. Raises `StefanBrainError` or a subclass."""
         return self.read(model, request, await self.send(request))
 
     async def send(self, request: ApiRequest) -> Response:
-        """Send, and give the answer as it came. Raises as `ask`."""
+        """Send the request, with retries, and return the raw response. Raises as `ask`."""
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], request: ApiRequest, response: Response) -> M:
-        """An answer as `model`. Raises `StefanBrainError`, naming the field, for one of a wrong type."""
+        """The body of a response as `model`. Raises `StefanBrainError`, which names the field of a wrong type."""
         try:
             return read(model, response.body, self.origin.base_url + request.route.path, response.status)
         except StefanBrainError as error:
             raise with_request_details(error, request, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
-        """Make an attempt, and another after each transient failure, as far as `retry` and the request allow."""
+        """Call `attempt(request)`, and again after each transient failure, as far as `max_retries`, the deadline and
+        the request allow. Raises the last failure; `late` is set if only the deadline prevented a retry."""
         day = self.io.today()
         while True:
             try:
                 return await attempt(request)
             except StefanBrainError as error:
                 failure, failure.attempts = error, request.attempt
-                # A key means nothing to the service once its UTC day is over: another send would start anew.
+                # An idempotency key counts for one UTC day only: sent again on the next, it would start new work.
                 again = request.resendable and not (request.key and self.io.today() != day)
                 wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
@@ -242,16 +254,16 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """One attempt. Where the embedded service is gone or no longer knows its key, reconnect, and transmit once more
-        if that is safe."""
+        """One attempt. If the embedded service is gone or no longer knows the key, reconnect and send the request once
+        more, provided that is safe."""
         try:
             return await self._transmit(request)
         except APIConnectionError as error:
-            # What never left may go out again, whatever it is.
+            # A request that never left this machine may be sent again, whatever it does.
             if self.origin.reconnect is None or error.timed_out or (error.sent and not request.resendable):
                 raise
         except AuthenticationError:
-            # What is refused for its key has done nothing.
+            # A request that was refused for its key has done nothing.
             if self.origin.reconnect is None or not request.rewindable:
                 raise
         self.origin.update(*await self.io.call(self.origin.reconnect))
@@ -317,7 +329,7 @@ class Core:
 
 
 def with_request_details(error: E, request: ApiRequest, response: Response) -> E:
-    """`error`, found in a successful response, with the method, path and id of its request."""
+    """Add the method, path and id of the request to an `error` that was found in a successful response."""
     error.method, error.path, error.attempts = request.route.method, request.path, request.attempt
     error.request_id = response.headers.get("x-request-id")
     return error

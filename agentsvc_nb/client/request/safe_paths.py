@@ -1,4 +1,4 @@
-"""Where a download goes: names that are safe on every system, in the folder that was asked for."""
+"""Where a download is written: file names that are safe on every system and stay in the folder asked for."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from typing import Final
 
 _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
-    "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # not to be stored, or not to be seen
+    "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # surrogates; invisible characters
 )
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³])\s*(\..*)?", re.IGNORECASE)
 _NAME_BYTES: Final = 200
 
 
 def target(to: str | os.PathLike[str], path: str) -> Path:
-    """The file to write: `to` itself, or in the folder `to` under the last name of `path`. Makes a folder that `to`
-    calls one by its last slash."""
+    """The file to write: `to` itself, or, if `to` is a folder, a file in it with the name of `path`.
+
+    A `to` that ends with a slash is a folder, and is created if it does not exist.
+    """
     place = folder(to) if os.fspath(to).endswith(("/", os.sep)) else Path(to).expanduser()
     return place / name(path) if place.is_dir() else place
 
 
 def folder(to: str | os.PathLike[str]) -> Path:
-    """The folder `to`, made if need be."""
+    """The folder `to`, created if it does not exist."""
     place = Path(to).expanduser()
     place.mkdir(parents=True, exist_ok=True)
     return place
 
 
 def name(path: str) -> str:
-    """A name that stays in its folder: the service's path is not ours to trust. It is never hidden (`.bashrc`).
+    """A safe file name for `path`, which comes from the service and is not trusted. It is never hidden (`.bashrc`).
 
     >>> name("../../.bashrc"), name("out/con.txt"), name("..")
     ('_bashrc', '_con.txt', '_')
@@ -45,7 +47,7 @@ def name(path: str) -> str:
 
 
 def distinct(paths: Iterable[str]) -> list[str]:
-    """A name for each path, no two alike, also where upper and lower case are the same.
+    """A safe file name for each path, unique also on file systems that ignore case.
 
     >>> distinct(["a/plan.md", "b/Plan.md", "b/x.md"])
     ['plan.md', 'Plan-2.md', 'x.md']

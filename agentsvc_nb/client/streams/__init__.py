@@ -1,1 +1,1 @@
-"""What comes bit by bit: events (server-sent, across dropped connections), lists in pages, ends that are waited for."""
+"""Results that arrive over time: event streams that survive dropped connections, paged lists, waiting for an end."""

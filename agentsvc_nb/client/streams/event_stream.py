@@ -1,4 +1,4 @@
-"""A run's events as they happen, across dropped connections: none lost, none twice."""
+"""A run's events as they happen, each exactly once, also when the connection drops and is opened again."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
 
 BACKOFF_SECONDS: Final = 5.0
+"""Longest wait between two connections."""
 READ_SECONDS: Final = 75.0
-"""Five pings missed: the connection is dead. Below the gateway's 120 s."""
+"""Without a byte for the time of five pings the connection is dead. Less than the gateway's 120 s."""
 
 
 class ResumableEventStream:
-    """A resumable read of one run's events, from after event `after`, until the core's deadline."""
+    """Reads one run's events with an id over `after`, until the core's deadline; `EventStream` is its public face.
+
+    `cursor` is the id of the last event handed out, and `run` the record as of that event. Each connection resumes
+    after `cursor`, so an event that was received but not handed out is sent again.
+    """
 
     def __init__(self, core: Core, run: Run, after: int = 0) -> None:
         self.run, self.cursor, self.reconnects = run, after, 0
@@ -38,7 +43,8 @@ class ResumableEventStream:
         self._done = False
 
     async def next(self) -> Event | None:
-        """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed."""
+        """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
+        `JobTimeoutError` at the deadline."""
         while not self._waiting and not self._done:
             await self._in_time()
             await self._advance()
@@ -46,7 +52,10 @@ class ResumableEventStream:
         return self._hand_over(self._waiting.popleft()) if self._waiting else None
 
     async def final_status(self) -> Run:
-        """Read to the end; the finished run. A stream that was closed asks every 3 s instead."""
+        """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
+
+        Raises as `next`.
+        """
         while await self.next():
             pass
         while not self.run.ended:
@@ -79,26 +88,27 @@ class ResumableEventStream:
         return event
 
     async def _complete_the_end(self) -> None:
-        """Give the last event the whole record, when that was too large for it."""
+        """Fetch the run's record and put it into the last event, if it was too large for the event to carry."""
         end = self._waiting[0] if self._waiting else None
         if end is None or end.type != "run.ended" or not end.payload.get("truncated"):
             return
         run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
-        if self._waiting:  # else it was closed meanwhile
+        if self._waiting:  # empty if another thread closed the stream meanwhile
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> None:
-        """One step towards the next event: connect, or read a chunk."""
+        """One step towards the next event: connect, or read a chunk. Raises when the stream cannot be resumed."""
         try:
             if self._response is None:
                 await self._connect()
             else:
                 await self._receive(self._response)
         except StefanBrainError as error:
-            if not self._done:  # closed meanwhile by another thread: the broken read is no failure
+            if not self._done:  # if another thread closed the stream meanwhile, a broken read is no failure
                 await self._dropped(error)
         except BaseException:
-            # Interrupted anywhere between reading and queueing: forget the connection, so that all is asked again.
+            # An interrupt may have come between reading and queueing. Drop the connection: the next one asks for all
+            # events after the cursor again, so none is lost.
             self._drop()
             raise
         if self._done:
@@ -130,7 +140,7 @@ class ResumableEventStream:
 
     def _take(self, chunk: bytes) -> None:
         if self._io.now() - self._opened_at > STREAM_PING_SECONDS:
-            self._failures = 0  # it lives, though the run says nothing
+            self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
         for frame in self._decoder.feed(chunk):
             event = _event(frame)
             if event.id <= (self._waiting[-1].id if self._waiting else self.cursor):
@@ -142,8 +152,10 @@ class ResumableEventStream:
                 return
 
     async def _at_end(self) -> None:
-        """The connection ended without `run.ended`. After one without events, ask whether anything is left: a
-        stream that begins past the end has nothing to send."""
+        """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
+
+        If it brought no event, ask whether any is left: a stream that begins after the last event is empty.
+        """
         if not self._events_here:
             query = {"after": self.cursor, "limit": 1}
             page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self.run.run_id}, query))
@@ -152,7 +164,8 @@ class ResumableEventStream:
             raise APIConnectionError("The event stream ended before the run.")
 
     async def _dropped(self, error: StefanBrainError) -> None:
-        """Wait for another attempt, of which there are `max_retries` in a row: an event begins the count anew."""
+        """Wait before the next connection. Raises `error` after `max_retries` failures in a row; an event resets the
+        count."""
         await self._hang_up()
         if error.late:
             raise self._out_of_time()

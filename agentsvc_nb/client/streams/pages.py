@@ -1,4 +1,7 @@
-"""Lists that come in pages, one item at a time. A class with `next`, no generator: it must step as well as await."""
+"""Paged lists, one item at a time.
+
+`Paged` is a class with `next` and no async generator, because the blocking client must be able to `step` it.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
-"""From a cursor to a page's items and the next cursor, None after the last page."""
+"""Fetches the page at a cursor; returns its items and the next cursor, which is None after the last page."""
 
 
 class Paged(Generic[T]):
-    """The state of a walk over pages: each page is read when its first item is asked for."""
+    """The state of an iteration over pages: each page is fetched when its first item is needed."""
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
         self._fetch, self._cursor, self._kind = fetch, start, kind

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes: an incremental decoder, whatever the chunks (HTML standard 9.2.6)."""
+"""An incremental decoder of server-sent events (HTML standard 9.2.6); chunks may be cut anywhere."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from agentsvc_nb.wire.limits import EVENT_MAX_BYTES
 
 _EOL: Final = re.compile(rb"\r\n|\n|\r")
 _USUAL: Final = re.compile(rb"id: ([^\n\0]*)\nevent: ([^\n]+)\ndata: ([^\n]*)\n\n")
-"""An event as our service writes it: read in one step, at half the cost."""
+"""An event as our service writes it. Matching it whole costs half as much as reading it line by line."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(NamedTuple):
-    """One dispatched event. `id` is the last one seen, on this frame or before."""
+    """One dispatched event. `id` is the last id that was sent, with this event or an earlier one."""
 
     event: str
     data: bytes
@@ -23,7 +23,8 @@ class ServerSentEvent(NamedTuple):
 
 
 class EventDecoder:
-    """Feed it chunks as they come, get the frames they complete. A frame cut off by the end is never given out.
+    """Decodes chunks as they arrive: `feed` returns the events that a chunk completes. An event that is cut off by the
+    end of the stream is never returned. `retry_seconds` is the last `retry` field, None if there was none.
 
     >>> decoder = Decoder()
     >>> decoder.feed(b"id: 7\\ndata: he"), decoder.feed(b"llo\\n\\n")
@@ -51,7 +52,8 @@ class EventDecoder:
         self._after_cr = chunk.endswith(b"\r")
         if b"\r" in chunk or self._first or len(chunk) > self._max:
             return self._read(chunk)
-        # What was begun is read line by line to the end of its event; those after it are whole or the last.
+        # An event that an earlier chunk began is read line by line to its end. Those after it are complete, but for
+        # the last one of the chunk.
         begun = chunk.find(b"\n\n") + 2 if self._tail_size or self._data or self._event else 0
         if begun == 1:
             return self._read(chunk)
@@ -76,7 +78,8 @@ class EventDecoder:
         return frames
 
     def _keep(self, tail: bytes) -> None:
-        """Pieces of an unfinished line are joined once it ends: a long one would be copied for every chunk."""
+        """Store a piece of an unfinished line. Pieces are joined when the line ends, else a long line would be copied
+        with every chunk."""
         self._tail.append(tail)
         self._tail_size += len(tail)
         self._check()
@@ -86,7 +89,10 @@ class EventDecoder:
             raise StefanBrainError(f"The stream sent an event of more than {self._max} bytes; it was not read.")
 
     def _line(self, line: bytes) -> ServerSentEvent | None:
-        """In one piece, without calls of its own: most of what an event costs is spent here."""
+        """Interpret one line; an empty one ends an event, which is returned.
+
+        A single function without helpers, because most of the time per event is spent here.
+        """
         if not line:
             return self._dispatch()
         name, _, value = line.partition(b":")

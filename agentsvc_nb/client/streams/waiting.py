@@ -1,4 +1,4 @@
-"""Waiting for the end of a run or a job, and for a chat that is free."""
+"""Waiting for the end of a run or a job, and for a busy chat to become free."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 
 T = TypeVar("T")
 LAST_LOOK_SECONDS: Final = 1.0
-"""A look that begins when `timeout` ends may take so long; a deadline leaves it nothing."""
+"""How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
 
 
 class Wait:
-    """One wait for the run or job of `notice`."""
+    """One wait for the run or job of `notice`: polls until `timeout` seconds or the core's deadline have passed.
+
+    `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
+    """
 
     def __init__(self, core: Core, timeout: float, notice: WaitNotice, chat: str | None = None) -> None:
         self.chat, self._core, self._notice = chat, core, notice
@@ -31,11 +34,11 @@ class Wait:
 
     @property
     def core(self) -> Core:
-        """For the next look, which ends with the wait; the last one begins where it ends."""
+        """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, reading: Coroutine[Any, Any, T]) -> T:
-        """The result of `reading`. Raises `JobTimeoutError` if no answer came before the wait was over."""
+        """One poll: the result of `reading`. Raises `JobTimeoutError` if the wait ended before an answer came."""
         try:
             return await reading
         except APIConnectionError as error:
@@ -44,7 +47,7 @@ class Wait:
             raise
 
     async def pause(self, seconds: float, status: str, chat: str | None) -> None:
-        """Wait until the next look. Raises `JobTimeoutError` when the time is over."""
+        """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
         self.chat = chat or self.chat
         if self.left <= 0:
             raise self._late()
@@ -57,7 +60,10 @@ class Wait:
 
 
 async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline; a start has no `job_id`."""
+    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
+
+    `job_id` is None for a start, which has no id yet.
+    """
     try:
         return await call
     except APIConnectionError as error:
@@ -70,8 +76,10 @@ OnBusy = Literal["reject", "wait"]
 
 
 async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_SECONDS) -> Run:
-    """The run once it has ended: reads at once, follows its events while there is a stream, else reads every `poll`
-    seconds. Raises `JobTimeoutError` after `timeout` seconds."""
+    """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
+
+    Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
+    """
     waiting = Wait(core, timeout, WaitNotice("run", run_id))
     run = await waiting.look(_read(waiting.core, run_id))
     if not run.ended and waiting.left > 0:
@@ -83,8 +91,10 @@ async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_
 
 
 async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
-    """The result of `start`, called again whenever the turn that holds the chat has ended. Raises the last refusal
-    after `timeout` seconds."""
+    """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
+
+    Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
+    """
     core = core.within(timeout)
     waited_for: str | None = None
     while True:
@@ -107,7 +117,7 @@ async def _read(core: Core, run_id: str) -> Run:
 
 
 async def _followed(core: Core, run: Run) -> Run:
-    """The run after its events: ended, unless there is no event stream to be had."""
+    """Follow the run's events and return its record: ended, unless there is no event stream."""
     await core.tell(WaitNotice("run", run.run_id, run.status))
     stream = ResumableEventStream(core, run)
     try:
@@ -123,7 +133,7 @@ async def _followed(core: Core, run: Run) -> Run:
 
 
 async def _seen_to_end(core: Core, run_id: str) -> bool:
-    """Wait for the run's end, or the core's deadline. False: this key cannot see the run."""
+    """Wait for the run's end or the core's deadline, and return True; False if this key cannot read the run."""
     try:
         await ended(core, run_id, max(0.0, core.left))
     except JobTimeoutError:
