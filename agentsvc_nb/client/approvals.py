@@ -15,7 +15,7 @@ _PAGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A tool call that waits for approval, as the agent made it. `since` is a time."""
+    """A tool call that waits for approval, with the input that the agent gave. `since` is a time in RFC 3339."""
 
     run_id: str
     call_id: str
@@ -25,7 +25,10 @@ class WaitingCall:
 
 
 def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
-    """Update `waiting`, by call id, with an event of the run. After a crash the service asks anew."""
+    """Update `waiting`, which maps call ids to calls, with an event of the run.
+
+    `run.resumed` clears it: after a crash the service requests the approvals again.
+    """
     if event.type == "approval.requested":
         given = event.payload
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
@@ -37,7 +40,7 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
 
 
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
-    """The calls of the run that wait now, in order, by call id. Raises as `client.runs.events`."""
+    """The run's calls that wait for approval now, by call id, oldest first. Raises as `client.runs.events`."""
     run = Watched(client, run_id)
     run.look()
     return run.waiting
@@ -45,7 +48,7 @@ def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
 
 @dataclass(slots=True)
 class Watched:
-    """A run as of the last event read: its state, and the calls that wait."""
+    """A run as of the last event that was read: its status, and the calls that wait for approval."""
 
     client: AgentService
     run_id: str
@@ -54,7 +57,7 @@ class Watched:
     _after: int = 0
 
     def look(self) -> None:
-        """Read the events since the last look. Raises as `client.runs.events`."""
+        """Read all events since the last call of `look`. Raises as `client.runs.events`."""
         more = True
         while more:
             page = self.client.runs.events(self.run_id, after=self._after, limit=_PAGE)

@@ -1,6 +1,6 @@
-"""How results show themselves: small cards and tables, as text everywhere and as static HTML where there is HTML.
+"""How results are displayed in a notebook: small cards and tables, as plain text and as static HTML.
 
-What the service sent is foreign: it is shown as text, with nothing in it that is markup, script, a link or a picture.
+Content from the service is untrusted: it is shown as text, so markup, scripts, links and pictures in it have no effect.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from typing import Any, Final
 from agentsvc_nb.wire.text import escape, excerpt, label
 
 Bundle = dict[str, str]
-"""What IPython shows, by media type."""
+"""A mime bundle as IPython displays it: content by media type."""
 
 ROWS: Final = 20
 TEXT_CHARS: Final = 2_000
 _PACKAGE: Final = __name__.partition(".")[0]
 _CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
-"""Where the page has no style for tables, as in marimo, what stands in them would touch."""
+"""Inline, because pages without a stylesheet for tables (marimo) would show cells without space between them."""
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 _HTML: Final = "text/html"
-# MathJax 3 (JupyterLab, Notebook, voila) heeds the first, MathJax 2 (pages of nbconvert) the second.
+# Classes that switch typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
+# (pages of nbconvert).
 IGNORED: Final = "mathjax_ignore tex2jax_ignore"
 
 
 def untypeset(markup: str) -> str:
-    """HTML in which no host takes dollars for mathematics; `""` stays as it is."""
+    """`markup` wrapped so that no notebook typesets text between dollars as mathematics; "" stays ""."""
     return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
 
 
 def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The bundle as it leaves us: for an output or a `_repr_mimebundle_`.
+    """The bundle with `untypeset` HTML, as every output and every `_repr_mimebundle_` must return it.
 
     >>> untypeset_bundle({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
     '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
@@ -44,7 +45,7 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Showing:
-    """What shows itself in a notebook. All of ours derive from it: none has a `_repr_mimebundle_` of its own."""
+    """Base of all objects that a notebook displays. Subclasses define `_mimebundle`, never `_repr_mimebundle_`."""
 
     def _mimebundle(self) -> Bundle:
         raise NotImplementedError
@@ -54,7 +55,7 @@ class Showing:
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
-    """A title, the facts that are known, and a text below."""
+    """A card: a title, the facts except those that are None or "", and a text below, cut at 2,000 characters."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
     cells = "".join(f"<tr><th{_CELL}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
@@ -67,7 +68,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
-    """A line for each of the first 20 of `count` rows, and how many there are."""
+    """A table of the first 20 of `count` rows; its title says how many there are."""
     shown = [[label(_cell(row.get(name))) for name in columns] for row in islice(rows, ROWS)]
     more = [f"… {count - ROWS:,} more"] if count > ROWS else []
     head = f"{title} ({count:,})"
@@ -94,7 +95,7 @@ def _tr(cells: Iterable[str], tag: str) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a text table: cells padded to the width of their column, two spaces between columns."""
+    """The lines of a text table: cells padded to the width of their column, with two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
@@ -102,7 +103,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def failure(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
-    """An error in three lines: what, the facts and where it was called, what to do."""
+    """An error in up to three lines: its message, the facts and the calling line, and the hint."""
     known = [label(fact) for fact in facts if fact] + _called(stack)
     said = label(message, TEXT_CHARS)
     lines = [f"\x1b[1m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
@@ -110,7 +111,7 @@ def failure(
 
 
 def _called(stack: TracebackType | None) -> list[str]:
-    """The line that called us: the last that is neither ours nor of a library."""
+    """The caller's line as a list of one: the innermost frame outside this package and site-packages; [] if none."""
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(stack) if not _is_library(frame)]
     if not places:
         return []

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
 _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
-"""429s that no waiting ends: they carry neither retry time nor reset."""
+"""Codes of 429 that waiting does not help against: these errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
 
 
@@ -78,12 +78,12 @@ class StefanBrainError(Showing, Exception):
         return cards.card(type(self).__name__, facts | called, self.message)
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a stack of our own functions; the cell fails all the same."""
+        """Called by IPython: three lines instead of a traceback through this package. The cell still fails."""
         facts = [self.code, self.request_id and f"request {self.request_id}", f"{self.method} {self.path}".strip()]
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By state, not by arguments: subclasses have constructors of their own.
+        # Pickled by state, not by constructor arguments, because those of subclasses differ.
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
@@ -138,14 +138,14 @@ class JobTimeoutError(StefanBrainError):
 
 
 def chat_busy(refusal: StefanBrainError) -> ChatBusyError:
-    """The refusal of an `ask` in a busy chat, as the error of its own that it has."""
+    """The `ChatBusyError` with which `ask` reports the `agent_run_rejected` error `refusal`."""
     busy = _rebuild(ChatBusyError, refusal.args, refusal.__dict__)
     assert isinstance(busy, ChatBusyError)
     return busy
 
 
 def deadline_passed(*, sent: bool = True) -> APIConnectionError:
-    """The call's `deadline` is over, and no answer came."""
+    """The error for a call whose `deadline` passed without an answer; `sent`: the request may have been received."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
     error.late = True
     return error
@@ -157,7 +157,7 @@ _CLASSES: Final = {
 
 
 def refused(code: str, message: str | None = None) -> StefanBrainError:
-    """The error that the service would answer with `code`, for what is refused before anything is sent."""
+    """The error for a request that the client refuses before it is sent, with the class, text and hint of `code`."""
     row = CODES[code]
     return _CLASSES[row.raises](message or row.cause, code=code, hint=row.hint)
 
@@ -165,9 +165,10 @@ def refused(code: str, message: str | None = None) -> StefanBrainError:
 def from_response(
     status: int, headers: Mapping[str, str], body: bytes, *, may_have_started: bool = False
 ) -> StefanBrainError:
-    """The exception for an answer, by its code, else by its status; `headers` have lower-case names.
+    """The exception for an error response, chosen by its code, else by its status.
 
-    Survives anything in the body (a gateway's HTML). `may_have_started`: the request was a start without a key.
+    `headers` have lower-case names. The body may be anything, such as a gateway's HTML. `may_have_started` is True for
+    a start without an idempotency key, whose work may have begun despite the error.
     """
     content = _parsed(body)
     detail = _part(content, "error")
@@ -189,7 +190,7 @@ def from_response(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a `Retry-After` (a number or an HTTP date); None when absent or not a finite time to come."""
+    """The seconds of a `Retry-After` header (a number or an HTTP date); None if it is absent, unreadable or past."""
     given = headers.get("retry-after", "").strip()
     try:
         seconds = float(given)
@@ -207,7 +208,7 @@ def _until(moment: str, now: str) -> float:
 
 
 def _date(text: str) -> datetime:
-    """The service's own clock where it tells it: ours may be off."""
+    """The time of the response's `Date` header, because the local clock may be wrong; without one the local time."""
     return parsedate_to_datetime(text) if text else datetime.now(UTC)
 
 
@@ -237,7 +238,7 @@ def _unexplained(status: int, headers: Mapping[str, str]) -> str:
 
 
 def _origin(location: str) -> str:
-    """Where a redirect points, without its path: that may hold a secret."""
+    """The target of a redirect without its path, which may contain a secret."""
     try:
         parts = urlsplit(location)
         port = f":{parts.port}" if parts.port else ""

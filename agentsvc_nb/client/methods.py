@@ -1,7 +1,8 @@
-"""Descriptors that turn an operation, written once as a coroutine on the core, into a method of either face.
+"""Descriptors that turn an operation, written once as a coroutine on the core, into a method of both clients.
 
-An operation is named once, in a class of `api.py`; the face of the instance decides whether its method blocks or is
-awaited. The method keeps the operation's docstring and exact signature, for type checkers and for `?` in a notebook.
+Each operation is listed once, in a class of `api.py`; the face of the instance (`Sync` or `Async`) decides whether its
+method blocks or is awaited. The method has the operation's docstring and exact signature, for type checkers and for
+`?` in a notebook.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ F_co = TypeVar("F_co", bound=Sync | Async, covariant=True)
 
 
 class HasOperations(Protocol[F_co]):
-    """A client, or a group of its operations: anything that has a core and a face."""
+    """Anything with a core and a face: a client, or a group of its operations."""
 
     @property
     def _core(self) -> Core: ...
@@ -49,20 +50,20 @@ class HasOperations(Protocol[F_co]):
 
 
 class _Method:
-    """A descriptor that binds one of two functions, by the face of the instance."""
+    """A descriptor that binds the blocking or the awaited function, depending on the face of the instance."""
 
     def __init__(self, blocking: Callable[..., Any], awaited: Callable[..., Any]) -> None:
         self._blocking = blocking
         self._awaited = awaited
 
     def _bound(self, instance: HasOperations[Any] | None) -> Any:
-        if instance is None:  # the class: what `help` shows
+        if instance is None:  # accessed on the class, as `help` does
             return self._blocking
         return MethodType(self._awaited if instance._face.awaited else self._blocking, instance)
 
 
 class operation(_Method, Generic[P, R]):
-    """A method that gives what the operation returns."""
+    """A method that returns the operation's result."""
 
     def __init__(self, run: Callable[Concatenate[Core, P], Coroutine[Any, Any, R]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -85,7 +86,8 @@ class operation(_Method, Generic[P, R]):
 
 
 class stream(_Method, Generic[P]):
-    """A method that gives a stream of events, from an operation that gives the connection to it."""
+    """A method that returns an `EventStream` or `AsyncEventStream`, from an operation that returns a
+    `ResumableEventStream`."""
 
     def __init__(self, run: Callable[Concatenate[Core, P], Coroutine[Any, Any, ResumableEventStream]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> EventStream:
@@ -110,7 +112,7 @@ class stream(_Method, Generic[P]):
 
 
 class pages(_Method, Generic[P, R]):
-    """A method that gives an iterator over pages, which asks for each page as it comes to it."""
+    """A method that returns `Pages` or `AsyncPages`, which fetch each page when the iteration reaches it."""
 
     def __init__(self, walk: Callable[Concatenate[Core, P], Paged[R]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> Pages[R]:
@@ -148,14 +150,14 @@ def _document(
 
 
 def _signature(run: Callable[..., Any]) -> inspect.Signature:
-    """The operation's, with `self` in place of `core`."""
+    """The operation's signature, with `self` in place of `core`."""
     signature = inspect.signature(run)
     _, *given = (shown for parameter in signature.parameters.values() for shown in _expanded(parameter))
     return signature.replace(parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *given])
 
 
 def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """`**options` as the keywords that it stands for, so that `?` and completion show them."""
+    """`**options` as the keywords that it accepts, so that `?` and completion show them; other parameters as is."""
     if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
         return [parameter]
     fields = next(kind for kind in (Options, WaitOptions) if parameter.annotation == f"Unpack[{kind.__name__}]")

@@ -1,4 +1,4 @@
-"""What operations give back: models, DataFrames, answers read into a type of the caller's."""
+"""The results of operations: models, DataFrames, and answers parsed into a type of the caller's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _NO_OBJECT: Final = frozenset({"json_invalid", "model_type"})
 
 
 def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
-    """`data` as `model`. Unknown fields and values are kept; a field of a wrong type raises `StefanBrainError`."""
+    """`data`, which is JSON, as `model`. Unknown fields and values are kept.
+
+    Raises `StefanBrainError` for a field of a wrong type; its message begins with `where` and names the field.
+    """
     try:
         return model.read(data)
     except ValidationError as error:
@@ -50,7 +53,10 @@ Shape = dict[str, Any] | type[Any]
 
 
 def schema(shape: Shape | None) -> dict[str, Any] | None:
-    """The JSON Schema that is sent. Raises `StefanBrainError` (`invalid_output_config`) for what is no object."""
+    """The JSON Schema of `shape`, as it is sent; a dict is returned as it is.
+
+    Raises `StefanBrainError` (`invalid_output_config`) for a type that has no schema, or whose schema is no object.
+    """
     if shape is None or isinstance(shape, dict):
         return shape
     try:
@@ -65,7 +71,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
 
 
 def parsed(shape: type[T], data: dict[str, Any]) -> T:
-    """`data` as an instance of `shape`. Raises `StefanBrainError` that names the first field that does not fit."""
+    """`data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that does not fit."""
     try:
         return TypeAdapter(shape).validate_json(json.dumps(data))
     except ValidationError as error:
@@ -87,7 +93,7 @@ JSON_DTYPES: Final[Mapping[str, str]] = {
     "number": "Float64",
     "boolean": "boolean",
 }
-"""The dtype of a column for each type of JSON; all others are objects."""
+"""The pandas dtype for each JSON type; columns of other types have the dtype `object`."""
 _DTYPES: Final[Mapping[frozenset[object], str]] = {
     frozenset({str}): JSON_DTYPES["string"],
     frozenset({Literal, str}): "category",
@@ -99,18 +105,19 @@ _DTYPES: Final[Mapping[frozenset[object], str]] = {
 
 
 def of(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
-    """A row for each record of the model (or dataclass) `kind`, with the columns of `columns`.
+    """A DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns(kind)`.
 
-    Raises `StefanBrainError` that names the column when the service sent something that its type cannot hold.
+    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that the
+    column's dtype cannot hold.
     """
     return frame(map(_row, records), columns(kind), **attrs)
 
 
 @functools.cache
 def columns(kind: type) -> dict[str, str]:
-    """A column for each field but the constant `object`, and its type by the field's own.
+    """The columns for a model and their dtypes: one for each field but the constant `object`.
 
-    Times are UTC; whole numbers, truth values and text can be missing (`pd.NA`); what is nested stays an object.
+    Times are in UTC. Integers, booleans and text have nullable dtypes (`pd.NA`); nested values have dtype `object`.
     """
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
@@ -118,7 +125,7 @@ def columns(kind: type) -> dict[str, str]:
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
-    """A DataFrame of these columns and types, then whatever else the rows have.
+    """A DataFrame with these columns and dtypes, followed by any other fields of the rows as objects.
 
     Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
     """

@@ -1,8 +1,8 @@
-"""THE error table: every code that an answer can carry, one row each.
+"""The error table: one row for each error code that a response can carry.
 
-The service can answer an error only by naming a row (`service.api_error.ApiError`); the client picks exception and
-retry by the same row, and falls back on the status for codes it does not know. `docs/errors.md` is rendered from
-here. The rules: docs/api/errors.md. Rows marked `ours` are no part of the original description of the API.
+The service can respond with an error only by naming a row (`service.api_error.ApiError`). The client chooses the
+exception and whether to retry by the same row, or by the status for a code that it does not know. `docs/errors.md` is
+rendered from here. The rules: docs/api/errors.md. Rows marked `ours` are not in the original description of the API.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal
 
 Source = Literal["stated", "ours"]
 Retry = Literal["never", "transient"]
-"""`transient`: sending the same request again later may succeed. Whether a request *may* be sent again is the
-route's affair (`routes.route.Route.resend`)."""
+"""`transient`: the same request may succeed later. Whether it is safe to send again depends on the route
+(`routes.route.Route.resend`)."""
 
 ErrorType = Literal[
     "invalid_request_error",
@@ -27,7 +27,7 @@ ErrorType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a status means when its code is unknown: error type, client exception, whether waiting can help."""
+    """How the client treats a status if it does not know the code: error type, exception class, retry."""
 
     status: int
     type: ErrorType
@@ -58,7 +58,10 @@ STATUSES: dict[int, Status] = {
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row: how the code is answered, what the client does with it, and what a person should know and do."""
+    """One error code: its status and type, how the client handles it, its cause, and a hint on what to do.
+
+    `type_` overrides the error type of the status.
+    """
 
     code: str
     status: int
@@ -68,9 +71,9 @@ class Code:
     retry: Retry = "never"
     type_: ErrorType | None = None
     retry_after: int | None = None
-    """Seconds of the `Retry-After` header, where the API fixes them."""
+    """Seconds of the `Retry-After` header, if the API fixes them."""
     unreached: str = ""
-    """Why no request to this service is answered so; the client knows the code for services that do."""
+    """Why this service never responds with the code, if so; the client knows it for other services."""
 
     @property
     def type(self) -> ErrorType:
@@ -168,7 +171,7 @@ _ROWS = (
         "Accept the version in requiredDeveloperTermsVersion.",
         "ours",
     ),
-    # -- 401, 403: who is asking ---------------------------------------------------------------------------------
+    # -- 401, 403: authentication and permission -----------------------------------------------------------------
     Code("unauthorized", 401, "The key is missing, invalid, revoked or not authorized.", _KEY, "ours"),
     Code(
         "api_key_scope_forbidden",
@@ -185,7 +188,7 @@ _ROWS = (
         "ours",
     ),
     Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
-    # -- 404, 405: what is asked for -----------------------------------------------------------------------------
+    # -- 404, 405: not found -------------------------------------------------------------------------------------
     Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),
     Code("project_not_found", 404, "No such project for this account.", "Check the project id and the key."),
     Code("run_not_found", 404, "No run with that id for this account.", "Check the run id and the key."),
@@ -200,7 +203,7 @@ _ROWS = (
     Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
     Code("key_not_found", 404, "No such key.", "List the keys.", "ours"),
     Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
-    # -- 409, 413, 416: it cannot be done now, or not at this size ----------------------------------------------------
+    # -- 409, 413, 416: conflicts and sizes ---------------------------------------------------------------------------
     Code(
         "agent_run_rejected",
         409,
@@ -238,7 +241,7 @@ _ROWS = (
         unreached="The MCP endpoint is outside this project.",
     ),
     Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
-    # -- 429: too much, or no money ------------------------------------------------------------------------------
+    # -- 429: rate limits and budgets ----------------------------------------------------------------------------
     Code("request_per_minute", 429, "Too many requests this minute.", _WAIT, retry="transient"),
     Code("request_per_minute_user", 429, "Too many requests of this user this minute.", _WAIT, retry="transient"),
     Code("request_per_day", 429, "Too many requests today.", _WAIT, retry="transient"),

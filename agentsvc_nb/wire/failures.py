@@ -1,4 +1,4 @@
-"""A failure as the service sends it: the envelope, and its code with status and sentence."""
+"""Base models of all requests and responses, and the failure table: why a run or job failed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Model(BaseModel):
     model_config = ConfigDict(
         extra="allow",
         protected_namespaces=(),
-        defer_build=True,  # at its first use: building all of them would take half of what an import does
+        defer_build=True,  # built at first use: building all models would take half of the import time
         json_schema_serialization_defaults_required=True,  # the service sends every field
     )
 
@@ -31,14 +31,14 @@ class Model(BaseModel):
 
 
 def build(model: type[BaseModel]) -> None:
-    """Make a model ready, once; building it at first use is not safe between threads before pydantic 2.14."""
+    """Complete a deferred model, once, under a lock: before pydantic 2.14, building at first use is not thread-safe."""
     if not model.__pydantic_complete__:
         with _BUILDING:
             model.model_rebuild()
 
 
 def build_all() -> None:
-    """Make all models ready that have been imported."""
+    """Complete all models that have been imported."""
     waiting: list[type[BaseModel]] = [Model, Request]
     while waiting:
         model = waiting.pop()
@@ -54,7 +54,7 @@ class Request(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run or job ended in failure: the values of `last_error` and of a tool's `error.code` that we set."""
+    """Why a run or job failed: a `code` that the service sets as `last_error` or as a tool's `error.code`."""
 
     code: str
     cause: str

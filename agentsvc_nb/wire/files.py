@@ -17,8 +17,10 @@ KNOWN_BEGINNINGS: Final = (
     ("image/webp", rb"RIFF....WEBP", "image.webp"),
     ("application/pdf", rb"(?:\xef\xbb\xbf|\s)*%PDF-", "document.pdf"),
 )
-"""Media types by the pattern of a file's first bytes, and the name that such bytes get when they are sent without one.
-The service knows more (`formats.media_types`)."""
+"""Rows of (media type, pattern of a file's first bytes, file name for such bytes if they are sent without a name).
+
+The service recognises more types (`formats.media_types`).
+"""
 
 
 class NewProject(Request):
@@ -52,7 +54,8 @@ class RetiredChat(Model):
 
 
 ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$"
-"""Text that stays on its line and in its direction. Joiners (U+200C, U+200D) may stand in it: scripts need them."""
+"""Text without line breaks, control characters and bidirectional controls. Joiners (U+200C, U+200D) are allowed,
+because some scripts need them."""
 
 
 class NewName(Request):

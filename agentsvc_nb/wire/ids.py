@@ -1,4 +1,4 @@
-"""Shapes of the identifiers, and how new ones are made (docs/api/conventions.md "Ids")."""
+"""Patterns of the identifiers, and functions that make new ones (docs/api/conventions.md "Ids")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
 _UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _TAIL: Final = r"[A-Za-z0-9_-]{1,64}"
 
-# As JSON Schema has them: of the whole text only because of their anchors.
+# Patterns for JSON Schema, which searches: the anchors make them match the whole text.
 RUN: Final = rf"^{_UUID}$"
 CHAT: Final = rf"^(chat_{_TAIL}|{_UUID})$"
 CHAT_OR_NEW: Final = rf"^(new|chat_{_TAIL}|{_UUID})$"
@@ -71,5 +71,5 @@ def new(prefix: str) -> str:
 
 
 def new_key(member: bool = False) -> str:
-    """A new secret: its prefix and 256 random bits (docs/api/accounts.md "Keys")."""
+    """A new API key or member token: a prefix and 256 random bits (docs/api/accounts.md "Keys")."""
     return (MEMBER_PREFIX if member else KEY_PREFIX) + secrets.token_urlsafe(32)

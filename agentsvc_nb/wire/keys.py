@@ -1,4 +1,4 @@
-"""API keys, and the developer terms that are accepted with each."""
+"""API keys, and the developer terms that must be accepted to create one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import KEY_BUDGET_CENTS_MAX, KEY_NAME_CHARS
 
 VERSION: Final = "2026-11-21"
+"""Version of the developer terms."""
 
 TEXT: Final = (
     "This service runs on a computer of your own or of your organisation. Whoever runs it, its operator, is the other "

@@ -1,7 +1,6 @@
-"""THE limits, as named constants; those marked `ours` are no part of the original description of the API.
+"""All limits, as named constants; those marked `ours` are not in the original description of the API.
 
-Bytes, seconds and counts are in the name. What an operator may change (`AGENTSVC_*`) is in `settings`, with
-these as its defaults.
+The unit is in the name. Limits that an operator can change (`AGENTSVC_*`) are in `settings`, with these as defaults.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
 FILE_MAX_BYTES: Final = 100 * MB
-JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start is read whole
-JSON_VALUES_MAX: Final = 100_000  # ours: of a JSON document, be it a body or an answer
-JSON_DEPTH_MAX: Final = 100  # ours
-INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, a tool's input among them
-SEARCH_SECONDS: Final = 2  # ours: of the processor, for one search
-REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a whole request holds 10 files and this much else
+JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
+JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer
+JSON_DEPTH_MAX: Final = 100  # ours: nesting of a JSON document
+INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, such as a tool's input
+SEARCH_SECONDS: Final = 2  # ours: CPU time of one search
+REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a request holds 10 files and this many other bytes
 UPLOAD_TTL_SECONDS: Final = 24 * 3600
 SYNC_HOLD_SECONDS: Final = 90
 ASK_HANDLE_SECONDS: Final = 55
@@ -33,7 +32,7 @@ GATEWAY_SECONDS: Final = 120
 STEPS_MAX: Final = 1_500
 OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # docs/api/runs.md "Structured output"
 IDEMPOTENCY_KEY_CHARS: Final = 128
-RESTARTS_MAX: Final = 3  # ours: work that kills its service again and again must not loop
+RESTARTS_MAX: Final = 3  # ours: takeovers of a run or job; one that crashes the service each time must not loop
 
 # Names and media (ours)
 PROJECT_NAME_CHARS: Final = 200
@@ -51,7 +50,7 @@ FETCH_REDIRECTS: Final = 5
 
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100
-KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits the database's integers
+KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits a 64-bit integer of the database
 NONCE_MIN_CHARS: Final = 16
 NONCE_MAX_CHARS: Final = 128
 SESSION_SECONDS: Final = 14 * 24 * 3600
@@ -60,25 +59,25 @@ FORM_MAX_BYTES: Final = 64 * 1024
 # Paging (docs/api/events.md, docs/api/files.md)
 EVENTS_PAGE_DEFAULT: Final = 500
 PAGE_MAX: Final = 1_000
-INTEGER_MAX: Final = 2**63 - 1  # what a database holds
+INTEGER_MAX: Final = 2**63 - 1  # the largest integer that the database stores
 EVENT_ID_MAX: Final = INTEGER_MAX
 
 # What events hold (ours, docs/decisions/0031-large-payloads.md)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
 EVENT_MAX_BYTES: Final = 16 * MIB  # a client takes no larger event
-EVENT_PAGE_BYTES: Final = 4 * MB  # a page ends after so many, and has one event at least
-DELTA_CHARS: Final = 40_000  # in JSON a character may take 6 bytes
-OUTPUT_BYTES: Final = 4 * MB  # of a run's answer
-RESULT_BYTES: Final = 4 * MB  # of what a tool answers
-MESSAGE_CHARS: Final = 10_000  # of why work failed, and of a job's progress
+EVENT_PAGE_BYTES: Final = 4 * MB  # a page ends after so many bytes, but has at least one event
+DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes in JSON
+OUTPUT_BYTES: Final = 4 * MB  # a run's answer
+RESULT_BYTES: Final = 4 * MB  # a tool's result
+MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progress
 
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000
 STREAM_PING_SECONDS: Final = 15
 DELTA_INTERVAL_SECONDS: Final = 0.05
 
-# Refusals (docs/api/conventions.md): after an early answer, so much of the body is still read, so that the answer
-# arrives
+# Refused uploads (docs/api/conventions.md): after an early response the service reads on for so many bytes and
+# seconds. Closing at once would reset the connection, and the client might never see the response.
 DISCARD_BYTES: Final = 64 * MB
 DISCARD_SECONDS: Final = 2
 

@@ -14,7 +14,7 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REASON_CHARS, SESSION_CHARS
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
-"""A status that is not known is not terminal (docs/api/runs.md "States")."""
+"""An unknown status counts as not terminal (docs/api/runs.md "States")."""
 
 
 Chat = Annotated[str, Field(pattern=ids.CHAT)]
@@ -67,7 +67,7 @@ class CallApproval(Model):
 
 
 CENT: Final = 1_000_000
-"""In micro-cents."""
+"""One cent in micro-cents, the unit of all stored costs."""
 
 
 class Usage(Model):

@@ -1,7 +1,7 @@
-"""Foreign text made harmless: what an agent, a file name or a tool says is data, never markup or terminal codes.
+"""Sanitises untrusted text, so that text of agents, tools and file names is never markup or terminal control codes.
 
-Everything that reaches an output passes `plain` (text) or `escape` (HTML). Agent text is steered by the pages and
-files that the agent read, so it is treated as an attacker's.
+Everything that is displayed passes `plain` (text) or `escape` (HTML). The text of an agent is influenced by the pages
+and files that it read, so it is treated as an attacker's.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _ANSI = re.compile(
 _NEWLINE = re.compile("\r\n?|\u2028|\u2029|\x85")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: text that reads otherwise than it is
-    "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tags: text that nobody sees
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: they change the order in which text shows
+    "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tag characters, which are invisible
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded: would break the kernel's channel
+_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded as UTF-8: would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
 
 LABEL_CHARS: Final = 200
@@ -41,18 +41,18 @@ def plain(text: str) -> str:
 
 
 def label(text: object, limit: int = LABEL_CHARS) -> str:
-    """A name on one line, of at most `limit` characters."""
+    """Sanitised text on one line, cut to `limit` characters."""
     line = " ".join(plain(str(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
-    """A name for HTML, in text or within a quoted attribute."""
+    """A `label` escaped for HTML, for use in text or in a quoted attribute."""
     return html.escape(label(text, limit), quote=True)
 
 
 def worded(text: object, limit: int = LABEL_CHARS) -> str:
-    """A line of words for HTML; what stands between backticks is code.
+    """A `label` escaped for HTML, in which text between backticks becomes `<code>`.
 
     >>> worded("`%runs` lists them & more")
     '<code>%runs</code> lists them &amp; more'
@@ -61,15 +61,15 @@ def worded(text: object, limit: int = LABEL_CHARS) -> str:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Harmless text of at most `limit` characters, with a word on what was left out."""
+    """Sanitised text, cut to `limit` characters; a cut text ends with a line that says how long the whole is."""
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 
 
 def exact(value: Any, indent: int | None = None, limit: int | None = None) -> str:
-    r"""JSON for a reader who must see all of it: what is no visible character stands as its escape.
+    r"""JSON for a person who must see all of it, as before an approval: invisible characters appear as escapes.
 
-    Past `limit` characters it says how many there are.
+    A text cut to `limit` characters ends with a line that says how long the whole is.
 
     >>> exact({"to": "ada@example.com\u202e\n"})
     '{"to": "ada@example.com\\u202e\\n"}'

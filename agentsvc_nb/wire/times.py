@@ -1,5 +1,5 @@
-"""Times on the wire: RFC 3339 in UTC with milliseconds (docs/api/conventions.md); inside, integer milliseconds since
-1970."""
+"""Times: in the API RFC 3339 in UTC with milliseconds (docs/api/conventions.md), internally integer milliseconds
+since 1970."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def utc_month(ms: int) -> str:
 
 
 def month_end(ms: int) -> int:
-    """When that month is over, in ms.
+    """The end of the UTC month that contains `ms`, in ms.
 
     >>> rfc3339(month_end(0))
     '1970-02-01T00:00:00.000Z'
@@ -47,7 +47,7 @@ def month_end(ms: int) -> int:
     return round((begins + timedelta(days=31)).replace(day=1).timestamp() * 1000)
 
 
-@lru_cache(4096)  # neighbouring events and a record that is read again share their seconds
+@lru_cache(4096)  # consecutive events, and records that are read again, fall into the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 

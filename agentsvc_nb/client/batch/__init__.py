@@ -1,1 +1,1 @@
-"""`map`: one question over the rows of a DataFrame, many at once."""
+"""`map`: asks one question about each row of a DataFrame, many rows at once."""

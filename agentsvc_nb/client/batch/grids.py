@@ -1,7 +1,7 @@
-"""DataFrames of any library: their columns as lists, and columns put onto them. Index, order and kind stay.
+"""DataFrames of any library: read columns as lists, and append columns. Index, order and library stay the same.
 
-pandas is dealt with here, the others (polars, pyarrow, modin, ...) through narwhals, which has no dependency of its
-own and is imported for them alone.
+pandas is handled here, the others (polars, pyarrow, modin, ...) through narwhals, which has no dependencies and is
+imported only for them.
 """
 
 from __future__ import annotations
@@ -15,29 +15,33 @@ from agentsvc_nb.client import models
 from agentsvc_nb.client.errors import StefanBrainError
 
 Columns = Mapping[str, tuple[str, Sequence[Any]]]
-"""By name: the type, as `frames` names it (`string`, `Int64`, `Float64`, `boolean`, `object`), and a value a row."""
+"""Maps a column's name to its pandas dtype (`string`, `Int64`, `Float64`, `boolean`, `object`) and its values."""
 
 _NARWHALS: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
 
 
 class Grid(Protocol):
-    """A DataFrame, as far as asking over it goes."""
+    """What a batch needs of a DataFrame; `names` are its columns, `height` is its number of rows."""
 
     @property
     def names(self) -> list[str]: ...
     @property
     def height(self) -> int: ...
     def values(self, name: str) -> list[Any]:
-        """A column; None for what is missing."""
+        """The values of a column, with None for missing ones."""
         ...
 
     def extended(self, columns: Columns) -> Any:
-        """The DataFrame with these columns at its end."""
+        """A copy of the DataFrame with these columns appended."""
         ...
 
 
 def grid(frame: Any) -> Grid:
-    """Raises `StefanBrainError` for what is no DataFrame, and without narwhals for all but pandas's."""
+    """The `Grid` over a DataFrame of any library.
+
+    Raises `StefanBrainError` for an object that is no DataFrame, and for one of another library than pandas if narwhals
+    is not installed.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         return _Pandas(frame)
@@ -94,7 +98,7 @@ class _Narwhals:
         return len(self.frame)
 
     def values(self, name: str) -> list[Any]:
-        # NaN is the one value that is not itself.
+        # NaN is the only value that does not equal itself.
         return [None if value != value else value for value in self.frame[name].to_list()]
 
     def extended(self, columns: Columns) -> Any:

@@ -1,4 +1,4 @@
-"""How many rows may be under way, and what the refusal of one means for the others. Pure: times are arguments."""
+"""How many rows of a batch may be asked at once, and what to do about failed ones. Pure: times are arguments."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})
 
 
 def pause(error: StefanBrainError, attempt: int, limit: int, rng: Callable[[], float], same_day: bool) -> float | None:
-    """Seconds until the row may be asked again; None: it may not.
+    """Seconds until the row may be asked again, or None to give it up.
 
-    A full service is asked again however often: it has made nothing. What may have begun is asked for again on the
-    day of its key only, as a start would be.
+    A refusal by a full service (429) started nothing, so the row is asked again without a limit on attempts. A row
+    whose run may have started is asked again only on the UTC day of its idempotency key (`same_day`).
     """
     if isinstance(error, JobTimeoutError) or error.late:
         return None
@@ -42,16 +42,19 @@ def error_text(error: StefanBrainError) -> str:
 
 
 PROBE_SECONDS: Final = 30.0
-"""Without a refusal for so long, one row more is tried; after each refusal for twice as long."""
+"""After so long without a refusal the limit grows by one row; each further refusal doubles this time."""
 PROBE_SECONDS_MAX: Final = 600.0
 ESTIMATE_ROWS: Final = 5
+"""So many rows must have been answered before cost and time are estimated."""
 _RECENT_ROWS: Final = 20
+"""The estimate of the time left uses the durations of so many rows."""
 
 
 class AdaptiveLimit:
-    """At most `most` rows at once; half as many after a refusal, then slowly more.
+    """How many rows may be asked at once: at first `most`, half as many after a refusal, then slowly more again.
 
-    Rows that were on their way when it was halved say nothing new: they do not halve it again.
+    Refusals of rows that began before the last halving do not halve it again: they report the same overload. No row
+    begins before `held_until`, a time; `seen` counts the answered rows.
     """
 
     def __init__(self, most: int) -> None:
@@ -61,7 +64,7 @@ class AdaptiveLimit:
         self._lasted: deque[float] = deque(maxlen=_RECENT_ROWS)
 
     def refused(self, started: float, now: float, wait: float) -> None:
-        """A row that began at `started` found the service full, which asks for `wait` seconds."""
+        """Note that the service refused a row begun at `started` because it is full; it asks to wait `wait` seconds."""
         self.held_until = max(self.held_until, now + wait)
         if started <= self._cut_at:
             return
@@ -71,13 +74,13 @@ class AdaptiveLimit:
         self._cut_at = self._changed_at = now
 
     def ended(self, started: float, now: float) -> None:
-        """A row was answered."""
+        """Note that a row begun at `started` was answered."""
         self._lasted.append(now - started)
         self.seen += 1
         if self.limit < self._most and now - self._changed_at >= self._probe:
             self.limit, self._changed_at = self.limit + 1, now
 
     def seconds_for(self, rows: int, now: float) -> float:
-        """How long so many more rows will take, going by the last ones."""
+        """Estimated seconds for `rows` more rows, from the mean of the last 20."""
         mean = sum(self._lasted) / max(1, len(self._lasted))
         return max(0.0, self.held_until - now) + mean * rows / self.limit

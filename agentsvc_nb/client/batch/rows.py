@@ -1,4 +1,4 @@
-"""The rows of a batch: their prompts, their keys, and the columns that their answers become."""
+"""The rows of a batch: their prompts and keys, and the columns made from their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape
 from agentsvc_nb.wire.runs import CENT
 
-# On one line, and the innermost braces: `\textbf{{{name}}}` holds `{{name}}`.
+# A reference is on one line, and takes the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
 REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
 
 
@@ -46,7 +46,7 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
 
 
 def fill(prompt: str, values: Mapping[str, Any]) -> str:
-    """The prompt with a row's values: text as it is, lists and dicts as JSON, nothing for what is missing.
+    """The prompt with a row's values inserted: text as it is, lists and dicts as JSON, "" for a missing value.
 
     >>> fill("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -65,12 +65,17 @@ def _text(value: Any) -> str:
 
 
 ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
-"""The columns after the answer's own."""
+"""Names and dtypes of the columns that follow the answer's own."""
 
 
 @dataclass(slots=True)
 class BatchRow:
-    """A row and what came of it so far. Times are the client's clock, in seconds; `due`: not to be asked before."""
+    """A row of a batch and its state.
+
+    `key` identifies row, prompt and options. `tried` counts runs, `attempt` the requests for the current run, both
+    from 1. `day` is the UTC day of the current run's first request. `began` is when the row was last asked and `due`
+    when it may be asked again (client's clock, seconds). `microcents` is the cost of all its runs.
+    """
 
     message: str
     key: str
@@ -86,12 +91,17 @@ class BatchRow:
 
     @property
     def idempotency_key(self) -> str:
-        """Another one for each run that is asked for, and the same one whenever that is asked for again."""
+        """A different key for each run of the row; requests that repeat the start of a run use the same one."""
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
 def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
-    """A row each of the DataFrame; `about` is what else the answer depends on. Raises `StefanBrainError`."""
+    """One `BatchRow` for each row of the DataFrame, with the prompt filled in.
+
+    `key` names the column that identifies rows; `about` holds what else the answer depends on, and goes into their
+    keys. A row without any value for the prompt is ended at once. Raises `StefanBrainError` for an unknown column and
+    for an unusable key column.
+    """
     named = referenced_columns(prompt, grid.names)
     columns = [grid.values(name) for name in named]
     names = _names(grid, key)
@@ -108,7 +118,7 @@ def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> 
 
 
 def _names(grid: Grid, key: str | None) -> list[str]:
-    """What tells rows apart: the values of the column `key`, else nothing but how often the same was asked before."""
+    """The values of the key column, one per row; [] without one. Raises `StefanBrainError` unless they are unique."""
     if key is None:
         return []
     if key not in grid.names:
@@ -128,7 +138,7 @@ def _digest(name: str | int, message: str, about: Mapping[str, Any]) -> str:
 
 
 def fields(schema: Mapping[str, Any] | None) -> dict[str, str]:
-    """The columns of an answer, and their types: one for each field of the schema, or `answer`."""
+    """The columns of an answer and their dtypes: one for each field of the schema, or just `answer`."""
     if schema is None:
         return {"answer": "string"}
     found = schema.get("properties") or {}
@@ -149,7 +159,7 @@ def _type(field: Any, definitions: Mapping[str, Any]) -> str:
 
 
 def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
-    """Raises `StefanBrainError` where a column of the answers would take the name of one that is there."""
+    """Raises `StefanBrainError` if a column of the answers would have the name of an existing one."""
     for name in (*names, *ABOUT):
         if prefix + name in grid.names:
             raise StefanBrainError(
@@ -159,7 +169,7 @@ def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
 
 
 def answer_columns(rows: Sequence[BatchRow], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
-    """The answers, by column."""
+    """The columns to append: one for each field of the answers in `kinds`, then those of `ABOUT`."""
     answers = [_answer(row, kinds, shape) for row in rows]
     about = [_about(row) for row in rows]
     made = {prefix + name: (kind, [answer.get(name) for answer in answers]) for name, kind in kinds.items()}
@@ -167,7 +177,7 @@ def answer_columns(rows: Sequence[BatchRow], kinds: Mapping[str, str], shape: Sh
 
 
 def fault(run: Run, shape: Shape | None) -> str | None:
-    """Why a run that has ended is no answer, such as one that does not pass the checks of a model; None when it is."""
+    """Why an ended run does not count as an answer (it failed, or its output does not fit `shape`), or None."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"

@@ -25,10 +25,13 @@ from agentsvc_nb.wire.runs import CENT
 
 
 class ResultCache:
-    """The completed runs of rows by their keys, in a file (0600) that grows by a line a row; no path: nowhere."""
+    """Completed runs by the key of their row, in a file (mode 0600) to which each row adds one line of JSON.
+
+    Without a path nothing is stored.
+    """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        """Raises `StefanBrainError` for a file that cannot be read and written."""
+        """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""
         self._runs: dict[str, str] = {}
         self._path = None if path is None else Path(path)
         if self._path is None:
@@ -40,16 +43,16 @@ class ResultCache:
             raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
 
     def get(self, key: str) -> Run | None:
-        """The run that answered the row."""
+        """The run that answered the row with this key, or None."""
         found = self._runs.get(key)
         return read(Run, found, "A kept answer") if found else None
 
     def add(self, key: str, run: Run) -> None:
-        """Raises `OSError` when it cannot be written."""
+        """Store a completed run. Raises `OSError` if the file cannot be written."""
         if self._path is None:
             return
         line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
-        # It begins with a break: it then stands apart from half a line of an earlier end.
+        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
         self._append(self._path, f"\n{line}")
 
     def _append(self, path: Path, text: str) -> None:
@@ -61,7 +64,7 @@ class ResultCache:
             try:
                 entry = json.loads(line)
                 self._runs[entry["key"]] = json.dumps(entry["run"])
-            except (ValueError, KeyError, TypeError):  # what was being written when the machine went down
+            except (ValueError, KeyError, TypeError):  # a line cut off by a crash
                 continue
 
 
@@ -104,13 +107,18 @@ class BatchOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
+    """The result of asking one row once: an ended run, or an error (and the run, if it had started)."""
+
     row: BatchRow
     run: Run | None = None
     error: StefanBrainError | None = None
 
 
 class BatchRunner:
-    """One `map` under way."""
+    """One execution of `map`: asks the rows of a batch concurrently, within its limits on cost, time and concurrency.
+
+    Only `all`, in the caller's thread, changes rows and counters; the concurrent work returns an `_Outcome`.
+    """
 
     def __init__(
         self,
@@ -134,15 +142,18 @@ class BatchRunner:
         self._failed = self._done = len(rows) - len(self._fresh)
         self._stopped: StefanBrainError | str | None = None
         self._last_end = core.io.now()
-        self._going: dict[str, str] = {}  # runs by the row's key; what asks a row puts its own here
-        self._reported = 0  # how many of them the hook has seen
+        self._going: dict[str, str] = {}  # run ids of long-running rows, by the row's key; set by `_asked`
+        self._reported = 0  # how many of them the hook was told of
 
     @property
     def answered(self) -> int:
         return self._done - self._failed
 
     async def all(self) -> None:
-        """Ask them all. Raises what stops the first of them and would stop each."""
+        """Ask all rows that the cache does not answer. What fails is written into its row.
+
+        Raises `StefanBrainError` only if no row was answered and one failed for a reason that all rows share.
+        """
         for row in self._fresh:
             if run := self._cache.get(row.key):
                 self._settle(row, run)
@@ -171,7 +182,7 @@ class BatchRunner:
         return len(self._fresh) + len(self._later)
 
     def _start(self, pool: WorkerPool[_Outcome], beside: Core) -> None:
-        """As many rows as may be under way now."""
+        """Start as many rows as the limits on concurrency, cost and time allow now."""
         while not self._stopped and self._running < self._limiter.limit and self._affordable():
             now = self._core.io.now()
             if now < self._limiter.held_until or (row := self._due(now)) is None:
@@ -188,7 +199,10 @@ class BatchRunner:
         return self._fresh.popleft() if self._fresh else None
 
     def _affordable(self) -> bool:
-        """Whether one more row fits under the limit. What the first costs is not known, so it goes alone."""
+        """True if one more row fits under `max_cents`, going by the dearest so far.
+
+        The first row's cost is unknown, so it runs alone. If no row fits any more, the batch stops.
+        """
         most = self._options.max_cents
         if most is None:
             return True
@@ -200,13 +214,13 @@ class BatchRunner:
         return fits
 
     def _patience(self) -> float:
-        """Until the next row may begin, where that is a matter of time; a second at most."""
+        """Seconds to wait for an outcome before looking for rows to start: until the next is due, 1 at most."""
         now = self._core.io.now()
         waits = [row.due - now for row in self._later] + [self._limiter.held_until - now]
         return min([1.0, *(wait for wait in waits if wait > 0)])
 
     async def _asked(self, core: Core, row: BatchRow) -> _Outcome:
-        """Ask one row. Runs concurrently, so it changes nothing but `_going`."""
+        """Ask one row. Runs concurrently with others, so it changes no shared state but `_going`."""
         options, run = self._options, None
         try:
             run = await runs.start(
@@ -237,7 +251,7 @@ class BatchRunner:
         await self._report()
 
     async def _report(self) -> None:
-        self._reported = len(self._going)  # before: a row may be added while the hook runs
+        self._reported = len(self._going)  # counted before the call: a row may be added while the hook runs
         await tell(self._hook, self._progress())
 
     async def _ended(self, row: BatchRow, run: Run) -> None:
@@ -273,7 +287,7 @@ class BatchRunner:
             if limits.each_alike(error):
                 self._stopped = error
             return
-        if error.status == 429:  # nothing was made; the day and the number of attempts do not matter
+        if error.status == 429:  # nothing was started, so neither the key's day nor the number of attempts counts
             self._limiter.refused(row.began, now, wait)
             row.day = None
             self._fresh.appendleft(row)
@@ -316,8 +330,10 @@ class BatchRunner:
 
 
 def _beside(core: Core, io: IO) -> Core:
-    """The core for single rows. It does not retry, as the runner does, and calls no hooks, which must not run in
-    threads."""
+    """The core for requests of single rows, on the I/O of the pool.
+
+    It does not retry, because the runner does, and it has no hooks, because those must not run in threads.
+    """
     other = copy.copy(core)
     other.io, other.settings = io, replace(core.settings, max_retries=0, on_retry=None, on_wait=None)
     return other

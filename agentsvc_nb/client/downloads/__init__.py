@@ -1,1 +1,1 @@
-"""Files of a chat on their way to disk or memory: checked, continued where they broke off."""
+"""Downloads of a chat's files, to disk or into memory: verified, and resumed after a broken connection."""

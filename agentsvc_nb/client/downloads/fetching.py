@@ -1,4 +1,4 @@
-"""Files of a chat, by content: checked, continued where they broke off, not fetched twice (docs/api/files.md)."""
+"""Downloads of a chat's files: verified by SHA-256, resumed, and skipped if already there (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 
 Open = Callable[[str | None], PartialDownload]
+"""Makes the `PartialDownload` for a content of this SHA-256 (None: unknown)."""
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _BLOCK_BYTES: Final = MIB // 2
+"""Chunks are collected to blocks of this size before they are hashed and written."""
 _GAIN_BYTES: Final = MIB
-"""A connection that brought so much before it broke was no failed attempt."""
+"""A connection that brought at least so much before it broke does not count as a failed attempt."""
 
 
 async def download(
@@ -95,7 +97,7 @@ async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, *
 
 
 async def _begun(core: Core, size: int, request: ApiRequest) -> bytes:
-    """One attempt. A service that knows no ranges would send everything: what is not wanted is not waited for."""
+    """One attempt of `head`. Stops reading after `size` bytes, because a server may ignore the range."""
     response = await core.attempt(request)
     come = bytearray()
     try:
@@ -121,7 +123,10 @@ async def _fetch(
 
 
 class _Download:
-    """One content on its way, over as many requests as it takes."""
+    """The download of one file, over as many requests as it takes.
+
+    `_continued` is True while bytes of an earlier download are reused that have not been verified.
+    """
 
     def __init__(self, core: Core, path: str, make: Open, on_progress: OnBytes | None) -> None:
         self._core, self._path, self._make, self._on_progress = core, path, make, on_progress
@@ -142,7 +147,8 @@ class _Download:
             self._partial.leave()
 
     async def attempt(self, request: ApiRequest) -> None:
-        """All that is missing. Raises `APIConnectionError` when a connection brought too little."""
+        """Request what is missing until the file is complete. Raises `APIConnectionError` when a connection broke
+        before it brought `_GAIN_BYTES`."""
         while not (self._partial and self._partial.whole):
             before = self._partial.done if self._partial else 0
             try:
@@ -155,7 +161,7 @@ class _Download:
         await self._core.io.call(self.partial.keep)
 
     async def _request(self, request: ApiRequest) -> bool:
-        """Ask for what is missing, and take what comes; False when it must be asked once more."""
+        """Send one request for the missing bytes, and store what arrives. False if another request is needed."""
         response = await self._request_rest(request)
         if response is None:
             return False
@@ -173,7 +179,8 @@ class _Download:
         return self._checked()
 
     async def _request_rest(self, request: ApiRequest) -> Response | None:
-        """None when the service has nothing after what is on disk, which then is no beginning of it."""
+        """The response with the missing bytes, or None after discarding a partial file that is not a prefix of the
+        content (416: the content has no bytes after it)."""
         headers = self._partial.range if self._partial else {}
         try:
             return await self._core.attempt(replace(request, headers=headers))
@@ -188,7 +195,7 @@ class _Download:
             raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
 
     async def _read(self, response: Response) -> None:
-        """Takes blocks, not chunks: with asyncio each is a trip to a thread."""
+        """Store the body in blocks: on asyncio each write is a call in another thread, too slow for single chunks."""
         partial, come = self.partial, bytearray()
         try:
             while (chunk := await self._core.io.read(response)) is not None:
@@ -207,7 +214,11 @@ class _Download:
             await tell(self._on_progress, self.partial.done, self.partial.total)
 
     def _checked(self) -> bool:
-        """Whether it is whole. What an earlier download left may be spoiled: then all is asked again, once."""
+        """True if the file is complete and its hash is right.
+
+        A wrong hash after resuming may come from a damaged partial file: the result is then False, and the file is
+        requested from the beginning, once. Otherwise raises `StefanBrainError`.
+        """
         partial, continued = self.partial, self._continued
         self._continued = False
         if partial.sha256 is None or partial.whole:

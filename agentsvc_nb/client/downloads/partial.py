@@ -1,4 +1,4 @@
-"""A download as it arrives, hashed on the way: on disk in a `.part` file beside its target, or in memory."""
+"""A download in progress, hashed as it arrives: in a `.part` file beside its target, or in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 _AT_ONCE: Final = 64 * 1024
-"""Bytes that are hashed before another thread would have begun."""
+"""Blocks up to this size are hashed directly: starting work in another thread would take longer."""
 
 
 class Hashing:
@@ -26,7 +26,7 @@ class Hashing:
         self._pending: Future[None] | None = None
 
     def update(self, block: bytes | bytearray) -> None:
-        """Takes one block while the one before is hashed; `block` must not be changed any more."""
+        """Add a block; a large one is hashed in the background, so the caller must not change it any more."""
         self._wait()
         if len(block) <= _AT_ONCE:
             self._digest.update(block)
@@ -54,7 +54,10 @@ _BLOCK: Final = 1 << 20
 
 
 class PartialDownload:
-    """A partial download in memory: its first `done` bytes. `sha256` is None if unknown."""
+    """A partial download in memory: the first `done` bytes of a content of `total` bytes (None: unknown).
+
+    `sha256` is the expected hash, None if unknown. `spoiled` is set if the bytes turned out wrong.
+    """
 
     def __init__(self, sha256: str | None) -> None:
         self.sha256 = sha256
@@ -66,7 +69,7 @@ class PartialDownload:
 
     @property
     def range(self) -> dict[str, str]:
-        """Headers that ask for the rest only, if it is still the same content."""
+        """Request headers for the missing bytes only, provided that the content is still the same (`If-Range`)."""
         if not (self.done and self.sha256):
             return {}
         return {"range": f"bytes={self.done}-", "if-range": f'"{self.sha256}"'}
@@ -77,7 +80,7 @@ class PartialDownload:
         return self.sha256 is not None and self._digest.hexdigest() == self.sha256
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Read an answer's headers: its bytes go on where we are, or begin anew."""
+        """Read a response's status and headers; if its bytes do not continue at `done`, restart from zero."""
         if status != PARTIAL or not headers.get("content-range", "").startswith(f"bytes {self.done}-"):
             self.restart()
         length = headers.get("content-length", "")
@@ -94,7 +97,7 @@ class PartialDownload:
         self.done += len(chunk)
 
     def keep(self) -> None:
-        """Keep the complete content, without the tail of a longer one that stood there before."""
+        """Finish the complete content: cut off what an earlier, longer one left behind it."""
         self._file.truncate(self.done)
 
     def content(self) -> bytes:
@@ -102,15 +105,15 @@ class PartialDownload:
         return self._file.read()
 
     def leave(self) -> None:
-        """Stop, complete or not."""
+        """End the download, complete or not, and release its resources."""
         self._digest.close()
 
 
 class PartialFile(PartialDownload):
-    """On the way to `target`.
+    """A partial download on disk, in a `.part` file beside `target`.
 
-    What is left of a download that broke off is named by its hash, and continued by the next one. Two processes that
-    fetch one content write the same bytes to the same places, so neither spoils the other's file.
+    The file is named by the content's hash, so the next download of the same content resumes it. Two processes that
+    download the same content at once write the same bytes to the same offsets, so neither damages the other's file.
     """
 
     def __init__(self, target: Path, sha256: str | None) -> None:
@@ -133,7 +136,7 @@ class PartialFile(PartialDownload):
         return self._there or super().whole
 
     def keep(self) -> None:
-        """Give the whole file its name."""
+        """Rename the complete file to its target."""
         if self._there:
             return
         super().keep()
@@ -146,7 +149,7 @@ class PartialFile(PartialDownload):
                 raise
 
     def leave(self) -> None:
-        """Stop, and remove a file that no later download could continue."""
+        """End the download, and remove a `.part` file that no later download could resume."""
         super().leave()
         self._file.close()
         if self.spoiled or self.sha256 is None or not self.done:
@@ -154,14 +157,16 @@ class PartialFile(PartialDownload):
 
 
 def _opened(part: Path) -> BinaryIO:
-    """Begin a file, or go on with one; not through a link. `os.open` would do it at once, but a Ctrl-C between it and
-    `os.fdopen` leaves a descriptor open that nobody knows."""
+    """Create a `.part` file, or open the existing one. Raises `OSError` (ELOOP) for a symbolic link.
+
+    `os.open` with O_NOFOLLOW would need one step, but a Ctrl-C between it and `os.fdopen` would leak the descriptor.
+    """
     while True:
         with contextlib.suppress(FileExistsError):
             return part.open("x+b")
         if part.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(part))
-        # Another download may give it its name, or somebody put a link there, in just this moment.
+        # At this moment another download may rename the file, or a link may take its place: hence the check.
         with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as undone:
             file = undone.enter_context(part.open("r+b"))
             if os.path.samestat(os.fstat(file.fileno()), part.lstat()):
@@ -170,7 +175,7 @@ def _opened(part: Path) -> BinaryIO:
 
 
 def matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
-    """Whether the file at `place` has this content; another size is answered without reading it."""
+    """True if `place` is a file with this content; False without reading it if `size` is given and differs."""
     try:
         if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
             return False

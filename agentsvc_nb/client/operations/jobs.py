@@ -21,7 +21,7 @@ from agentsvc_nb.wire.routes.route import Resend
 from agentsvc_nb.wire.tools import JobAccepted
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
-"""A key means nothing to these: sending one twice does it twice."""
+"""Tools for which the service ignores the idempotency key: a call that is sent twice is done twice."""
 OnProgress = Callable[[Job], Any]
 
 
@@ -170,7 +170,7 @@ async def submit_and_wait(
 async def ended(
     core: Core, accepted: JobAccepted, timeout: float, poll: float | None, on_progress: OnProgress | None = None
 ) -> Job:
-    """A job that was accepted, once it has succeeded, with its result. Raises as `wait`."""
+    """Wait until an accepted job has succeeded, and return it with its result. Raises as `wait`."""
     timed = core.within(timeout)
     await wait(core, accepted.job_id, chat=accepted.chat, timeout=timeout, poll=poll, on_progress=on_progress)
     timed = core.within(max(timed.left, LAST_LOOK_SECONDS))

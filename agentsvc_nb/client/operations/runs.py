@@ -18,7 +18,7 @@ from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_PO
 from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Event
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
-"""A held start is answered within 90 s, or cut by the gateway at 120 s."""
+"""Minimum timeout of a synchronous start: the service answers within 90 s, or the gateway cuts it off at 120 s."""
 
 
 async def start(

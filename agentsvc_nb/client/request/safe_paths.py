@@ -13,6 +13,7 @@ _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
     "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # surrogates; invisible characters
 )
+# Windows opens a device for these names, whatever their suffix.
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³])\s*(\..*)?", re.IGNORECASE)
 _NAME_BYTES: Final = 200
 

@@ -1,1 +1,1 @@
-"""The verbs of I/O, blocking and on asyncio, over the HTTP library; worker pools for concurrent work."""
+"""The client's I/O over the HTTP library, blocking and on asyncio, and worker pools for concurrent work."""

@@ -1,8 +1,8 @@
-"""Blocking connections, each of whose waits ends at the deadline of the call that waits.
+"""Blocking connections on which each wait (connect, read, write) ends at the deadline of the current call.
 
-The HTTP library fixes the timeout of all reads when an answer begins, and counts it from the last byte. A stream that
-is silent, or sends its pings, would keep its reader well past the deadline. With asyncio the whole call is cut off, and
-needs none of this.
+The HTTP library fixes the read timeout when a response begins, and each byte restarts it. So a stream that is silent,
+or sends only pings, would hold its reader well past the deadline. On asyncio a timeout cancels the whole call, and
+nothing of this is needed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ _left: ContextVar[Clock | None] = ContextVar("seconds to the deadline", default=
 
 @contextmanager
 def until(ends: float, now: Clock) -> Iterator[None]:
-    """What waits within, in this thread, waits no longer than `ends`, a time of `now`."""
-    # Without a deadline as well: an interrupt may have kept the last one from being taken back.
+    """Within this context no connection made by `bounded` waits past `ends`, a time of the clock `now` (seconds).
+
+    Only for the current thread.
+    """
+    # Set also without a deadline: an interrupt may have kept an earlier one from being reset.
     before = _left.set(None if ends == math.inf else lambda: ends - now())
     try:
         yield
@@ -34,7 +37,7 @@ def until(ends: float, now: Clock) -> Iterator[None]:
 
 
 def bounded(client: httpx.Client) -> httpx.Client:
-    """The same client, whose connections keep to `until`; so do those of its proxies."""
+    """Make the client's connections, also those through proxies, keep to `until`. Returns the same client."""
     for transport in (client._transport, *client._mounts.values()):
         pool = getattr(transport, "_pool", None)
         if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _DeadlineBackend):
@@ -43,7 +46,7 @@ def bounded(client: httpx.Client) -> httpx.Client:
 
 
 def _seconds(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
-    """How long may be waited; raises `late` when no time is left."""
+    """The shorter of `timeout` and the time left, in seconds (None: no limit). Raises `late` when no time is left."""
     clock = _left.get()
     if clock is None:
         return timeout

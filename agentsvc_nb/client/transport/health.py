@@ -1,7 +1,7 @@
-"""Who answers at the other end of a connection: asked before anything else goes over it (docs/api/embedded.md).
+"""The `/healthz` request that identifies a connection's peer before anything else is sent (docs/api/embedded.md).
 
-Written without the HTTP library, for two reasons: what is asked needs one answer of one shape, on a connection that is
-then used on; and `embedded` asks before any client is there.
+Written without the HTTP library, for two reasons: one request with one form of response is all that is needed, on a
+connection that is used further afterwards; and `embedded` asks before there is a client.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Unproved(Exception):
-    """It gives no proof; the message says what it does instead."""
+    """The peer did not prove that it is the embedded service; the message says what it did instead."""
 
 
 @dataclass
 class Secret:
-    """The key that a service has to hold. It changes when the key of the folder is replaced."""
+    """The key that the embedded service must prove to hold. Mutable: the folder's key may be replaced."""
 
     key: str = field(repr=False)
 
 
 class Health:
-    """One question, its answer as it comes in, and what the answer proves."""
+    """One `/healthz` exchange: `request` is sent, the response is fed to `hear`, and `check` verifies its proof."""
 
     def __init__(self, host: str, port: int) -> None:
-        """`host` as it stands in an address: where the connection was meant to go."""
+        """`host` and `port` as they stand in the base URL; they make the `Host` header."""
         self.nonce = proof.new_nonce()
         self.instance = ""
         self._proof: object = None
@@ -44,7 +44,10 @@ class Health:
         self.request = "\r\n".join((*lines, "connection: keep-alive", "user-agent: agentsvc-nb", "", "")).encode()
 
     def hear(self, data: bytes) -> bool:
-        """More of the answer, empty at the end of the connection; True once it is whole. Raises `Unproved`."""
+        """Feed the next bytes of the response; b"" means the connection was closed. Returns True once it is complete.
+
+        Raises `Unproved` for anything but a complete, well-formed response.
+        """
         self._heard += data
         head, found, body = self._heard.partition(_HEAD_END)
         if found and len(body) >= (length := _length(head)):
@@ -68,8 +71,10 @@ class Health:
         self.instance, self._proof = answer["instance"], answer.get("proof")
 
     def check(self, key: str, peer: tuple[Any, ...]) -> None:
-        """Raises `Unproved` unless the answer came from who holds `key` and listens at `peer`, the other end of the
-        connection as this one sees it."""
+        """Raises `Unproved` unless the response proves that the peer holds `key` and listens at `peer`.
+
+        `peer` is the remote (host, port) of this end's socket.
+        """
         if not isinstance(self._proof, str):
             raise Unproved("it gives none")
         expected = proof.proof(key, self.nonce, self.instance, proof.address(str(peer[0]), int(peer[1])))
@@ -78,7 +83,7 @@ class Health:
 
 
 def _length(head: bytes) -> int:
-    """How long the body is. Raises `Unproved` for an answer after which the connection can't be used."""
+    """The length of the body, in bytes. Raises `Unproved` for a response after which the connection can't be used."""
     status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[:2] != ["HTTP/1.1", "200"]:
         raise Unproved("it does not answer as the service does")
@@ -95,18 +100,21 @@ def _length(head: bytes) -> int:
 
 @dataclass(frozen=True)
 class Met:
-    """Who answered, on a connection that is closed again."""
+    """The response of a peer whose connection is closed again."""
 
     health: Health
     peer: tuple[Any, ...]
 
     def check(self, key: str) -> None:
-        """Raises `Unproved`."""
+        """Raises `Unproved` unless the peer proved to hold `key`."""
         self.health.check(key, self.peer)
 
 
 def meet(host: str, port: int, seconds: float) -> Met:
-    """Ask who answers there, for up to `seconds`. Raises `OSError`, and `Unproved` for what is no answer."""
+    """Ask the peer at this address to identify itself, within `seconds`; the proof is checked by `Met.check`.
+
+    Raises `OSError` (`TimeoutError`) when nothing answers, `Unproved` for a response that is not the service's.
+    """
     ends = time.monotonic() + seconds
     health = Health(host, port)
     with socket.create_connection((host, port), seconds) as connection:

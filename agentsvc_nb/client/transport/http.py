@@ -1,5 +1,7 @@
-"""The verbs of `io`, blocking and on asyncio. The HTTP library is known only here and in `messages`, `deadline`,
-`early_response`, `proving` and `library`."""
+"""The two implementations of `io.IO`, blocking and on asyncio.
+
+Of the client only this module, `messages`, `deadline`, `proving` and `library` use the HTTP library.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,11 @@ class _Clocks:
 
 
 class SyncIO(_Clocks):
-    """Blocking I/O. Clients are kept by process id: a forked child must not talk on its parent's sockets.
+    """Blocking I/O. HTTP clients are stored by process id, because a forked child must not use its parent's sockets.
 
-    With a `secret` every connection has to prove that the service at its end holds it."""
+    With a `secret`, each connection must prove that the embedded service at its other end holds it. Raises `TypeError`
+    for a `transport` or `client` of the wrong type, and for one together with a `secret`.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,8 @@ class SyncIO(_Clocks):
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
             client = self._clients.setdefault(pid, messages.blocking(self._transport, self._tls, self._secret))
-            # In a notebook hardly anybody closes a client. At exit what still streams ends by itself.
+            # In a notebook clients are rarely closed, so the garbage collector does it. Not at exit, where open
+            # streams end by themselves.
             weakref.finalize(self, client.close).atexit = False
         return client
 
@@ -80,7 +85,7 @@ class SyncIO(_Clocks):
             return to_response(response, request, self._whole(response, request.ends))
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
-        """The body. Looks at the clock between chunks: one that drips is over at the deadline, too."""
+        """Read the whole body. Checks the deadline between chunks, because each byte restarts the read timeout."""
         with closing(response):
             if ends == math.inf:
                 return response.read()
@@ -102,7 +107,7 @@ class SyncIO(_Clocks):
 
     @contextmanager
     def _until(self, ends: float) -> Iterator[None]:
-        """Ends what waits at the deadline, and turns what the HTTP library raises into an error of ours."""
+        """End waits at the deadline, and turn exceptions of the HTTP library into `APIConnectionError`."""
         try:
             with deadline.until(ends, self.now):
                 yield
@@ -137,7 +142,7 @@ class SyncIO(_Clocks):
 
 
 class _Timely(httpx.SyncByteStream):
-    """A request's body that is not sent on past the deadline."""
+    """A request body that raises at the deadline instead of being sent further."""
 
     def __init__(self, body: httpx.SyncByteStream, io: SyncIO, ends: float) -> None:
         self._body, self._io, self._ends = body, io, ends
@@ -149,8 +154,11 @@ class _Timely(httpx.SyncByteStream):
 
 
 class AsyncIO(_Clocks):
-    """I/O on asyncio, with one HTTP client per event loop: two `asyncio.run` in a row just work. A forked child, which
-    may go on with its parent's loop, has its own. `secret` as above."""
+    """I/O on asyncio, with one HTTP client per event loop, so that several `asyncio.run` in a row work.
+
+    A forked child, which may continue on its parent's loop, gets clients of its own. Arguments and exceptions as for
+    `SyncIO`.
+    """
 
     def __init__(
         self,
@@ -165,7 +173,8 @@ class AsyncIO(_Clocks):
         self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
         self._clients: _ByLoop = weakref.WeakKeyDictionary()
         self._parents: list[_ByLoop] = []
-        """Kept, for what is let go is closed, on the loop of both."""
+        """The clients of the parent process, in a forked child: referenced so that garbage collection does not close
+        them, which would disturb the loop that both processes share."""
         self._pid = os.getpid()
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -216,7 +225,7 @@ class AsyncIO(_Clocks):
             await client.aclose()
 
     def drop(self, response: Response) -> None:
-        with suppress(RuntimeError):  # no loop is running: its end closes the connection
+        with suppress(RuntimeError):  # no loop is running; its end has closed the connection
             closing = asyncio.get_running_loop().create_task(self.close(response))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
@@ -234,7 +243,8 @@ def _check_proved(secret: Secret | None, theirs: object) -> None:
 
 
 class _Until:
-    """Cuts off after so many seconds, and turns what the HTTP library raises into an error of ours."""
+    """Cancels its block after `seconds`, and turns timeouts and the HTTP library's exceptions into
+    `APIConnectionError`."""
 
     __slots__ = ("_timeout",)
 
@@ -258,7 +268,7 @@ class _Until:
 
 
 def _wake_reader(response: httpx.Response) -> None:
-    """Closing a socket does not end a `recv` in another thread; shutting it down does."""
+    """Shut the connection down, which ends a `recv` in another thread; closing the socket would not."""
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream else None
     if isinstance(connection, socket.socket):

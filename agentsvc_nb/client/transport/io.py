@@ -1,7 +1,7 @@
-"""The verbs of I/O: all that the core awaits (docs/decisions/0001). `http` has the two backends.
+"""The I/O interface: everything that the core awaits (docs/decisions/0001). `http` has the two implementations.
 
-Under `SyncIO` they never suspend, so that `step` can run a core coroutine to its end with no event loop and no
-thread; under `AsyncIO` they are awaited as usual.
+The methods of `SyncIO` never suspend, so `step` can run a coroutine of the core to its end without an event loop or a
+thread; those of `AsyncIO` are awaited as usual.
 """
 
 from __future__ import annotations
@@ -15,22 +15,28 @@ from typing import Any, BinaryIO, Final, Protocol, TypeVar
 
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
-"""Seconds by which a socket's timeout may fire before the deadline that it was made of."""
+"""A socket's timeout may fire up to so many seconds before the deadline that it was computed from."""
 
 
 OnBytes = Callable[[int, int | None], Any]
-"""Called with the bytes that came or went, and with how many there are, where that is known."""
+"""A progress hook: called with the bytes transferred so far and the total, which is None if unknown."""
 
 
 async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
-    """Call `hook`, which may be a coroutine function with the async client. What it raises ends the call."""
+    """Call `hook`, if given, with `news`. With the async client it may be a coroutine function.
+
+    What it raises ends the call.
+    """
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One HTTP request. `seconds` bounds each wait for the service; `ends`, a time of `now`, the whole."""
+    """One HTTP request. `seconds` limits each single wait; `ends` limits the whole exchange, a time of `IO.now`.
+
+    `files` are (name, content) pairs of a multipart body, with `body` as its `payload`; without files `body` is JSON.
+    """
 
     method: str
     url: str
@@ -47,7 +53,10 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class Response:
-    """An HTTP response; `headers` in lower case, `raw` the library's own. A stream has no `body`: use `io.read`."""
+    """An HTTP response. Header names are in lower case; `raw` is the library's response object.
+
+    A streamed response has no `body`: read its `chunks` with `IO.read`, until `ends` (a time of `IO.now`).
+    """
 
     status: int
     headers: dict[str, str]
@@ -68,44 +77,50 @@ class WorkerPool(Protocol[T]):
         ...
 
     async def next(self, seconds: float) -> T | None:
-        """The result of the next coroutine to end, or its exception; None if none ends within `seconds`, or sooner."""
+        """Wait for the next coroutine to end; return its result or raise its exception.
+
+        None if none ends within `seconds`; a pool may wait for less.
+        """
         ...
 
     async def leave(self) -> None:
-        """Stop waiting for the work that is under way; nothing is cancelled on the service."""
+        """Stop waiting for work that has not ended; nothing is cancelled on the service."""
         ...
 
 
 class IO(Protocol):
-    """What the core may await, and its clocks."""
+    """Everything that the core may await, and its clocks."""
 
     async def send(self, request: HttpRequest) -> Response:
-        """Raises `APIConnectionError` when no answer comes."""
+        """Send a request and return the response, with its body unless `request.stream` and it succeeded.
+
+        Raises `APIConnectionError` when no answer comes.
+        """
         ...
 
     async def read(self, response: Response) -> bytes | None:
-        """The next chunk as it came, None at the end. Raises `APIConnectionError`."""
+        """The next chunk of a streamed response as it arrived, None at the end. Raises `APIConnectionError`."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
     async def call(self, function: Callable[[], T]) -> T:
-        """Run a function that may block."""
+        """Run a function that may block (on asyncio in a thread), and return its result."""
         ...
 
     async def close(self, response: Response | None = None) -> None:
-        """Close one streamed response, or everything."""
+        """Close one streamed response, or without one all connections."""
         ...
 
     def drop(self, response: Response) -> None:
-        """Close a response without awaiting it, for garbage collection."""
+        """Close a streamed response without awaiting it, as `__del__` must."""
         ...
 
     def now(self) -> float:
-        """Seconds, monotonic."""
+        """A monotonic clock, in seconds."""
         ...
 
     def today(self) -> date:
-        """The UTC day: idempotency keys end with it."""
+        """The current UTC day, with which idempotency keys expire."""
         ...
 
     def worker_pool(self) -> WorkerPool[Any]:
@@ -114,7 +129,10 @@ class IO(Protocol):
 
 
 def step(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends, because all that it awaits is `SyncIO`."""
+    """Run a coroutine that never suspends, because it awaits nothing but `SyncIO`, and return its result.
+
+    Raises what it raises, and `RuntimeError` if it suspends.
+    """
     try:
         work.send(None)
     except StopIteration as stop:

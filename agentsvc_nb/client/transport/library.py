@@ -1,7 +1,7 @@
-"""The HTTP library, `httpx`, without its command line.
+"""Imports the HTTP library, `httpx`, without its command line.
 
-That comes along wherever click and rich are installed, which every notebook has: a quarter of what a client's first
-call costs, and nobody calls it from here.
+`httpx` imports its command line wherever click and rich are installed, as in every notebook. That takes a quarter of
+the time of a client's first call, and it is not used here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _COMMAND_LINE: Final = "httpx._main"
 if "httpx" in sys.modules:
     import httpx as httpx
 else:
-    sys.modules[_COMMAND_LINE] = None  # type: ignore[assignment]  # so it cannot be imported, which httpx expects
+    sys.modules[_COMMAND_LINE] = None  # type: ignore[assignment]  # its import fails, which httpx allows for
     try:
         import httpx as httpx
     finally:

@@ -1,5 +1,6 @@
-"""Requests, responses and connections in the HTTP library's terms; asyncio's connections read while they send, so that
-an early refusal of an upload is seen.
+"""Requests, responses and clients in the HTTP library's terms.
+
+On asyncio the connections also read while they send an upload, so that an early response (a refusal) is not lost.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _READ_BYTES: Final = 64 * 1024
 
 
 def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """The same client, whose own connections listen; those through a proxy do not."""
+    """Make the client's direct connections read while they send; those through a proxy do not. Returns the client."""
     pool = getattr(client._transport, "_pool", None)
     if isinstance(pool, httpcore.AsyncConnectionPool):
         pool._network_backend = _WatchedBackend(pool._network_backend)
@@ -58,10 +59,10 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._head = b""
-        """Of the request that is being sent."""
+        """The head of the request that is being sent, b"" between requests."""
         self._early: asyncio.Task[bytes] | None = None
         self._spare: socket.socket | None = None
-        """The same connection, which the kernel keeps when the event loop has closed its own. It never waits."""
+        """A nonblocking duplicate of the connection's socket, readable after the event loop has closed its own."""
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not self._head:
@@ -69,10 +70,10 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
         elif _UPLOAD in self._head and not self._early:
             self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
             self._early = asyncio.create_task(self._stream.read(_READ_BYTES))
-            await asyncio.sleep(0)  # it begins
+            await asyncio.sleep(0)  # let the task begin to read
         if self._early and self.get_extra_info("is_readable"):
-            # The write may find the connection closed, and then what came is lost: first the event loop finds it
-            # with one turn, and hands it over with the next.
+            # A write to a closed connection would lose the response that came before. So give the event loop two
+            # turns first: one to read it, one to hand it over.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         await self._stream.write(buffer, timeout)
@@ -94,7 +95,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
             self._leave()
 
     def _rest(self) -> bytes:
-        """What had come before the connection failed, and the event loop did not see in time."""
+        """Bytes that arrived before the connection failed and that the event loop did not read in time."""
         rest = b""
         with suppress(OSError):
             while self._spare and (block := self._spare.recv(_READ_BYTES)):
@@ -108,7 +109,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
 
     async def aclose(self) -> None:
         if self._early and not self._early.cancel():
-            self._early.exception()  # it is known that the connection failed
+            self._early.exception()  # retrieved, so that asyncio does not log it: the failure is known
         self._leave()
         await self._stream.aclose()
 
@@ -122,7 +123,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
 
 
 class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A request body that reports the bytes sent so far to `hook`. Each attempt starts again at zero."""
+    """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
 
     def __init__(self, body: object, total: int | None, hook: OnBytes) -> None:
         self._body, self._total, self._hook = body, total, hook
@@ -155,7 +156,7 @@ _UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, h
 
 
 def build(request: HttpRequest, own: httpx.Client | httpx.AsyncClient | None = None) -> httpx.Request:
-    """The request as the library has it; a client of the caller's own (`own`) adds its headers and cookies."""
+    """The request as an `httpx.Request`. A client that the caller supplied (`own`) adds its headers and cookies."""
     headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
     if request.stream:
         headers["accept-encoding"] = "identity"
@@ -172,7 +173,7 @@ def build(request: HttpRequest, own: httpx.Client | httpx.AsyncClient | None = N
 
 
 def _content(request: HttpRequest) -> dict[str, Any]:
-    """The body, in the library's arguments."""
+    """The body as keyword arguments of the library: JSON, or a multipart form with `payload` and `files`."""
     if request.files is None:
         return {} if request.body is None else {"json": request.body}
     payload = {} if request.body is None else {"payload": _json(request.body)}
@@ -186,7 +187,7 @@ def _json(body: dict[str, Any]) -> str:
 def _small(
     method: str, url: httpx.URL, *, headers: dict[str, str], extensions: dict[str, Any], json: Any = None
 ) -> httpx.Request:
-    """A request without files. The library's own way looks at the headers four times, for 70 us."""
+    """A request without files, built directly: the library's own constructor needs 70 us for the headers."""
     body = b"" if json is None else _json(json).encode()
     if json is not None:
         headers = {**headers, "content-type": "application/json"}
@@ -203,7 +204,7 @@ def _url(request: HttpRequest) -> httpx.URL:
 
 @functools.lru_cache(maxsize=64)
 def _parsed(url: str) -> httpx.URL:
-    """Cached, for parsing takes 70 us and polling asks for the same address again and again."""
+    """Cached, because parsing takes 70 us and polling requests the same address again and again."""
     return httpx.URL(url)
 
 
@@ -222,26 +223,29 @@ def failure(error: Exception) -> APIConnectionError:
 
 _LIMITS: Final = httpx.Limits(
     max_connections=None,  # a stream holds its connection; requests must not queue behind streams
-    keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: be first, or a start runs into the closing
+    keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: close first, or a start may meet a closed one
 )
 _LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 
 def blocking(transport: httpx.BaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.Client:
-    """A client for scripts; without `tls` it is for http alone, with a `secret` for the service that holds it."""
+    """A blocking HTTP client. Without `tls` it is for http addresses only.
+
+    With a `secret`, each connection must prove that the embedded service at its other end holds it.
+    """
     client = httpx.Client(**_options(transport, tls, secret is not None))
     return bounded(proven(client, secret) if secret else client)
 
 
 def awaited(transport: httpx.AsyncBaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.AsyncClient:
-    """A client for the running event loop."""
+    """An HTTP client for the running event loop; arguments as for `blocking`."""
     client = httpx.AsyncClient(**_options(transport, tls, secret is not None))
     return listen(proven_async(client, secret) if secret else client)
 
 
 def _options(transport: Any, tls: bool, embedded: bool = False) -> dict[str, Any]:
-    # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says. The embedded service is asked through
-    # none, wherever it listens.
+    # A proxy cannot reach this machine's loopback, so HTTP_PROXY is ignored for it. The embedded service is always
+    # reached directly, whatever address it listens on.
     direct = dict.fromkeys(_LOOPBACK)
     shared = {"follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies(), "trust_env": not embedded}
     trust = _ssl_context() if tls else _no_tls()
@@ -257,11 +261,11 @@ class _NoCookies(CookieJar):
 
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
-    """One for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
+    """One TLS context for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
     return httpx.create_ssl_context()
 
 
 @functools.cache
 def _no_tls() -> ssl.SSLContext:
-    """For addresses without TLS: a context without any trusted certificate."""
+    """A TLS context for http addresses, which need none: quick to build, and it trusts no certificate."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,8 +1,8 @@
-"""Connections to the embedded service: each proves the identity of its peer before it carries a request.
+"""Connections to the embedded service, each of which verifies its peer before it carries a request.
 
-The service ends by itself when it is idle, and its port may then be anybody's. Looking once is not enough: the pool
-opens a connection whenever it has none left. So the proof is asked on the new connection itself, by what opens it for
-the pool, and what gives none is closed as if nobody had answered. See docs/decisions/0028.
+The service stops when it is idle, and another process may then take its port. Verifying once is not enough, because
+the connection pool opens new connections whenever it has none left. So the pool's network backend requests the proof
+on each new connection, and closes one without a proof as if it had been refused. See docs/decisions/0028.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 from agentsvc_nb.client.transport.library import httpx
 
 PROOF_SECONDS: Final = 5.0
-"""An answer takes a millisecond; a peer that is silent for so long is not the service, or is unusable."""
+"""Limit for one proof. It takes a millisecond: a peer that takes so long is not the service, or is unusable."""
 _BROKEN: Final = (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError)
 
 
 def proven(client: httpx.Client, secret: Secret) -> httpx.Client:
-    """Make every connection of the client prove its peer."""
-    pool = cast(Any, client._transport)._pool  # another version of the library may have none: then it fails here
+    """Make each connection of the client verify its peer. Returns the same client."""
+    pool = cast(Any, client._transport)._pool  # raises for a version of the library without it: better than unproved
     pool._network_backend = _ProvingBackend(pool._network_backend, secret)
     return client
 
 
 def proven_async(client: httpx.AsyncClient, secret: Secret) -> httpx.AsyncClient:
-    """The same for asyncio."""
+    """`proven` for asyncio."""
     pool = cast(Any, client._transport)._pool
     pool._network_backend = _AsyncProvingBackend(pool._network_backend, secret)
     return client
 
 
 class _Patience:
-    """How long the proof of one connection may take: the shorter of our limit and the caller's."""
+    """The time for the proof of one connection: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
 
     def __init__(self, timeout: float | None) -> None:
         seconds = PROOF_SECONDS if timeout is None else min(timeout, PROOF_SECONDS)
@@ -45,7 +45,7 @@ class _Patience:
 
     @property
     def left(self) -> float:
-        """Raises `httpcore.ReadTimeout` at the end: a socket's own timeout counts anew with each byte."""
+        """Seconds left. Raises `httpcore.ReadTimeout` when none are; a socket's timeout restarts with each byte."""
         seconds = self._ends - time.monotonic()
         if seconds <= 0:
             raise httpcore.ReadTimeout
@@ -53,8 +53,11 @@ class _Patience:
 
     @contextmanager
     def explaining(self, host: str, port: int) -> Iterator[None]:
-        """Has a connection without a proof look as one that was refused: then nothing was sent, and the client looks
-        for the service again. Only when the caller's own patience has ended it is a timeout."""
+        """Turn a failed proof into `httpcore.ConnectError`, as for a refused connection.
+
+        The client then knows that nothing was sent, and looks for the service again. Raises `httpcore.ConnectTimeout`
+        instead if the caller's own timeout ended the proof.
+        """
         try:
             yield
         except (*_BROKEN, Unproved) as error:

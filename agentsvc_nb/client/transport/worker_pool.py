@@ -1,4 +1,4 @@
-"""Worker pools for the operation that does many things at once: threads, or tasks of asyncio."""
+"""Worker pools for operations that do many calls at once: threads, or tasks of asyncio."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from agentsvc_nb.client.transport.io import IO, HttpRequest, Response, step
 
 T = TypeVar("T")
 LOOK_SECONDS: Final = 0.5
-"""A wait is cut into such pieces: an interrupt does not end a longer one on every system."""
+"""Longest single wait; `next` then returns None. On some systems an interrupt does not end a longer one."""
 
 
 class _Left(BaseException):
-    """The pool was left: nobody reads the results of its threads any more."""
+    """Ends the threads of a pool that was left, whose results are not read any more."""
 
 
 class ThreadPool(Generic[T]):
-    """Runs coroutines that never suspend in threads. A thread that is left behind ends with its current operation.
+    """Runs coroutines that never suspend (see `step`) in threads. After `leave`, a thread ends with its current I/O.
 
-    `lane` makes an I/O with a connection of its own for each thread; without it all share `io`. For each request, a
-    pool of the HTTP library looks from each of its connections at all of them.
+    `lane` makes an I/O with an HTTP client of its own for each thread; without it all share `io`. Separate ones are
+    faster: for each request, a shared connection pool compares each of its connections with all others.
     """
 
     def __init__(self, io: IO, lane: Callable[[], IO] | None = None) -> None:
@@ -39,7 +39,7 @@ class ThreadPool(Generic[T]):
         self._busy += 1
         if self._busy > self._threads:
             self._threads += 1
-            # A daemon: the interpreter must not wait at exit for answers that are not read.
+            # A daemon thread: at exit the interpreter must not wait for answers that nothing will read.
             threading.Thread(target=self._work, daemon=True, name="agentsvc-row").start()
 
     def _work(self) -> None:
@@ -70,7 +70,7 @@ class ThreadPool(Generic[T]):
 
 
 class _ThreadIO:
-    """The I/O of a pool's threads. Once the pool is left, the next operation of a thread ends it."""
+    """The I/O of a pool's threads. Once the pool is left, the next I/O operation of a thread raises `_Left`."""
 
     def __init__(self, io: IO, left: threading.Event, here: threading.local) -> None:
         self._io, self._left, self._here = io, left, here

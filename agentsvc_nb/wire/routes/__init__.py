@@ -1,7 +1,7 @@
-"""THE endpoint table: one row each (docs/api; rows marked `ours` are no part of the original API).
+"""The endpoint table: one row per endpoint (docs/api; rows marked `ours` are not in the original API).
 
-The client takes from it the address and what it may send again; the service its routes, scopes and rate limits.
-`docs/routes.md` and the OpenAPI document are rendered from here. The rows stand in `work` and `resources`.
+The client takes from it paths and what it may send again; the service its routes, scopes and rate limits.
+`docs/routes.md` and the OpenAPI document are rendered from it. The rows are in `work` and `resources`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the row of an endpoint is made of; the parameters in its address and headers, one row each."""
+"""The type of a row of the endpoint table, and the parameters in paths, queries and headers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Place = Literal["path", "query", "header"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: where it stands, its JSON Schema, and what it is for. What stands in the path is required."""
+    """One parameter of an endpoint: its place, its JSON Schema, and its purpose. Those in a path are required."""
 
     name: str
     place: Place
@@ -115,7 +115,7 @@ Scope = Literal["runs", "tools", "jobs", "mcp"]
 SCOPES: Final[tuple[Scope, ...]] = ("runs", "tools", "jobs", "mcp")
 
 Access = Literal["key", "session", "open"]
-"""Who may call: a key (or member token), a signed-in browser session, or anyone."""
+"""The credential that an endpoint requires: a key (or member token), a signed-in browser session, or none (open)."""
 
 Resend = Literal["always", "keyed", "never"]
 """What the client may send again after a transient failure: always (reads, cancels, staging), only with an
@@ -128,16 +128,16 @@ FILES: Final[frozenset[Scope]] = frozenset({"runs", "tools", "jobs"})
 ANY: Final[frozenset[Scope]] = frozenset(SCOPES)
 
 Errors = tuple[str, ...]
-"""Codes of `wire.codes`."""
+"""Error codes of `wire.codes`."""
 Produces = Literal["json", "json or events", "bytes"]
 
 _ANY: Final[Errors] = (
-    "invalid_query",  # what is no HTTP, too
+    "invalid_query",  # also for a request that is not valid HTTP
     "internal_error",
     "brain_unavailable",
     "gateway_timeout",
 )
-_STORE: Final[Errors] = ("workspace_busy",)  # who asks is looked up
+_STORE: Final[Errors] = ("workspace_busy",)  # checking a credential reads the database
 _KEY: Final[Errors] = ("unauthorized", "api_key_scope_forbidden", "key_suspended", "plan_access_required")
 _SESSION: Final[Errors] = ("unauthorized", "foreign_origin")
 _RATES: Final[Errors] = (
@@ -149,7 +149,7 @@ _RATES: Final[Errors] = (
 )
 _JSON: Final[Errors] = ("invalid_json", "attachment_too_large")
 _FORM: Final[Errors] = ("invalid_multipart", "unsupported_attachment")
-_OTHER_PATH: Final[Errors] = ("not_found", "method_not_allowed")  # a slash in a part leads to another path
+_OTHER_PATH: Final[Errors] = ("not_found", "method_not_allowed")  # a parameter with a slash makes another path
 
 # Shared by rows of both tables
 CHAT_ERRORS: Final[Errors] = ("invalid_chat", "chat_not_found")
@@ -204,7 +204,7 @@ class Route:
         return self.path.format(**{name: quote(value, safe="") for name, value in parts.items()})
 
     def errors_by_status(self) -> dict[int, list[str]]:
-        """Every error code that the route can answer, by status: its own, and those of its kind."""
+        """All error codes of the route by status: its own, and those that its access, body and path imply."""
         found = [*self.errors, *_ANY]
         found += _STORE if self.access != "open" else ()
         found += _KEY if self.access == "key" else _SESSION if self.access == "session" else ()

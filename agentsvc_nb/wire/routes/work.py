@@ -81,7 +81,7 @@ WORK: Final = (
         errors=(
             *RUN_ERRORS,
             "invalid_last_event_id",
-            "user_suspended",  # a stream is held open
+            "user_suspended",  # checked again while a stream is open
         ),
     ),
     Route(
