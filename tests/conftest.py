@@ -1,4 +1,4 @@
-"""Real services for the tests: one process a model and session, started on first use."""
+"""Real services for the tests: one process per model and test session, started on first use. Also the test tiers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 
-# Several tests share a processor with services and browsers: a slow example says nothing about what is tested.
+# Tests share the CPU with services and browsers, so a slow example is no failure.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
@@ -41,15 +41,18 @@ class _Row:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What is named by its id is run, whatever its tier."""
+    """Run tests named by their ids (`file::test`) whatever their tier: drop the default marker expression."""
     options = config.getini("addopts")
     if any("::" in arg for arg in config.args) and config.option.markexpr == options[options.index("-m") + 1]:
         config.option.markexpr = ""
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
+@pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test with its tier. Raises `pytest.UsageError` when a row of tiers.toml matches no test."""
+    """Mark each test with the tier of its longest matching row in tiers.toml.
+
+    Raises `pytest.UsageError` if a row matches no test, in a run of all tests.
+    """
     table = tomllib.loads(Path(__file__).with_name("tiers.toml").read_text("utf-8"))
     rows = [_Row(text, tier) for tier, texts in table.items() for text in texts]
     for item in items:
@@ -62,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Where the time of a run went, by tier; a run of one tier says it with its last line."""
+    """Print the seconds that the tests of each tier took, if there is more than one tier."""
     seconds: defaultdict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -76,7 +79,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key and no setting of the developer's own machine reaches a test."""
+    """Hide the API key and the settings of the developer's machine from tests."""
     for name in list(os.environ):
         if name.startswith("AGENTSVC_") or name == "SERVICE_API_KEY":
             monkeypatch.delenv(name)
@@ -84,14 +87,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[RunningService]:
-    """A real service whose model is `scripted`: the message is the script."""
+    """A real service with the model `scripted`, for which the message is the script."""
     with running_service(model="scripted") as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def offline_service() -> Iterator[RunningService]:
-    """A real service with the model that users get without any setting."""
+    """A real service with the model that is the default for users."""
     with running_service(model="offline") as running:
         yield running
 

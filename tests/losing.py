@@ -1,4 +1,4 @@
-"""A service that goes away in mid-run, and that nothing brings back."""
+"""An embedded service that is lost in the middle of a run and cannot be started again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agentsvc_nb.service.folder import DataFolder
 
 
 def lose_for_good(data: Path) -> None:
-    """kill -9 of the embedded service of a folder in which none can start again."""
+    """Kill the folder's embedded service (SIGKILL) and damage its database, so that no other can start there."""
     found = embedded.status(data)
     assert found is not None
-    os.kill(found.pid, signal.SIGSTOP)  # so that it writes nothing into what follows
+    os.kill(found.pid, signal.SIGSTOP)  # so that it writes nothing while the database is replaced
     database = DataFolder(data).database
     for file in data.glob(f"{database.name}*"):
         file.unlink()

@@ -1,6 +1,6 @@
-"""The public surface as text, a line a name: what users import, type and call.
+"""The public surface as text, one line per name: what users import, call and type, and what the API has.
 
-python -m tests.public_surface      writes it to tests/public_surface.txt, which a test compares
+python -m tests.public_surface      writes it to tests/public_surface.txt, with which a test compares it
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Somebody else's server on a port that an embedded service had, and all that it was sent."""
+"""An attacker's server on a port that an embedded service had; it records everything that it receives.
+
+`repeats`, `forges`, `replays`, `relays` and `silent` are its ways to respond to a request for the proof.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ from agentsvc_nb.wire import proof
 from tests.waiting import until
 
 Says = Callable[[bytes], bytes | None]
-"""What it answers to the head of a request; None for nothing, and the connection stays open."""
+"""Maps a request to the response; None sends nothing and keeps the connection open."""
 
 SECRETS: Final = (b"svc_sk_", b"bearer", b"authorization", b"x-api-key", b"post ", b"a secret question")
 
 
 class Stranger:
-    """Listens on `port` of `host`, or any free one, until it is closed."""
+    """A server on `port` of `host` (0: any free port) until `close`. With `byte_seconds` it pauses after each byte."""
 
     def __init__(self, says: Says, port: int = 0, host: str = "127.0.0.1", byte_seconds: float = 0.0) -> None:
         self.says, self.received = says, b""
@@ -34,19 +37,19 @@ class Stranger:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def leaks(self, key: str) -> list[bytes]:
-        """What it was sent and should not have been."""
+        """The secrets (among them `key`) that it received."""
         heard = self.received.lower()
         return [secret for secret in (*SECRETS, key.encode().lower()) if secret in heard]
 
     @property
     def visits(self) -> int:
-        """How often it was asked who it is."""
+        """How many requests for the proof it received."""
         return self.received.count(b"GET /healthz")
 
     def close(self) -> None:
         self._closed.set()
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # else a thread that accepts keeps it listening
+            self._socket.shutdown(socket.SHUT_RDWR)  # else the thread in `accept` would keep it listening
         self._socket.close()
 
     def _serve(self) -> None:
@@ -75,7 +78,7 @@ class Stranger:
 
 def _listening(host: str, port: int) -> socket.socket | None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with contextlib.suppress(OSError):  # of the one before a connection may still be closing
+    with contextlib.suppress(OSError):  # a connection of the port's previous owner may still be closing
         return socket.create_server((host, port), family=family)
     return None
 
@@ -91,13 +94,13 @@ REFUSAL: Final = document(
 
 
 def repeats(instance: str, **more: object) -> Says:
-    """The public instance, which anybody can read, and whatever else."""
+    """Responds with the service's public instance id, which anyone can read, and the fields of `more`."""
     said = document({"object": "health", "status": "ok", "instance": instance, "version": "1", **more})
     return lambda request: said if b"/healthz" in request else REFUSAL
 
 
 def forges(instance: str) -> Says:
-    """A proof made with a key of its own, over the right nonce and address."""
+    """Responds with a proof for the right nonce and address, but made with another key."""
 
     def say(request: bytes) -> bytes:
         head = request.decode()
@@ -109,22 +112,23 @@ def forges(instance: str) -> Says:
 
 
 def replays(real: int) -> Says:
-    """An answer that it had of the real service at the port `real` before, for a nonce of its own."""
+    """Responds with a recorded response of the real service at the port `real`, made for another nonce."""
     heard = ask("127.0.0.1", real, f"GET /healthz?nonce={'n' * 43} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
     return lambda request: heard if b"/healthz" in request else REFUSAL
 
 
 def relays(real: int) -> Says:
-    """It asks the real service, at another port, with the very bytes that it was sent."""
+    """Forwards the request unchanged to the real service, which listens on the port `real`."""
     return lambda request: ask("127.0.0.1", real, request) if b"/healthz" in request else REFUSAL
 
 
 def silent(_: bytes) -> None:
+    """Never responds, and keeps the connection open."""
     return None
 
 
 def ask(host: str, port: int, request: bytes) -> bytes:
-    """One answer with a `Content-Length`."""
+    """Send `request` and return the whole response, which must have a `Content-Length`."""
     heard = b""
     with socket.create_connection((host, port), 30) as connection:
         connection.sendall(request)

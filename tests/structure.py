@@ -1,9 +1,9 @@
-"""The package in figures: modules, their size, imports, comments, names, and what one `%%ask` calls.
+"""Prints statistics of the package: modules, their size, imports, comments and names, and the calls of one `%%ask`.
 
     python -m tests.structure [--calls] [FOLDER]
 
-FOLDER is another checkout, to print the same of it. `--calls` runs one `%%ask` in a shell of this process against a
-service that counts, too; it takes some seconds.
+FOLDER is another checkout to measure. `--calls` also runs one `%%ask` against a service and counts the calls of the
+package's functions in the kernel; this takes some seconds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FULL_FOLDER = 12
 
 @dataclass(frozen=True)
 class Module:
-    """One module, as far as its text tells."""
+    """One module, as read from its source. `lines`, `code`, `comments` and `imports` are counts."""
 
     name: str
     tree: ast.Module
@@ -53,7 +53,7 @@ class Module:
 
     @property
     def hands_on(self) -> bool:
-        """Whether it only hands on the names of other modules."""
+        """True if it only re-exports names of other modules."""
         rest = [node for node in self.tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
         is_list = [isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" for node in rest]
         return bool(self.imports) and all(is_list)
@@ -69,7 +69,7 @@ def module(path: Path, root: Path) -> Module:
 
 
 def _code_and_comments(text: str, tree: ast.Module) -> tuple[int, int]:
-    """Lines of code (docstrings are none), and comments."""
+    """The number of lines of code (without docstrings), and of comments."""
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = sum(token.type == tokenize.COMMENT and "noqa" not in token.string for token in tokens)
     empty = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -81,7 +81,7 @@ def _code_and_comments(text: str, tree: ast.Module) -> tuple[int, int]:
 
 
 def importers(modules: list[Module]) -> dict[str, set[str]]:
-    """Which modules import each module."""
+    """The names of the modules that import each module, by its name."""
     names = {each.name for each in modules}
     found: dict[str, set[str]] = defaultdict(set)
     for each in modules:
@@ -94,7 +94,7 @@ def importers(modules: list[Module]) -> dict[str, set[str]]:
 
 
 def figures(root: Path) -> dict[str, object]:
-    """The table's rows."""
+    """The rows of the printed table, by their label."""
     modules = [module(path, root) for path in sorted((root / PACKAGE).rglob("*.py"))]
     users = importers(modules)
     sizes = [each.lines for each in modules]
@@ -146,7 +146,7 @@ _told({path!r})
 
 
 def calls(root: Path) -> Counter[str]:
-    """How often each function of ours is called in the kernel for one `%%ask` that streams and writes a file."""
+    """How often each function of the package is called in the kernel for one `%%ask` that streams and writes a file."""
     sys.path.insert(0, str(root))
     from agentsvc_nb.testing import running_service
 

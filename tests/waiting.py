@@ -1,4 +1,4 @@
-"""Wait for a condition, never for a time."""
+"""Waiting for a condition, so that no test sleeps for a fixed time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ PATIENCE_SECONDS = 60.0
 
 
 def until(read: Callable[[], T], accept: Callable[[T], bool] = bool, patience: float = PATIENCE_SECONDS) -> T:
-    """Read again and again until `accept`; the value then. Fails after `patience` seconds with the last value."""
+    """Call `read` until `accept` is true of its value, and return that value.
+
+    Raises `AssertionError`, with the last value, after `patience` seconds.
+    """
     end = time.monotonic() + patience
     while not accept(value := read()):
         assert time.monotonic() < end, f"still {value!r} after {patience:.0f} s"

@@ -1,7 +1,7 @@
-"""The command line `agentsvc` (docs/api/embedded.md): one module a group of commands, with `add_parsers`.
+"""The command line `agentsvc` (docs/api/embedded.md): one module per group of commands, each with `add_parsers`.
 
-A module holds the arguments of its commands and their work. At its top it imports only what parsing needs; everything
-slow is imported inside the functions that use it, so that `--version` and a mistyped line are answered at once.
+A module defines the arguments of its commands and implements them. At its top it imports only what parsing needs;
+slow modules are imported inside the functions that use them, so that `--version` and a usage error respond at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROUPS: Final = (
     backup.add_parsers,
     doctor.add_parsers,
 )
-"""In the order of `agentsvc --help`."""
+"""Functions that add the parsers of a group, in the order of `agentsvc --help`."""
 
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2

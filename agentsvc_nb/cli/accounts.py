@@ -185,9 +185,9 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _limit(plan: ServicePlan, name: str) -> str:
-    """The limit in force, and the one of this terminal's environment if it differs.
+    """The limit in force, and the one set in this terminal if it differs.
 
-    The folder keeps the settings of its running service, which ignores this terminal until it is restarted.
+    The data folder stores the settings of its service, which ignores this terminal's until it is restarted.
     """
     from agentsvc_nb.settings import variable
 

@@ -1,6 +1,7 @@
 """Argument types and the data folder, shared by all commands.
 
-A type reads the text that was typed, or refuses it (`argparse.ArgumentTypeError`) and says what to give instead.
+An argument type parses the text that was typed. It raises `argparse.ArgumentTypeError`, with a message that says what
+to give instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`agentsvc backup` and `agentsvc restore`: all data in one file, and a data folder made from it."""
+"""`agentsvc backup` writes all data to one file; `agentsvc restore` makes a data folder from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.backup import Manifest
 
 PROGRESS_SECONDS: Final = 1.0
-"""Between two lines of progress; a shorter backup prints none."""
+"""Time between two lines of progress; a backup that takes less prints none."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:

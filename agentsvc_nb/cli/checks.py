@@ -48,7 +48,7 @@ _RESTORE_FIX: Final = "agentsvc restore BACKUP --data ANOTHER_FOLDER"
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: one line, with its fix.
+    """The result of a check, printed as one line with its fix.
 
     `level` is `fail` if it keeps a service from working, `warn` if it may.
     """
@@ -159,7 +159,7 @@ def check_server(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_port(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the ports that a server would ask for are free."""
+    """Check that the default port and the folder's last one are free."""
     if embedded.is_held(folder):
         return  # a server runs and has its port
     for number in sorted({PORT, folder.last_port()} - {0}):
@@ -241,7 +241,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the content of each file is there."""
+    """Check that the blob of each file exists."""
     expected = _read(folder, files.referenced_contents)
     if expected is not None:
         missing = sum(not blob_path(folder.blobs, sha256).is_file() for sha256 in expected)

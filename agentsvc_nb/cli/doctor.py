@@ -1,4 +1,4 @@
-"""`agentsvc doctor`: checks everything that a service needs, changes nothing, and prints one line a finding."""
+"""`agentsvc doctor`: checks everything that a service needs, changes nothing, and prints one line per finding."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
-    """Check the model that a notebook's service would have: by a real run, unless the settings rule it out."""
+    """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
     from agentsvc_nb.cli.checks import fail
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
@@ -82,7 +82,7 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:
-    """Start a new service with the settings that the folder keeps, and ask its model one question."""
+    """Start a service in a temporary folder with the stored settings `kept`, and ask its model one question."""
     import time
 
     from agentsvc_nb.cli.checks import fail, ok

@@ -62,7 +62,7 @@ def _close(args: argparse.Namespace) -> int:
 
 
 def _described(record: FeedbackRecord) -> str:
-    """A line of facts, then the report and the reply, without control characters: strangers write reports."""
+    """A line of facts, then the report and the reply, sanitised because a report is untrusted text."""
     from agentsvc_nb.wire.text import plain
     from agentsvc_nb.wire.times import rfc3339
 

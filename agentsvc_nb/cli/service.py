@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.folder import DataFolder, Ready
 
 STOP_NOTICE_SECONDS: Final = 1.0
-"""When stopping takes longer than this, the user is told why."""
+"""If stopping takes longer than this, a line says that it waits."""
 
 _PUBLIC_HOST_WARNING: Final = (
     "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it, "
@@ -118,7 +118,7 @@ def _restart(args: argparse.Namespace) -> int:
 
 
 def _stop_service(data: Path) -> bool:
-    """True if a service was running."""
+    """Stop the service of the folder, if one runs. Returns True if one did."""
     import threading
 
     from agentsvc_nb import embedded
@@ -161,7 +161,7 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
-    """The settings that the folder keeps for its next service, and how this terminal's differ."""
+    """Lines on the settings that the folder stores for its next service, and how this terminal's differ from them."""
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
     from agentsvc_nb.wire.text import plain

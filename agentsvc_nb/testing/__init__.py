@@ -28,7 +28,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: a replay needs nothing of the service.
+    # Imported on first use, because a replay must not import the service.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,8 +1,8 @@
-"""The file format of a cassette: one request with its response a line, as JSON, in the order in which they ended.
+"""The file format of a cassette: one JSON line per request and its response, in the order in which responses ended.
 
-A cassette holds no secrets, and nothing of a request that differs from one recording to the next: of a request its
-method, path, query, body and the headers that affect the response; of a response its status, a few headers and the
-body. The API key is left out; where the service repeats it, the cassette says REDACTED.
+A cassette holds no secrets, and nothing that differs between two recordings of the same requests. A request is stored
+as method, path, query, body and the headers that affect the response; a response as status, a few headers and body.
+The API key is not stored; where the service repeats it, the cassette says REDACTED.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STREAM: Final = "text/event-stream"
 _REQUEST_FIELD: Final = "asked"  # in the files that users have recorded
 
 Chunk = str | dict[str, str]
-"""Text, or `{"base64": ...}`."""
+"""A piece of a body: text, or `{"base64": ...}` if it is not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class RecordedExchange:
     """A request and its response.
 
     Attributes:
-        chunks: of an event stream the chunks as they arrived; of anything else the whole body in one.
-        broken: the connection was lost before the end of the response.
+        chunks: the chunks of an event stream as they arrived; any other body as a single chunk.
+        broken: True if the connection was lost before the end of the response.
     """
 
     request: RecordedRequest

@@ -44,7 +44,7 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        request.headers["accept-encoding"] = "identity"  # a cassette is readable text
+        request.headers["accept-encoding"] = "identity"  # so that the cassette is readable text
         if self._blocking is None:
             self._blocking = cast(httpx.BaseTransport, self._given) or httpx.HTTPTransport()
         response = self._blocking.handle_request(request)
@@ -97,7 +97,10 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class _RecordedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body on its way to the client; `write` gets the chunks that were read, once, when it is closed."""
+    """A response body that records what the client reads.
+
+    When it is closed, it calls `write` once, with the chunks that were read and whether the connection broke.
+    """
 
     def __init__(self, stream: object, write: Callable[[list[bytes], bool], None]) -> None:
         self._stream = stream

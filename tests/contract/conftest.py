@@ -1,4 +1,4 @@
-"""Plain HTTP beside the client, to see exactly what crosses the wire."""
+"""Fixtures for requests by plain HTTP, without the client, to see exactly what is sent and received."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Wire:
-    """HTTP requests to the service's developer routes, with its key. What they are refused with is documented."""
+    """Sends HTTP requests to the service's developer routes, with its key.
+
+    Checks of each error response that the OpenAPI document lists it (`documented.check`).
+    """
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
@@ -38,7 +41,7 @@ class Wire:
         return document
 
     def finish(self, message: str, **fields: Any) -> dict[str, Any]:
-        """Start in sync mode and see it end."""
+        """Start a run in sync mode and return its ended record."""
         return self.start(message, 200, sync=True, **fields)
 
     def events(self, run_id: str, **params: Any) -> list[dict[str, Any]]:
@@ -61,14 +64,14 @@ def wire(service: RunningService) -> Iterator[Wire]:
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
-    from tests.contract.seeding import seeded_service  # it uses test modules that use this one
+    from tests.contract.seeding import seeded_service  # here, because it imports modules that import this one
 
     with seeded_service(tmp_path_factory.mktemp("seeds")) as service:
         yield service
 
 
 class Opened(Protocol):
-    """A wire to any service, with any of its keys (the first, when none is given)."""
+    """Opens a `Wire` to any service, with any of its keys; without one, with the service's own."""
 
     def __call__(self, service: RunningService, key: str = "") -> Wire: ...
 
@@ -101,7 +104,7 @@ def fresh_key() -> str:
 
 @pytest.fixture(scope="session")
 def stage(service: RunningService) -> Iterator[Stage]:
-    from tests.contract.stage import Stage  # which is made of wires
+    from tests.contract.stage import Stage  # here, because it imports `Wire`
 
     with contextlib.ExitStack() as stack:
         yield Stage(service, stack)
@@ -109,7 +112,7 @@ def stage(service: RunningService) -> Iterator[Stage]:
 
 @pytest.fixture(scope="session")
 def rated() -> Iterator[Stage]:
-    """One where requests are counted, and none is refused."""
+    """A stage on a service that counts requests, with a limit so high that none is refused."""
     from tests.contract.stage import Stage
 
     with running_service(rate_per_day=1_000_000) as service, contextlib.ExitStack() as stack:
@@ -117,7 +120,7 @@ def rated() -> Iterator[Stage]:
 
 
 def code(answer: httpx.Response) -> str:
-    """The code of an error, after a look at the whole envelope."""
+    """The code of an error response; asserts that its envelope is complete."""
     error = answer.json()["error"]
     assert error["message"]
     assert error["type"]

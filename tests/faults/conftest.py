@@ -1,5 +1,5 @@
-"""What the tests of a broken network share: a service of their own with something in it; and the profile for a long
-search, by `--hypothesis-profile long`."""
+"""Fixtures of the tests of a broken network: a service with a run and a file in it. Also the Hypothesis profile for a
+long search, `--hypothesis-profile long`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ settings.register_profile("long", settings.get_profile("default"))
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[RunningService]:
-    """One of each module's own: its runs and sockets are counted."""
+    """A service for each test module, because tests count its runs and sockets."""
     with running_service(ask_handle_seconds=HANDLE_SECONDS) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def ended(service: RunningService) -> tuple[str, list[Any]]:
-    """A run of many events, and these as they come without a fault."""
+    """The id of an ended run with many events, and its events as read without a fault."""
     with AgentService(service.api_key, service.base_url) as client:
         run = client.runs.wait(client.runs.start(LONG).run_id, poll=0.02)
         return run.run_id, list(client.runs.iterate_events(run.run_id))
@@ -34,7 +34,7 @@ def ended(service: RunningService) -> tuple[str, list[Any]]:
 
 @pytest.fixture(scope="module")
 def chat(service: RunningService) -> str:
-    """One with a file of some MB, `uploads/big.bin`."""
+    """The id of a chat with a file of 4 MiB, `uploads/big.bin`."""
     with AgentService(service.api_key, service.base_url) as client:
         chat = new_chat(client)
         client.files.upload(("big.bin", CONTENT), chat=chat)
@@ -43,12 +43,12 @@ def chat(service: RunningService) -> str:
 
 @pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
 def facing(request: pytest.FixtureRequest, service: RunningService) -> Any:
-    """From a proxy to a face that goes through it."""
+    """A function that makes a client (sync or async) that connects through a given proxy."""
     return lambda proxy: request.param(service.api_key, proxy.base_url)
 
 
 @pytest.fixture
 def all_closed(service: RunningService, ended: object, chat: object) -> Iterator[None]:
-    """What a test opens is closed in its end, here and at the service."""
+    """Fails if the test leaves a descriptor or socket open, here or in the service."""
     with nothing_left_open(service):
         yield

@@ -1,4 +1,7 @@
-"""A tool whose effect can't be taken back, and which can die beside it; `offer` puts it into the launcher's catalog."""
+"""Tools with an effect that can't be undone, which can kill the service just before or after it.
+
+`offer` adds them to the catalog of the launcher's service.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class StampInput(BaseModel):
 
 
 class Stamp:
-    """Adds a line to a file. The first time for this key it can die `before` or `after` that."""
+    """Adds a line to a file; on the first call with `dies` it kills the service `before` or `after` that."""
 
     name: ClassVar[str] = "stamp"
     description: ClassVar[str] = "Adds a line to a file, as a mail would be sent."
@@ -54,7 +57,7 @@ class Stamp:
 
 
 class Post(Stamp):
-    """The same as a job."""
+    """`Stamp` as an asynchronous tool, which runs as a job."""
 
     name: ClassVar[str] = "post"
     family: ClassVar[str] = "post"
@@ -62,7 +65,7 @@ class Post(Stamp):
 
 
 class Look(Stamp):
-    """The same of a tool that says it has no effect."""
+    """`Stamp` as a tool that declares no effect."""
 
     name: ClassVar[str] = "look"
     family: ClassVar[str] = "look"

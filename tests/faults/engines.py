@@ -1,9 +1,13 @@
-"""The embedded service's engines with faults in them: they die, fail or speak late at a named point.
+"""Database, blob store and clock of the embedded service with faults: they kill the process or fail at a named point.
 
-A point is a moment, what it is a moment of, and which time: `in runs.claim 2` is within the transaction of the second
-`claim` statement of `records/runs.sql`, `after` the same when it is committed and nobody knows yet, `full` the same
-when the disk has no room for it. `blob write 3`, `blob rename 1` and `blob kept 1` are moments of a content on its way
-to the disk.
+A point is written as a moment, an operation and a count:
+
+    in runs.claim 2       within the transaction of the second `claim` statement of `records/runs.sql`
+    after runs.claim 2    once that transaction is committed, before the caller is told
+    full runs.claim 2     the disk has no room for that statement
+    blob write 3          after the third write to a blob; also `blob rename 1` (before it gets its name) and
+                          `blob kept 1` (after)
+    full write 1          the disk has no room for the first write to a blob
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ def die() -> None:
 
 @dataclass
 class Point:
-    """Where the fault is; counts down to it."""
+    """Where the fault happens. `left` counts down how often the point is still passed, and is 0 at the fault."""
 
     moment: str
     what: str
@@ -55,14 +59,14 @@ NOWHERE = Point("never", "", 0)
 
 
 def names() -> dict[str, str]:
-    """The named statements by their text, as they are when the service starts."""
+    """The names of the SQL statements (`runs.claim`) by their text, read from the loaded modules."""
     modules = (files, jobs, media, idempotency, runs, tool_calls)
     named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {"landing_pages": media._pages}
     return {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
 
 
 class WatchedTx:
-    """`ports.Tx` that says which named statements it executed."""
+    """A `ports.Tx` that reports to `passed` the name of each statement run by `one` or `run`, and the row of `one`."""
 
     def __init__(self, tx: Tx, passed: Callable[[str, Row | None], None]) -> None:
         self._tx, self._passed, self._names = tx, passed, names()
@@ -85,8 +89,10 @@ class WatchedTx:
 
 
 class FaultyDatabase(SqliteDatabase):
-    """Dies, or finds the disk full, at its point. With `group`, the writes of the first requests wait until so many
-    have come, which are then one group."""
+    """A database that kills the process, or finds the disk full, at its point.
+
+    With `group`, the first writes wait until there are so many, so that they are committed as one group.
+    """
 
     def __init__(self, path: Path, point: Point, group: int = 0) -> None:
         super().__init__(path)
@@ -96,7 +102,7 @@ class FaultyDatabase(SqliteDatabase):
         self._together = asyncio.Event()
 
     def version(self) -> int:
-        self._requested = True  # its key is looked for
+        self._requested = True  # a request has come: its key is looked up
         return super().version()
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
@@ -129,7 +135,8 @@ class FaultyDatabase(SqliteDatabase):
 
 
 class FaultyBlobs(LocalBlobs):
-    """Dies at its point: at the n-th `write`, before the n-th `rename`, or when one is `kept`."""
+    """A blob store that kills the process at its point: after the n-th `write`, before the n-th `rename`, or once the
+    n-th blob is `kept`."""
 
     def __init__(self, root: Path, point: Point) -> None:
         super().__init__(root)
@@ -140,13 +147,13 @@ class FaultyBlobs(LocalBlobs):
 
 
 class FaultyBlob(NewBlob):
-    """One content on its way."""
+    """A blob that is being written."""
 
     _blobs: FaultyBlobs
 
     def write(self, data: bytes | memoryview) -> None:
         super().write(data)
-        self._file.flush()  # so that there is something half-written to be found
+        self._file.flush()  # so that the crash leaves a half-written file
         if self._blobs.point.reached("blob", "write"):
             die()
         if self._blobs.point.reached("full", "write"):
@@ -161,7 +168,7 @@ class FaultyBlob(NewBlob):
 
 
 class MovableClock(SystemClock):
-    """The machine's clock and what the file `clock-offset` in the data folder adds to it, in ms."""
+    """The machine's clock plus the offset, in ms, in the data folder's file `clock-offset`."""
 
     def __init__(self, data: Path) -> None:
         self._offset = data / "clock-offset"

@@ -1,4 +1,4 @@
-"""What must be true of any run, whatever happened to it; each broken rule is a `Violation` that names it."""
+"""Rules that hold for every run, whatever faults happened; a broken rule raises a `Violation` that names it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ NEXT = {
     "running": {"cancelling"} | TERMINAL,
     "cancelling": set(TERMINAL),
 }
-"""As docs/api/runs.md "States" has it; a queued run fails when the service kept being cut off."""
+"""Allowed successors of each status (docs/api/runs.md "States"). A queued run fails if the service crashed too often
+to start it."""
 
 
 class Violation(AssertionError):
-    """A rule does not hold. `found` gathers the rules, because a search that repeats itself may lose what it found."""
+    """A rule does not hold. `found` collects the broken rules, because Hypothesis may not reproduce a failure when it
+    repeats an example."""
 
     found: ClassVar[list[str]] = []
 
@@ -35,7 +37,7 @@ def hold(rule: str, condition: object, seen: object = "") -> None:
 
 
 def check_run(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
-    """`events` are all of the run's, read after its `record`."""
+    """Check the rules of one run. `events` are all its events, and were read after its `record`."""
     hold("event ids are dense from 1", [event["id"] for event in events] == list(range(1, len(events) + 1)), events)
     hold("a late worker writes nothing", LATE not in json.dumps([record, events]), events)
     states = [event["payload"]["status"] for event in events if event["type"] == "run.status"]
@@ -51,13 +53,13 @@ def check_run(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
 
 
 def check_output(record: dict[str, Any], text: str) -> None:
-    """The output is the text that counts, when the run completed without an `answer`."""
+    """Check that the output of a completed run is `text`, the text that counts."""
     if record["status"] == "completed":
         hold("the output is the text that counts", record["output"] == text.removesuffix("\n"), (record, text))
 
 
 def counted_text(events: Iterable[dict[str, Any]]) -> str:
-    """The text that counts: without what `run.resumed` took back."""
+    """The text of all deltas except those that a `run.resumed` event discarded."""
     kept: list[tuple[int, str]] = []
     for event in events:
         if event["type"] == "run.resumed":
@@ -68,8 +70,11 @@ def counted_text(events: Iterable[dict[str, Any]]) -> str:
 
 
 def check_turns(data: Path, tokens: Iterable[str] = ()) -> None:
-    """No two turns of one chat were at work at one time: seen by the agent, which writes down when it begins and has
-    really stopped. A message names its chat in its first line."""
+    """Check that no two turns of one chat were at work at the same time.
+
+    Read from the log of `witness.Witness`, which notes when a turn begins and has really stopped. The first line of a
+    message names its chat; with `tokens` only these chats are checked.
+    """
     wanted = set(tokens)
     working: dict[str, int] = {}
     for line in (data / TURNS).read_text().splitlines():

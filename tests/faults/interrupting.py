@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 LONGEST_SECONDS = 0.06
-"""Of the random waits before an interrupt: about as long as what is interrupted takes."""
+"""Longest random wait before an interrupt: about as long as the interrupted work takes."""
 SEEDS = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-# A socket that is interrupted while the standard library makes it is closed by its last reference, with a warning.
+# If an interrupt hits the standard library while it makes a socket, garbage collection closes it, with a warning.
 HALF_MADE_SOCKETS = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -23,14 +23,14 @@ HALF_MADE_SOCKETS = [
 
 
 class CtrlC:
-    """Runs work and sends this thread a real SIGINT in the middle of it, after a random time."""
+    """Runs work and interrupts it with a real SIGINT after a random time. `hits` counts the interrupted ones."""
 
     def __init__(self, seed: int, longest: float = LONGEST_SECONDS) -> None:
         self._dice, self._over, self._longest = random.Random(seed), False, longest
         self.hits = 0
 
     def during(self, work: Callable[[], Any]) -> Any:
-        """What it gives; None when it was interrupted."""
+        """Run `work` and return its result, or None if it was interrupted."""
         self._over = False
         before = signal.signal(signal.SIGINT, self._interrupt)
         timer = threading.Timer(
@@ -54,7 +54,7 @@ class CtrlC:
 
 
 async def cancelled(work: Any, dice: random.Random, longest: float = LONGEST_SECONDS) -> bool:
-    """Whether the work was cancelled in the middle."""
+    """Run `work` as a task and cancel it after a random time. True if it was cancelled before it ended."""
     task = asyncio.ensure_future(work)
     await asyncio.wait([task], timeout=dice.uniform(0, longest))
     task.cancel()

@@ -1,9 +1,9 @@
-"""Serve with faults: what `agentsvc serve` does, on engines that fail at a named point, or with a mutant of the code.
+"""Serves as `agentsvc serve` does, but with engines that fail at a named point, or with a mutant of the code.
 
     python -m tests.faults.launcher --data DIR --port 0 [--point "in runs.claim 1"] [--group N] [--haunted] [--mutant M]
         [--set smtp_url=smtp://127.0.0.1:2525]
 
-The product has no switch for any of this: the engines go in by the arguments of `create_app`, as an agent does.
+The product has no switch for this: the engines are arguments of `create_app`, like the agent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A model of the service over HTTP, driven at random: start, keyed replay, cancel, finish, read, follow, crash, clock.
+"""A Hypothesis state machine that drives the service over HTTP: start, keyed replay, cancel, finish, read, follow,
+crash, next day.
 
-The model knows little for sure, because runs end by themselves; what it checks is true at every moment
-(`history.check_run` and the rules named here). One process serves all examples; each has sessions of its own.
+It cannot predict the status of a run, because runs end by themselves. So it checks rules that are true at every moment
+(`history.check_run`, and those named here). One process serves all examples; each example has sessions of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SCRIPTS = {
 }
 PATIENCE_SECONDS = 30.0
 IMPATIENCE_SECONDS = 4.0
-"""With a mutant, which may well be stuck."""
+"""How long to wait for a service with a mutant, in which a run may never end."""
 _numbers = itertools.count()
 
 chats = st.sampled_from([0, 0, 1])
@@ -37,15 +38,15 @@ keys = st.sampled_from([None, "k1", "k1", "k2"])
 
 
 class ServiceStates(RuleBasedStateMachine):
-    """Two chats, two keys."""
+    """The state machine, with two chats and two idempotency keys."""
 
     service: ClassVar[Mortal]
     ended: ClassVar[int]
-    """How many runs all examples together saw to their end."""
+    """How many runs ended in all examples together."""
 
     patience: ClassVar[float]
     once: ClassVar[bool]
-    """Nothing more is asked of a service that broke a rule: for mutants, of which one violation is enough."""
+    """If True, the first violation ends the search: for mutants, where one is enough."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +55,7 @@ class ServiceStates(RuleBasedStateMachine):
         number = next(_numbers)
         self.sessions = [f"{number}-{chat}" for chat in range(2)]
         self.runs: dict[str, dict[str, Any]] = {}
-        """What was last seen of each run, by id, with its session and script."""
+        """The last known record of each run by id, with its session and script."""
         self.by_key: dict[tuple[str, int, str], str] = {}
         self.crashed = False
 
@@ -76,7 +77,7 @@ class ServiceStates(RuleBasedStateMachine):
             hold("a replay is 202 until the end", (answer.status_code == 200) == (document["status"] in TERMINAL))
         elif answer.status_code == 409:
             busy = self.runs.get(document.get("activeRunId"))
-            if busy is not None:  # else of a start that is being sent at the same time
+            if busy is not None:  # None if it belongs to a start that is sent at the same time
                 hold("what makes a chat busy is its own", busy["session"] == session, document)
                 hold("what makes a chat busy is active", busy["status"] not in TERMINAL, busy)
         else:
@@ -88,7 +89,7 @@ class ServiceStates(RuleBasedStateMachine):
 
     @rule(chat=chats, start_again=st.booleans())
     def cancel(self, chat: int, start_again: bool) -> None:
-        """And perhaps ask again at once, while the agent is still stopping."""
+        """Cancel the chat's last run, and perhaps start another at once, while the agent is still stopping."""
         for run in self._of(chat)[-1:]:
             answer = self.service.post(f"/runs/{run['run_id']}/cancel")
             hold("cancel is safe, always", answer.status_code == 200, answer.text)
@@ -129,7 +130,8 @@ class ServiceStates(RuleBasedStateMachine):
 
     @rule(really=st.integers(0, 3), cancel_first=st.booleans())
     def crash(self, really: int, cancel_first: bool) -> None:
-        """Now and then, once an example, and while there is work: a restart takes as long as a hundred requests."""
+        """Kill and restart the service while a run is active. Rarely, and at most once per example, because a restart
+        takes as long as a hundred requests."""
         if really == 0 and self._active() and not self.crashed:
             self.crashed = True
             if cancel_first:
@@ -169,7 +171,7 @@ class ServiceStates(RuleBasedStateMachine):
         return [run for run in self.runs.values() if run["session"] == self.sessions[chat]]
 
     def _look(self, record: dict[str, Any]) -> None:
-        """Remember what was seen of a run; an ended one never changes."""
+        """Store the record of a run, after checking that an ended run did not change."""
         before = self.runs[record["run_id"]]
         if before["status"] in TERMINAL:
             hold("an ended run never changes", {**before, **record} == before, (before, record))
@@ -185,7 +187,7 @@ class ServiceStates(RuleBasedStateMachine):
 
 
 def machine_on(service: Mortal, *, once: bool = False) -> type[ServiceStates]:
-    """The machine on this service."""
+    """The state machine for this service; `once` as in `ServiceStates`."""
 
     class OnService(ServiceStates):
         pass

@@ -1,4 +1,4 @@
-"""A service that can be killed, or told beforehand where to die; the test's end of `launcher`."""
+"""Starts, kills and queries a service that runs under `launcher`, which can make it die at a given point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Mortal:
-    """The launcher's process on one data folder; after a death `start` takes the same folder, port and key."""
+    """A launcher process on one data folder; after it died, `start` reuses folder, port and key.
+
+    `days` is how many days its clock is ahead.
+    """
 
     def __init__(self, data: Path, *arguments: str) -> None:
         self.data = data
@@ -43,7 +46,7 @@ class Mortal:
         self.http = httpx.Client(base_url=base_url + V1, headers={"Authorization": f"Bearer {key}"}, timeout=30)
 
     def launch(self, *arguments: str) -> None:
-        """Start, for a service that may die before it answers."""
+        """Start without waiting, for a service that may die before it answers."""
         command = [sys.executable, "-m", "tests.faults.launcher", "--data", str(self.data), "--port", str(self._port)]
         self._ready.unlink(missing_ok=True)
         with self._log.open("ab") as log:
@@ -62,7 +65,7 @@ class Mortal:
             self._process.wait()
 
     def has_died(self) -> bool:
-        """It killed itself at its point."""
+        """True if the process ended by SIGKILL, as it does at its point."""
         assert self._process is not None
         return self._process.poll() == -signal.SIGKILL
 
@@ -70,7 +73,7 @@ class Mortal:
         until(self.has_died, patience=10)
 
     def next_day(self) -> None:
-        """The service's clock goes forward by a day."""
+        """Move the service's clock forward by a day."""
         self.days += 1
         new = self.data / "clock-offset.new"
         new.write_text(str(self.days * DAY_MS))
@@ -114,7 +117,7 @@ class Mortal:
 
 @contextlib.contextmanager
 def mortal(*arguments: str) -> Iterator[Mortal]:
-    """A mortal service in a folder of its own, not yet started; `arguments` are for each of its starts."""
+    """A `Mortal` in a temporary folder, not yet started; `arguments` of the launcher apply to each start."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-mortal-") as folder:
         service = Mortal(Path(folder), *arguments)
         try:

@@ -1,6 +1,7 @@
-"""Small faults of the product, each of which the state machine must find; they are made in the launcher's process.
+"""Mutants: small faults put into the product, in the launcher's process, each of which the state machine must find.
 
-A mutant names the rules that may betray it (a pattern): it is caught by one of them, and not by an accident.
+A mutant has a pattern of the rules that it breaks, so that a test can tell that it was found by one of them and not by
+an unrelated failure.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from agentsvc_nb.wire.runs import ACTIVE
 
 @dataclass(frozen=True)
 class Mutant:
-    """`apply` makes the fault; `betrayed_by` matches the rules that it breaks."""
+    """A fault: `apply` patches it in; `betrayed_by` is a regular expression for the rules that it breaks."""
 
     apply: Callable[[], None]
     betrayed_by: str

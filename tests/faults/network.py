@@ -1,4 +1,4 @@
-"""What the tests of a broken network share: services seen from outside, and what they hold open."""
+"""Helpers of the tests of a broken network: rows, sockets and descriptors of a service and of the test process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.waiting import until
 LONG = "\n".join(f"progress {n} 200 at {n}" for n in range(200)) + "\nsay done"
 CONTENT = random.Random(8).randbytes(4 * MIB + 3)
 HANDLE_SECONDS = 0.1
-"""After which an ask is answered by a handle."""
+"""After this time the service answers an ask with the handle of a job."""
 PATIENCE_SECONDS = 0.4
-"""After which a client takes a silent connection for dead; the real ones wait for a minute."""
+"""After this time without a byte a client gives a connection up; outside tests that is a minute."""
 WAYS = pytest.mark.parametrize("direction", ["up", "down"])
 KINDS = pytest.mark.parametrize(
     "how", [pytest.param(how, marks=() if how in ("cut", "reset") else pytest.mark.slow) for how in HOWS]
@@ -33,28 +33,28 @@ KINDS = pytest.mark.parametrize(
 
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:
-    """How many of these the service has."""
+    """The number of rows in a table of the service's database."""
     path = f"file:{DataFolder(service.data).database}?mode=ro"
     with contextlib.closing(sqlite3.connect(path, uri=True)) as connection:
         return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
 
 
 def sockets(pid: int | Literal["self"] = "self") -> int:
-    """How many sockets a process has open."""
+    """The number of sockets that a process has open."""
     return sum(_links_to(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def descriptors() -> dict[str, str]:
-    """What this process has open, by descriptor."""
+    """The open descriptors of this process, and what they refer to."""
     return {link.name: _links_to(link) for link in Path("/proc/self/fd").iterdir()}
 
 
 @contextlib.contextmanager
 def nothing_left_open(service: RunningService) -> Iterator[None]:
-    """What was opened within is closed on leaving, here and at the service."""
+    """Fail if the block leaves a descriptor of this process or a socket of the service open."""
     mine, theirs = descriptors(), sockets(service.pid)
     yield
-    gc.collect()  # what nobody refers to any more is no leak
+    gc.collect()  # unreferenced objects are no leak
     until(lambda: dict(descriptors().items() - mine.items()), lambda new: len(descriptors()) <= len(mine), patience=10)
     until(lambda: sockets(service.pid), lambda now: now <= theirs, patience=10)
 
@@ -66,7 +66,7 @@ def new_chat(client: AgentService) -> str:
 
 
 def undelayed(client: Any) -> Any:
-    """The same client with pauses of no length between attempts; how long they are is another test's."""
+    """The same client, without pauses between attempts; other tests check their length."""
     client._core.rng = lambda: 0.0
     return client
 
@@ -78,7 +78,7 @@ async def read_async(stream: Any) -> list[Any]:
 
 
 def read(stream: Any) -> Any:
-    """All events of what `attach` or `start_and_stream` gave; of the face for asyncio, to be awaited."""
+    """All events of a stream from `attach` or `start_and_stream`; for one of the async client, a coroutine."""
     if inspect.isawaitable(stream):
         return read_async(stream)
     with stream:
@@ -93,7 +93,7 @@ def _links_to(link: Path) -> str:
 
 
 def outcome_of(start: Callable[[], Any]) -> Any:
-    """What it gives or raises."""
+    """The result of `start()`, or the `APIConnectionError` that it raised."""
     try:
         return start()
     except APIConnectionError as error:
@@ -101,6 +101,6 @@ def outcome_of(start: Callable[[], Any]) -> Any:
 
 
 def how_ended(service: RunningService, run_id: str) -> str:
-    """How a run ended, asked without a fault between."""
+    """The final status of a run, read over a connection without faults."""
     with AgentService(service.api_key, service.base_url) as client:
         return client.runs.wait(run_id, poll=0.02).status

@@ -1,4 +1,4 @@
-"""A network that breaks: a TCP proxy before a service that does to each connection what its plan says."""
+"""A TCP proxy in front of a service, which breaks connections according to a plan."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _BLOCK_BYTES = 16 * 1024
 
 
 class Fault(NamedTuple):
-    """What happens in one direction once `after` bytes have passed in it.
+    """A fault in one direction of a connection, once `after` bytes have passed in it.
 
-    cut: the connection ends as if in good order. reset: it ends with RST. stall: nothing more passes, and nobody is
-    told. half: this direction ends, the other stays open. delay: every further block waits 20 ms.
+    cut: the connection is closed normally. reset: it is closed with RST. stall: no more bytes pass, and the connection
+    stays open. half: this direction is closed, the other stays open. delay: each further block waits 20 ms.
     """
 
     how: How
@@ -31,7 +31,7 @@ class Fault(NamedTuple):
 
 
 class Proxy:
-    """Listens on `base_url` in a thread; connection n (from 0) suffers `plan[n]`, later ones nothing."""
+    """A proxy on `base_url`, in a thread. Connection n (from 0) has the fault `plan[n]`, later ones have none."""
 
     def __init__(self, service_url: str, plan: Sequence[Fault | None] = ()) -> None:
         host, _, port = service_url.removeprefix("http://").rpartition(":")
@@ -41,9 +41,9 @@ class Proxy:
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.taken = 0
-        """How many connections it took."""
+        """The number of connections accepted so far."""
         self.struck = 0
-        """How many connections have been broken (a delay breaks none)."""
+        """The number of connections broken so far (a delay breaks none)."""
 
     @property
     def base_url(self) -> str:
@@ -52,7 +52,7 @@ class Proxy:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """The number of connections that are open."""
         return len(self._connections)
 
     def __enter__(self) -> Self:
@@ -103,7 +103,7 @@ class Proxy:
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: Fault | None
     ) -> How | None:
-        """Pass on until either end is over; the fault that ended it."""
+        """Forward bytes until an end closes (returns None) or the fault strikes (returns its kind)."""
         passed = 0
         while block := await reader.read(_BLOCK_BYTES):
             if fault and passed + len(block) >= fault.after:
@@ -122,7 +122,7 @@ class Proxy:
         if fault.how == "half":
             writer.write_eof()
         while fault.how in ("half", "stall") and await reader.read(_BLOCK_BYTES):
-            pass  # what still comes is lost; nobody may notice that it is
+            pass  # read and drop what still comes, so that the sender does not notice
         return fault.how
 
 

@@ -1,6 +1,7 @@
-"""A morning's work of one client, and what must be left of it after the service died anywhere within.
+"""A sequence of requests by one client, and checks after the service was killed anywhere in it and restarted.
 
-Whatever was acknowledged exists, ends as it should and is whole; a key started one run; the chat is free again.
+Everything that was acknowledged must exist, end properly and be complete; each key must have started one run; the chat
+must be free.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ THIRD: Final = "say morning\nwait 3600"
 
 
 class Morning:
-    """Does the work, step by step, until the service dies; then sees to what is left."""
+    """`work` sends the requests until the service dies; `see_to_the_rest` finishes and checks them after a restart."""
 
     def __init__(self, service: Mortal) -> None:
         self.service = service
         self.runs: dict[str, str] = {}
-        """Acknowledged runs, by key."""
+        """Ids of acknowledged runs, by idempotency key."""
         self.sent: list[str] = []
-        """Every key sent, with or without an answer."""
+        """All idempotency keys that were sent, with or without an answer."""
         self.job: dict[str, Any] | None = None
         self.upload: str | None = None
         self.cancelled = False
 
     def work(self) -> None:
-        """Raises `httpx.TransportError` where the service dies."""
+        """Send all requests, in order. Raises `httpx.TransportError` when the service dies."""
         self.start("first", FIRST)
         self.await_end("first")
         self.upload = self._stage()
@@ -55,7 +56,7 @@ class Morning:
         self.await_end("third")
 
     def see_to_the_rest(self) -> None:
-        """After the restart: what was begun is asked again with its key, and every rule holds."""
+        """After the restart: repeat unanswered starts with their keys, wait for all ends, and check every rule."""
         unanswered = [key for key in self.sent if key not in self.runs]
         for key in unanswered:
             again = [self._post_start(key, "say something else").json()["run_id"] for _ in range(2)]
@@ -133,12 +134,12 @@ class Morning:
             hold("with its files", [file["path"] for file in result["files"]] == ["echo.txt"], result)
 
     def effects(self) -> int:
-        """How many times jobs did what can't be undone."""
+        """How many times jobs had their effect."""
         log = self.service.data / "effects.log"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
     def _check_files(self) -> None:
-        """Every file of the chat is whole; an acknowledged upload can be attached, and comes back."""
+        """Check that each file of the chat is complete, and that an acknowledged upload can be attached and read."""
         fields: dict[str, Any] = {"message": "say files", "session": "morning", "sync": True}
         if self.upload is not None:
             fields["file_ids"] = [self.upload]

@@ -1,4 +1,4 @@
-"""What a fault test wants to see from inside: who worked when, and whether a late worker is heard."""
+"""Instruments inside the service under test: an agent that logs its turns, a database that simulates late workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLOW_TO_STOP_SECONDS: Final = 0.1
 
 
 class Witness:
-    """An agent that writes down when it begins and when it has really stopped, for which it takes its time."""
+    """Wraps an agent and logs when each turn begins and when it has really stopped; a cancelled turn stops late."""
 
     def __init__(self, agent: Agent, data: Path) -> None:
         self._agent = agent
@@ -47,7 +47,11 @@ class Witness:
 
 
 class HauntedDatabase(SqliteDatabase):
-    """Whenever a run was taken over, the attempt before it writes late; whenever one ended, it is ended once more."""
+    """Simulates late workers, whose writes the service must refuse.
+
+    After each takeover of a run the previous attempt writes an event and ends the run; after each end of a run the
+    ended attempt does the same.
+    """
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         late: list[tuple[str, int]] = []

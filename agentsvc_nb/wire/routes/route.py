@@ -166,8 +166,9 @@ class Route:
     """One endpoint.
 
     A key with any one of the `scopes` may call it; `limited` requests count against the request limits. `answer` is
-    the model of the answer of success, with `status`; `also` are further ones, by status. `body` is the model of a
-    JSON body; a `form` request is, or may be, multipart with `files`. `errors` are the codes of its own.
+    the model of a successful response and `status` its status; `also` has other successful responses by status. `body`
+    is the model of a JSON body; with `form` the request is, or may be, multipart with `files`. `errors` are the codes
+    beyond those that `errors_by_status` adds.
     """
 
     name: str

@@ -81,7 +81,7 @@ WORK: Final = (
         errors=(
             *RUN_ERRORS,
             "invalid_last_event_id",
-            "user_suspended",  # checked again while a stream is open
+            "user_suspended",  # of the limits only a suspension counts here: it also ends open streams
         ),
     ),
     Route(
