@@ -36,7 +36,7 @@ from agentsvc_nb.wire.times import rfc3339
 T = TypeVar("T")
 
 MIN_PYTHON: Final = (3, 11)
-MIN_SQLITE: Final = (3, 35, 0)  # the first with RETURNING
+MIN_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
 CREATE_FTS5: Final = "CREATE VIRTUAL TABLE words USING fts5 (word, tokenize = 'ascii', prefix = '2 3')"
 OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab", "nest_asyncio2": "await within notebooks of other tools"}
 FREE_FAIL_BYTES: Final = 50_000_000

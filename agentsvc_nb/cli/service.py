@@ -33,7 +33,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
     )
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
-    serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `testing`
+    serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
     commands.add_parser("status", parents=[data], help="show the service of a data folder").set_defaults(run=_status)
     sign_in = commands.add_parser("sign-in", parents=[data], help="print the link to its pages, which is a secret")

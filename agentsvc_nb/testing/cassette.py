@@ -29,7 +29,7 @@ _RESPONSE_HEADERS: Final = (
 _BOUNDARY: Final = re.compile(r"multipart/form-data; boundary=(\S+)")
 REDACTED: Final = "REDACTED"
 STREAM: Final = "text/event-stream"
-_REQUEST_FIELD: Final = "asked"  # in the files that users have recorded
+_REQUEST_FIELD: Final = "asked"  # unchanged, because users have recorded cassettes with this name
 
 Chunk = str | dict[str, str]
 """A piece of a body: text, or `{"base64": ...}` if it is not UTF-8."""
@@ -118,7 +118,7 @@ def credentials(request: httpx.Request) -> list[str]:
 
 def _body(request: httpx.Request) -> Any:
     content = redact(request.content, credentials(request))
-    # A multipart boundary is random, and the sole difference between two requests with the same files.
+    # A multipart boundary is random: replaced, so that two requests with the same files are equal.
     if found := _BOUNDARY.fullmatch(request.headers.get("content-type", "")):
         content = content.replace(found[1].encode(), b"boundary")
     if not content:

@@ -15,7 +15,7 @@ import httpx
 from agentsvc_nb.testing import cassette
 from agentsvc_nb.testing.cassette import RecordedExchange, RecordedRequest
 
-_MESSAGE_CHARS: Final = 500  # of a request in an error message
+_MESSAGE_CHARS: Final = 500  # how much of a request an error message shows
 
 
 class NotRecorded(LookupError):

@@ -11,6 +11,7 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.request import options
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
+# Codes that every row would fail with, though their status does not say so.
 _EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})
 
 

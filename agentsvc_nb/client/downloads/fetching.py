@@ -119,7 +119,7 @@ async def _fetch(
         await core.repeat(request, download.attempt)
         return download.partial
     finally:
-        download.leave()  # not in a thread: the task may be cancelled
+        download.leave()  # called directly, because a cancelled task cannot await `io.call`
 
 
 class _Download:

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT: Final = 200
+"""How many requests are recorded."""
 BODY_CHARS: Final = 4_096
+"""Longer bodies are not recorded."""
 _COLUMNS: Final = ("at", "request", "attempt", "after", "status", "code", "ms", "request id")
 _IN_CURL: Final = ("accept", "idempotency-key", "if-range", "last-event-id", "range")
+"""Request headers that are recorded: not the caller's own, which may hold secrets."""
+# Columns of `History.to_frame` and their dtypes.
 _FRAME: Final = {
     "at": models.TIME_DTYPE,
     "method": "string",

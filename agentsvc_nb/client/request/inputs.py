@@ -71,6 +71,7 @@ def _picture(picture: Any) -> bytes:
     return drawing.getvalue()
 
 
+# Rows of (module, class names, file name, writer). The module is looked up in `sys.modules`, never imported.
 _KINDS: Final[tuple[tuple[str, tuple[str, ...], str, Callable[[Any], bytes]], ...]] = (
     ("pandas", ("DataFrame", "Series"), "table.csv", _csv),
     ("matplotlib.figure", ("Figure",), "figure.png", _figure),
@@ -120,6 +121,7 @@ class Part:
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
     def open(self, opened: ExitStack) -> bytes | BinaryIO:
+        """The content to send; a file that is opened here is closed by `opened`."""
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
         return self.source

@@ -54,6 +54,7 @@ def pause(
 
 
 TIMEOUT_SECONDS: Final = 60.0
+# Headers that only the client sets.
 _OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "content-length", "content-type"})
 
 

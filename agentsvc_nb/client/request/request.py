@@ -270,6 +270,7 @@ class Core:
         return await self._transmit(request)
 
     async def _transmit(self, request: ApiRequest) -> Response:
+        """Open the files, send the request once, and record the outcome in the history."""
         with ExitStack() as opened:
             files = None if request.files is None else [(part.name, part.open(opened)) for part in request.files]
             path, began = request.path, self.io.now()
@@ -285,11 +286,14 @@ class Core:
     def _note(
         self, request: ApiRequest, path: str, http_request: HttpRequest, outcome: Response | BaseException, began: float
     ) -> None:
+        """Log the outcome of a request and add it to the history."""
         log.debug("%s %s: %s", http_request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
         ms = 1000 * (self.io.now() - began)
         self.history.add(attempted(http_request, path, outcome, ms, attempt=request.attempt, waited=request.waited))
 
     async def _answered(self, request: ApiRequest, path: str, http_request: HttpRequest) -> Response:
+        """The response, if it is a success. Raises `StefanBrainError` for an error response, and
+        `APIConnectionError` without a response."""
         try:
             if self.left <= 0:
                 raise deadline_passed(sent=False)
@@ -305,6 +309,7 @@ class Core:
             raise
 
     def _explain(self, error: APIConnectionError, request: ApiRequest) -> None:
+        """Say so in the error if the call's deadline caused the timeout, and if the work may have started."""
         if error.timed_out and self.left < CLOCK_SLACK:
             error.message, error.late = deadline_passed().message, True
             error.args = (error.message,)

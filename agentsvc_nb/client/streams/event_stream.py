@@ -38,9 +38,9 @@ class ResumableEventStream:
         self._decoder = EventDecoder()
         self._opened = False
         self._opened_at = 0.0
-        self._events_here = 0
-        self._failures = 0
-        self._done = False
+        self._events_here = 0  # events of the current connection
+        self._failures = 0  # failures in a row
+        self._done = False  # closed, or the last event was received
 
     async def next(self) -> Event | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
@@ -79,6 +79,7 @@ class ResumableEventStream:
         self._drop()
 
     def _hand_over(self, event: Event) -> Event:
+        """Move the cursor to the event, and update `run` from it."""
         self.cursor = event.id
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
@@ -139,6 +140,7 @@ class ResumableEventStream:
             self._take(chunk)
 
     def _take(self, chunk: bytes) -> None:
+        """Decode a chunk and queue its new events."""
         if self._io.now() - self._opened_at > STREAM_PING_SECONDS:
             self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
         for frame in self._decoder.feed(chunk):

@@ -56,6 +56,8 @@ def _seconds(timeout: float | None, late: type[httpcore.TimeoutException]) -> fl
 
 
 class _DeadlineBackend(httpcore.NetworkBackend):
+    """A network backend whose connections keep to `until`."""
+
     def __init__(self, backend: httpcore.NetworkBackend) -> None:
         self._backend = backend
 
@@ -81,6 +83,8 @@ class _DeadlineBackend(httpcore.NetworkBackend):
 
 
 class _DeadlineStream(httpcore.NetworkStream):
+    """A connection whose reads and writes keep to `until`."""
+
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
 

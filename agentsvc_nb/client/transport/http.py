@@ -34,6 +34,8 @@ _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient
 
 
 class _Clocks:
+    """The clocks of both implementations."""
+
     def now(self) -> float:
         return time.monotonic()
 
@@ -68,7 +70,7 @@ class SyncIO(_Clocks):
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
             client = self._clients.setdefault(pid, messages.blocking(self._transport, self._tls, self._secret))
-            # In a notebook clients are rarely closed, so the garbage collector does it. Not at exit, where open
+            # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open
             # streams end by themselves.
             weakref.finalize(self, client.close).atexit = False
         return client

@@ -38,6 +38,8 @@ def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
 
 
 class _WatchedBackend(httpcore.AsyncNetworkBackend):
+    """A network backend whose connections are `_WatchedStream`s."""
+
     def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
         self._backend = backend
 
@@ -56,6 +58,12 @@ class _WatchedBackend(httpcore.AsyncNetworkBackend):
 
 
 class _WatchedStream(httpcore.AsyncNetworkStream):
+    """A connection that reads while it sends an upload, and so receives an early response.
+
+    A service that refuses an upload responds and closes the connection before it has read the body. A client that only
+    writes then fails with a broken connection, and never sees the response.
+    """
+
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._head = b""

@@ -72,6 +72,8 @@ class _Patience:
 
 
 class _ProvingBackend(httpcore.NetworkBackend):
+    """A network backend that requests the proof on each new connection, and closes one without it."""
+
     def __init__(self, backend: httpcore.NetworkBackend, secret: Secret) -> None:
         self._backend, self._secret = backend, secret
 
@@ -105,6 +107,8 @@ class _ProvingBackend(httpcore.NetworkBackend):
 
 
 class _AsyncProvingBackend(httpcore.AsyncNetworkBackend):
+    """`_ProvingBackend` for asyncio."""
+
     def __init__(self, backend: httpcore.AsyncNetworkBackend, secret: Secret) -> None:
         self._backend, self._secret = backend, secret
 

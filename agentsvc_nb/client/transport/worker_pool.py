@@ -31,7 +31,7 @@ class ThreadPool(Generic[T]):
         self._left, self._lane, self._here = threading.Event(), lane, threading.local()
         self._begun: queue.SimpleQueue[Coroutine[Any, Any, T] | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
-        self._busy = self._threads = 0
+        self._busy = self._threads = 0  # a thread is started only when all others are busy
         self.io: IO = _ThreadIO(io, self._left, self._here)
 
     def start(self, work: Coroutine[Any, Any, T]) -> None:

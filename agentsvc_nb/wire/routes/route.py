@@ -131,6 +131,7 @@ Errors = tuple[str, ...]
 """Error codes of `wire.codes`."""
 Produces = Literal["json", "json or events", "bytes"]
 
+# Codes that `Route.errors_by_status` adds to a route's own
 _ANY: Final[Errors] = (
     "invalid_query",  # also for a request that is not valid HTTP
     "internal_error",
