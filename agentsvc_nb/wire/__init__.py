@@ -1,1 +1,1 @@
-"""What crosses the wire: the one thing that client and service share. pydantic and the standard library only."""
+"""The API's models, tables and limits, which client and service share. Needs only pydantic and the standard library."""

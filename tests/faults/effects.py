@@ -73,6 +73,8 @@ class Look(Stamp):
 
 
 def offer() -> None:
+    """Add the three tools to the catalog of the service in this process."""
+
     def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
         more: list[Tool] = [kind(settings.data) for kind in (Stamp, Post, Look)]
         return {**catalog.tools(settings, complete), **{tool.name: tool for tool in more}}

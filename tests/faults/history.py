@@ -32,6 +32,7 @@ class Violation(AssertionError):
 
 
 def hold(rule: str, condition: object, seen: object = "") -> None:
+    """Raise a `Violation` of `rule`, which quotes `seen`, unless `condition` is true."""
     if not condition:
         raise Violation(rule, seen)
 

@@ -70,6 +70,7 @@ class Mortal:
         return self._process.poll() == -signal.SIGKILL
 
     def see_it_die(self) -> None:
+        """Wait until the process has died at its point."""
         until(self.has_died, patience=10)
 
     def next_day(self) -> None:

@@ -32,6 +32,7 @@ class Mutant:
 
 
 def _rewrite(module: Any, statement: str, old: str, new: str) -> None:
+    """Replace `old` in a named SQL statement of a module of records."""
     sql = module._sql[statement]
     assert old in sql, f"{statement} has changed: {sql}"
     module._sql[statement] = sql.replace(old, new)
@@ -142,6 +143,7 @@ def _stream_from_the_start() -> None:
 
 
 _OWN = " AND attempt = :attempt"
+"""The fence in SQL: without it, writes of former attempts go through."""
 
 MUTANTS: Final = {
     "no-index-no-busy-check": Mutant(_busy_chat_unseen, "at most one active|never overlap"),

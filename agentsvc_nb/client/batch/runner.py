@@ -192,6 +192,7 @@ class BatchRunner:
             pool.start(self._asked(beside, row))
 
     def _due(self, now: float) -> BatchRow | None:
+        """Take the next row to ask: a postponed one whose time has come, else a fresh one; None if there is none."""
         for row in self._later:
             if row.due <= now:
                 self._later.remove(row)
@@ -255,6 +256,7 @@ class BatchRunner:
         await tell(self._hook, self._progress())
 
     async def _ended(self, row: BatchRow, run: Run) -> None:
+        """Settle a row whose run has ended, or queue it again if the run failed and another try is allowed."""
         if run.status != "completed" and row.tried < self._options.tries:
             self._pay(row, run)
             row.tried, row.attempt, row.day = row.tried + 1, 1, None
@@ -265,6 +267,7 @@ class BatchRunner:
             await self._core.io.call(lambda: self._cache.add(row.key, run))
 
     def _settle(self, row: BatchRow, run: Run) -> None:
+        """Add the cost of the row's last run, and end the row with its answer or error."""
         self._pay(row, run)
         self._end(row, run, fault(run, self._options.schema))
 
@@ -279,6 +282,7 @@ class BatchRunner:
         self._spent, self._dearest, self._priced = self._spent + cost, max(self._dearest, cost), self._priced + 1
 
     async def _refused(self, row: BatchRow, run: Run | None, error: StefanBrainError) -> None:
+        """Schedule the row again after a failed request, or end it; stop the batch if every row would fail alike."""
         now, core = self._core.io.now(), self._core
         same_day = row.day == core.io.today()
         wait = limits.pause(error, row.attempt, core.settings.max_retries, core.rng, same_day)
@@ -299,6 +303,7 @@ class BatchRunner:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def _look_at_the_clock(self) -> None:
+        """Stop the batch at the deadline, or if the service has been full for `timeout` seconds."""
         if self._stopped:
             return
         if self._core.left <= 0:
@@ -307,6 +312,7 @@ class BatchRunner:
             self._stopped = f"the service was busy for {self._options.timeout:g} s"
 
     def _leave_rest(self) -> None:
+        """Write into each row that has not ended why it was not asked or answered."""
         why = self._stopped.message if isinstance(self._stopped, StefanBrainError) else self._stopped
         for row in self._rows:
             if not row.ended:

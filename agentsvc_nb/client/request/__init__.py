@@ -1,1 +1,1 @@
-"""One request: what it sends, where it goes, when it is sent again, its deadline, its errors."""
+"""Requests: files to send, options, address and key, retries, deadline, errors, and the history of past requests."""

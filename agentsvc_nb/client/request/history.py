@@ -72,7 +72,8 @@ class Attempt:
     def to_curl(self) -> str:
         """The request as a `curl` command, which takes the key from `$SERVICE_API_KEY`.
 
-        A body of more than 4,096 characters is to be put into `body.json`; files are looked for by their names.
+        A body of more than 4,096 characters is not recorded: `curl` reads it from a file `body.json`, which the caller
+        must make. Files to send are expected in the current folder.
         """
         words = ["curl", "-X", self.method, shlex.quote(self.url), '-H "Authorization: Bearer $SERVICE_API_KEY"']
         words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in self.headers.items()]

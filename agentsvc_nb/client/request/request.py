@@ -1,4 +1,4 @@
-"""One request: its address and key, its retries, its deadline, its errors."""
+"""Sends requests: with address and key, retries, the deadline of the call, and the error for a failure."""
 
 from __future__ import annotations
 
