@@ -28,7 +28,7 @@ def main(quick: bool) -> None:
     times, rounds = (1, 3) if quick else (10, 9)
     text = b"".join(_frame(n, "text.delta", _event(n, "text.delta", {"text": WORD})) for n in range(1, EVENTS))
     text += _frame(EVENTS, "run.ended", _event(EVENTS, "run.ended", {"run": run("completed", output="done")}))
-    decoders = {"client.sse.Decoder": _decoder(text)}
+    decoders = {"EventDecoder": _decoder(text)}
     if peers.HTTPX_SSE:
         decoders["httpx-sse"] = _httpx_sse(text)
     show("one event decoded", _each(compare(decoders, times, rounds)))

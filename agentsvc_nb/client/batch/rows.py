@@ -27,7 +27,7 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
 
     Raises `StefanBrainError` when it names none, or one that is not among `there`.
 
-    >>> columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
+    >>> referenced_columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
     ['text', 'topic']
     """
     named = [found["path"].strip() for found in REFERENCE.finditer(prompt) if not found["escape"]]

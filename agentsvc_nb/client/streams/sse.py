@@ -26,9 +26,9 @@ class EventDecoder:
     """Decodes chunks as they arrive: `feed` returns the events that a chunk completes. An event that is cut off by the
     end of the stream is never returned. `retry_seconds` is the last `retry` field, None if there was none.
 
-    >>> decoder = Decoder()
+    >>> decoder = EventDecoder()
     >>> decoder.feed(b"id: 7\\ndata: he"), decoder.feed(b"llo\\n\\n")
-    ([], [Frame(event='message', data=b'hello', id='7')])
+    ([], [ServerSentEvent(event='message', data=b'hello', id='7')])
 
     Raises `StefanBrainError` for an event of more than 16 MiB, which would otherwise fill the memory.
     """

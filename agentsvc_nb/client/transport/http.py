@@ -241,7 +241,10 @@ def _check(name: str, given: object, kind: type) -> None:
 
 def _check_proved(secret: Secret | None, theirs: object) -> None:
     if secret and theirs is not None:
-        raise TypeError("The embedded service is asked over connections of its client's own: leave `revive` out here.")
+        raise TypeError(
+            "A client of the embedded service makes its own connections, to prove its peer:"
+            " leave `revive` out, or `transport` and `http_client`."
+        )
 
 
 class _Until:
