@@ -1,1 +1,1 @@
-"""A run: read, watched to its one output, waited for in the background, looked at again."""
+"""Runs in a notebook: follow one in its cell or in the background, list, review, and approve its tool calls."""

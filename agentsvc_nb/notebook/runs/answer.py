@@ -1,4 +1,4 @@
-"""The answer of a run, as a cell gives it back: its text, its shape (`--schema`), the code that it proposes."""
+"""The answer of a run as a cell's value: its text, its structured data (`--schema`), the code that it proposes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import plain
 
 REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
+"""Added to the message of a question whose answer becomes the next cell."""
 _PYTHON: Final = ("", "python", "py", "python3", "ipython")
 
 
 def first_code(text: str) -> str | None:
-    r"""The first Python code block of Markdown, without what a reader would not see; None when there is none.
+    r"""Return the first Python code block in Markdown, without invisible characters; None if there is none.
 
     >>> first_code("Try:\n```python\nprint(1)\n```")
     'print(1)'
@@ -42,12 +43,14 @@ def _parser() -> MarkdownIt:
 
 
 RECORDS: Final = "records"
+"""The property that holds the array of a list of records: the root of a schema that is sent must be an object."""
 
 
 class AnswerShape:
-    """What the variable `name` holds, as a shape: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema.
+    """The shape of an answer: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
 
-    Raises `AskError` for anything else, and for what no answer can have.
+    `given` is the value of the variable `name`, which error messages mention. Raises `AskError` for any other value,
+    and for a schema that an answer cannot have.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -72,23 +75,23 @@ class AnswerShape:
         )
 
     def read(self, data: dict[str, Any], **attrs: Any) -> Any:
-        """The answer's data: an instance of the model, a DataFrame for records, or the dict as it is.
+        """Convert the answer's data: to an instance of the model, or a DataFrame for records; a dict stays as it is.
 
-        Raises `StefanBrainError` that names the first field that does not fit.
+        Raises `StefanBrainError` naming the first field that does not fit.
         """
         if self.records:
             return frame(self.rows(data), self.columns, **attrs)
         return models.parsed(self.kind, data) if self.kind is not None else data
 
     def rows(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        """The records of an answer; a value that is no object stands in a column of its own."""
+        """Return the records of an answer as rows; a record that is not an object becomes `{"value": record}`."""
         found = data.get(RECORDS)
         rows = found if isinstance(found, list) else []
         return [row if isinstance(row, dict) else {"value": row} for row in rows]
 
     @property
     def columns(self) -> dict[str, str]:
-        """A column for each field of a record, and its type; a field that may be of several types stays an object."""
+        """The dtype of each column, by field name; a field that allows several types has dtype `object`."""
         item = self._resolved(self.schema["properties"][RECORDS].get("items") or {})
         fields = item.get("properties") or {}
         return {name: _column(self._resolved(field)) for name, field in fields.items()}
@@ -105,7 +108,7 @@ def _listed(given: Any) -> bool:
 
 
 def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
-    """An array in an object; shared definitions move to its root, where `#/$defs/...` finds them."""
+    """Wrap an array schema in an object schema. `$defs` move to the root, so that `#/$defs/...` still resolves."""
     shared: dict[str, Any] = {name: array[name] for name in ("$defs", "definitions") if name in array}
     inner = {name: part for name, part in array.items() if name not in shared}
     return {
@@ -127,7 +130,7 @@ def _column(field: dict[str, Any]) -> str:
 
 
 class CellAnswer(WorkResult):
-    """The answer of a run; `again` says that it was shown again and not asked for.
+    """The answer of a run. `again` is True if an earlier run was shown again instead of asking anew.
 
     Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
     """
@@ -145,7 +148,7 @@ class CellAnswer(WorkResult):
         super().__init__(bundle, files, run.chat)
         self.run, self.text, self.again, self._shape = run, text, again, shape
         self.inputs = tuple(inputs)
-        """SHA-256s of the files that were attached."""
+        """SHA-256s of the attached files."""
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -153,10 +156,10 @@ class CellAnswer(WorkResult):
 
     @property
     def data(self) -> Any:
-        """The answer as data, when it was asked for by a schema; None when there is none.
+        """The structured data of the answer; None if no schema was given or the run returned none.
 
         A dict, an instance of the model, or for a list of records a DataFrame. Raises `StefanBrainError` when the
-        answer fits the schema, but not the model's own checks.
+        answer fits the schema, but not the model's own validators.
         """
         found = self.run.structured_output
         if found is None or self._shape is None:
@@ -165,7 +168,7 @@ class CellAnswer(WorkResult):
 
     @property
     def code(self) -> str | None:
-        """The first Python code block of the answer; a block that names no language counts as Python."""
+        """The first Python code block of the answer, or None. A block without a language counts as Python."""
         return first_code(self.text)
 
     @property

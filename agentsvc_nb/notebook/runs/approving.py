@@ -1,4 +1,4 @@
-"""Calls of tools that wait for somebody's yes or no: list them, answer one."""
+"""Tool calls that wait for approval: list them, approve or refuse one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from agentsvc_nb.wire.text import label
 
 _CALL: Final = "call_"
 _ID_CHARS: Final = 10
-"""Of an id that is typed by its beginning, `call_` included."""
+"""The least number of characters of a call id that is given by its beginning, `call_` included."""
 _LISTS: Final = "`%approve` lists what waits."
 
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """The calls of this notebook's runs that wait now, or with `everywhere` of all runs of this machine.
+    """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine.
 
-    Runs of rows (`%%ask --each`) are among them as far as this kernel knows them. Raises `AskError`.
+    The runs of `%%ask --each` are not in the journal, so only those that this kernel started are included. Raises
+    `AskError` when the service cannot be asked.
     """
     found = _waiting(session, everywhere)
     session.known.calls = [call.call_id for call in found]
@@ -38,9 +39,14 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
 
 
 def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> PrintedText:
-    """Answer a call: by its id or the beginning of it, or by its run where just one of its calls waits.
+    """Approve or refuse a tool call.
 
-    The agent is told the `reason` of a refusal. Raises `AskError`, also when the call does not wait (any more).
+    Args:
+        given: a call id or its beginning, or a run (as `the_run` takes it, except `last`) with just one waiting call.
+        refuse: refuse the call instead of approving it.
+        reason: why it is refused; the agent is told.
+
+    Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
     """
     if reason and not refuse:
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
@@ -50,7 +56,7 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
 
 
 def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
-    """Send the answer to a call. Raises `AskError`, also when it does not wait any more."""
+    """Send the decision on a tool call. Raises `AskError` when the call no longer waits, or the service fails."""
     with errors_as_cells(session):
         if approved:
             session.client().runs.approve(call.run_id, call.call_id)
@@ -63,7 +69,7 @@ def _the_call(session: Session, given: str) -> WaitingCall:
     if given.startswith(_CALL):
         found = [c for c in _waiting(session, True) if len(given) >= _ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
-    elif given == LAST:  # it would answer what nobody has looked at, when the notebook is run again
+    elif given == LAST:  # when the notebook is run again, this would approve a call that nobody has looked at
         raise AskError("Name the call or its run; nothing was sent.", _LISTS)
     else:
         run_id = the_run(session, given)
@@ -87,7 +93,7 @@ def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
         try:
             run.look()
         except StefanBrainError as error:
-            if error.status != 404:  # a run of another account
+            if error.status != 404:  # 404: a run of another account
                 raise
             session.known.rows.pop(run_id, None)
     if run.status in TERMINAL:

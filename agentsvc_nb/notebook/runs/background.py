@@ -1,4 +1,4 @@
-"""A run that goes on while other cells run: a future that a cell gives back."""
+"""Runs in the background: a future as the cell's value, while other cells run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _LOOK_SECONDS: Final = 0.25
-"""Waiting is in such pieces, so that an interrupt is taken on every system."""
+"""The longest single wait: on Windows, a wait without a limit would not notice an interrupt."""
 
 
 class Pending(DisplayedResult, Generic[K]):
-    """A future that is made in a thread of its own; `await` works, too.
+    """A future whose result is computed in a thread of its own; can be awaited. Subclasses implement `make`.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """
@@ -40,7 +40,10 @@ class Pending(DisplayedResult, Generic[K]):
         self._future: Future[K] = Future()
 
     def run_here(self) -> K:
-        """Do it now: for where an output that is updated later would be lost. Returns and raises as `wait`."""
+        """Do the work in the calling thread, for hosts that lose updates of an output after its cell has ended.
+
+        Returns and raises as `wait`.
+        """
         self._run()
         return self.wait()
 
@@ -48,12 +51,12 @@ class Pending(DisplayedResult, Generic[K]):
         threading.Thread(target=self._run, name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
-        """What comes of it, once it is there; `timeout` in seconds.
+        """Wait for the result and return it; `timeout` is in seconds (None: no limit).
 
         Raises:
-            AskError, RunFailed: as a cell would that did it in the foreground.
-            JobTimeoutError: `timeout` is over; the work goes on.
-            RunStopped: the waiting was interrupted; the work goes on.
+            AskError, RunFailed: the work failed, as it would in the foreground.
+            JobTimeoutError: `timeout` has elapsed; the work goes on.
+            RunStopped: the wait was interrupted; the work goes on.
         """
         left = float("inf") if timeout is None else timeout
         told: set[str] = set()
@@ -72,46 +75,46 @@ class Pending(DisplayedResult, Generic[K]):
             ) from None
 
     def __await__(self) -> Generator[Any, None, K]:
-        # Shielded: who stops waiting does not stop the work.
+        # Shielded: cancelling the awaiting task does not cancel the work.
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
     def done(self) -> bool:
-        """Whether all is there, or it failed."""
+        """Whether the work has ended, with a result or an error."""
         return self._future.done()
 
     @property
     def waited_for(self) -> str | None:
-        """The id of what is waited for, where it has one already."""
+        """The id of the run or job, for `JobTimeoutError`; None while it has none."""
         return None
 
     @property
     def status(self) -> str:
-        """As it was last seen; does not wait."""
+        """The state as last seen; does not wait."""
         raise NotImplementedError
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence."""
+        """The name of the work in messages, such as `run 0f3a...`."""
         raise NotImplementedError
 
     def make(self) -> K:
-        """Make it, in the thread."""
+        """Do the work and return its result; called in the thread."""
         raise NotImplementedError
 
     def tell(self, told: set[str]) -> None:
-        """Called again and again while somebody waits: say what keeps it, once; `told` is what was said."""
+        """Print what blocks the work, once; called repeatedly by `wait`. `told` holds the ids already printed."""
 
     def left_alone(self, error: BaseException) -> None:
-        """It failed, and nothing tells why in the output."""
+        """Hook: the work failed with an error that the output does not show yet."""
 
     def after(self) -> None:
-        """All is done."""
+        """Hook: the work has ended, with a result or an error."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def outcome(self) -> Any:
-        """What there is of it, also of what failed; does not wait."""
+        """Return the result, or the partial answer of a failure; None if there is neither yet. Does not wait."""
         if not self.done():
             return None
         failed = self._future.exception()
@@ -120,7 +123,7 @@ class Pending(DisplayedResult, Generic[K]):
     def _run(self) -> None:
         try:
             self._future.set_result(self.make())
-        except BaseException as error:  # carried to who waits
+        except BaseException as error:  # `wait` raises it in the caller's thread
             if getattr(error, "answer", None) is None:
                 self.left_alone(error)
             self._future.set_exception(error)
@@ -128,11 +131,11 @@ class Pending(DisplayedResult, Generic[K]):
 
 
 def nothing(background: Background) -> None:
-    """What is done when a run in the background is done, unless there is something to do."""
+    """Do nothing: the default callback at the end of a run in the background."""
 
 
 class Background(Pending[CellAnswer]):
-    """The answer of a run in the background. What belongs to the answer waits for its end; `await` works, too.
+    """The answer of a run in the background. Attributes of the answer wait for the run's end; can be awaited.
 
     Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
     `answer.status`, `answer.cancel()`
@@ -148,11 +151,11 @@ class Background(Pending[CellAnswer]):
         return self._go()
 
     def tell(self, told: set[str]) -> None:
-        """Who waits here without an output that moves must know what for."""
+        """Print tool calls that wait for approval: a blocked cell may have no live output that shows them."""
         print_new_calls([*self._turn.view.asked.values()], told)
 
     def cancel(self) -> None:
-        """Stop the run on the service; one that still waits for its turn is never started. Safe to repeat."""
+        """Cancel the run on the service; a run that still waits for its turn is never started. Safe to repeat."""
         self._turn.view.stopping = True
         self._turn.feed.cancel()
 
@@ -162,12 +165,12 @@ class Background(Pending[CellAnswer]):
 
     @property
     def run_id(self) -> str:
-        """Of the run, empty before it began; does not wait."""
+        """The run's id, empty before it has started; does not wait."""
         return self._turn.view.run_id
 
     @property
     def status(self) -> str:
-        """`waiting`, then the run's; does not wait."""
+        """`waiting` until the run starts, then the run's status; does not wait."""
         return "waiting" if self._turn.view.waiting else self._turn.view.status
 
     @property

@@ -129,12 +129,18 @@ class Feed:
 
 
 CANCEL_SECONDS: Final = 5.0
+"""How long a cancelled run may take to confirm that it has stopped."""
 SHUTDOWN_SECONDS: Final = 0.3
 """A kernel that is restarted or closed gets the interrupt first, and `exit_now` a moment later."""
 
 End = Literal["ended", "stopped", "left", "late"]
-"""The run ended; it was stopped by the interrupt; it continues unwatched (a second interrupt, or a cancellation that
-was not confirmed); the timeout elapsed."""
+"""How following a run ended.
+
+- `ended`: the run ended by itself.
+- `stopped`: an interrupt cancelled it.
+- `left`: it continues unwatched, after a second interrupt or a cancellation that was not confirmed.
+- `late`: the timeout elapsed.
+"""
 
 
 class Source(Protocol):

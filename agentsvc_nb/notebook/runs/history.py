@@ -1,4 +1,4 @@
-"""The runs that were started from this machine: list them, find one by the beginning of its id, wait, stop."""
+"""The runs started from this machine: list them, find one by the beginning of its id, wait for them, cancel them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
-"""How long a run is waited for that no time is given for."""
+"""How long `wait` waits when no timeout is given: a day."""
 
 
 def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """This notebook's runs from the journal, oldest first; the state of active ones is read anew.
+    """List this notebook's runs from the journal, oldest first; the state of active ones is read from the service.
 
-    `everywhere`: those of all notebooks of this machine. Raises `AskError`.
+    With `everywhere`, the runs of all notebooks on this machine. Raises `AskError` when the service cannot be asked.
     """
     name = None if everywhere else _name(session)
     rows = session.journal.runs(name)
@@ -45,12 +45,13 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
 
 
 def active(session: Session, *, everywhere: bool = False) -> list[str]:
-    """Of this notebook, or `everywhere` on this machine, the runs that were last seen going on."""
+    """Return the ids of runs that were active when last seen, of this notebook or (`everywhere`) of this machine."""
     rows = session.journal.runs(None if everywhere else _name(session))
     return [row["run_id"] for row in rows if _stale(session, row)]
 
 
 def _stale(session: Session, row: Mapping[str, Any]) -> bool:
+    """Whether a run of the connected service had not ended when last seen, so that its state must be read anew."""
     return row["run_id"] is not None and row["status"] not in TERMINAL and row["base_url"] == session.base_url
 
 
@@ -58,7 +59,7 @@ def _refresh(session: Session, client: AgentService, run_id: str) -> None:
     try:
         session.journal.seen(client.runs.get(run_id))
     except StefanBrainError as error:
-        if error.status != 404:  # of another account: its last known state stays
+        if error.status != 404:  # 404: a run of another account, which keeps its last known state
             raise
 
 
@@ -98,7 +99,10 @@ def _cents(row: Mapping[str, Any]) -> float | None:
 
 
 def the_run(session: Session, given: str) -> str:
-    """A run by its id, the beginning of it (8 characters or more), or `last`. Raises `AskError`."""
+    """Return the id of the run given by its id, the first 8 characters of it or more, or `last`.
+
+    Raises `AskError` unless exactly one run fits.
+    """
     if ids.is_run(given):
         return given
     known = [str(row["run_id"]) for row in session.journal.runs(None) if row["run_id"]]
@@ -112,7 +116,7 @@ def the_run(session: Session, given: str) -> str:
 
 
 def cancel(session: Session, *run_ids: str) -> PrintedText:
-    """Ask runs to stop; safe to repeat. Raises `AskError`."""
+    """Cancel runs; safe to repeat. Raises `AskError` when one is not known, or the service fails."""
     lines = []
     for run_id in [the_run(session, given) for given in run_ids]:
         with errors_as_cells(session):
@@ -123,13 +127,13 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 
 
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
-    """Wait until these runs have ended; with none named, all active ones of this notebook.
+    """Wait until these runs have ended, by default all active ones of this notebook, and return their table.
 
-    Meanwhile it tells of the calls that wait for approval, and shows nothing else.
+    Meanwhile, only tool calls that wait for approval are printed.
 
     Raises:
-        AskError: one is not known.
-        RunFailed: `timeout` seconds are over; `answer` is the table as far as it is known. The runs go on.
+        AskError: a run is not known, or the service failed.
+        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The runs go on.
         RunStopped: the cell was interrupted; the runs go on.
     """
     rows = session.journal.runs(_name(session))

@@ -1,4 +1,4 @@
-"""Look back at runs: show one again, compare two, write them to a file."""
+"""Review of runs: show one again, compare two, export them to a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _TAGS: Final = {"+": "ins", "-": "del"}
 
 
 def show(session: Session, given: str) -> CellAnswer:
-    """A run as it stands now, from its events; an active one is not followed. Raises `AskError`."""
+    """Show a run as it is now, rebuilt from its events; an active run is not followed.
+
+    Raises `AskError` when the run is not known, or the service fails.
+    """
     run_id = the_run(session, given)
     view = RunView()
     with errors_as_cells(session):
@@ -56,7 +59,7 @@ def _events(session: Session, run_id: str) -> Iterable[Event]:
 
 
 class Comparison(Showing):
-    """How the answer of one run differs from that of another; `text` is a unified diff."""
+    """Two runs compared: their facts, and a unified diff of their answers in `text`."""
 
     def __init__(self, first: Run, second: Run) -> None:
         self.first, self.second = first, second
@@ -96,7 +99,7 @@ def _line_html(line: str) -> str:
 
 
 def diff(session: Session, first: str, second: str) -> Comparison:
-    """Two runs beside each other, and their answers line by line. Raises `AskError`."""
+    """Compare two runs and their answers. Raises `AskError` when one is not known, or the service fails."""
     found = [the_run(session, given) for given in (first, second)]
     with errors_as_cells(session):
         one, other = (session.client().runs.get(run_id) for run_id in found)
@@ -104,10 +107,12 @@ def diff(session: Session, first: str, second: str) -> Comparison:
 
 
 def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> PrintedText:
-    """Write runs of this notebook, all or those named, to a file: `.jsonl`, `.csv` or `.md`, as its name ends.
+    """Export this notebook's runs, or those given, to a file; its suffix decides the format.
 
-    JSON lines hold each run's record and all its events, CSV is the table of `%runs`, Markdown the questions (their
-    beginnings) and answers. A file that is there is replaced. Raises `AskError`.
+    `.jsonl` has a line for each run with its record and all its events, `.csv` the table of `%runs`, `.md` the
+    beginning of each question and its answer. An existing file is overwritten.
+
+    Raises `AskError` for another suffix, an unknown run, a failing service, or a file that cannot be written.
     """
     path = Path(target).expanduser()
     write = _WRITERS.get(path.suffix)

@@ -1,4 +1,4 @@
-"""A run from its opening to its one output: follow it, say how it ended, leave what came of it."""
+"""Watch a run from its start to its one output, and choose the exception that its cell raises."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
-    """What the output says of an end that is not the run's own; empty for that. `why` is what a late run waits for."""
+    """Return the output's line about a run that is no longer watched but goes on; empty for other ends.
+
+    `why` names what a late run waits for.
+    """
     if end == "left":
         return f"Left: the run may still be running; `%runs attach {run_id}` follows it."
     if end == "late":
@@ -34,15 +37,16 @@ def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
 
 
 def gone(error: AskError | StefanBrainError) -> bool:
-    """Whether the service is not there any more: it does not answer, and the embedded one does not start again."""
+    """Whether the error means that the service is gone: no connection, or the embedded service cannot be restarted."""
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 
 
 def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
-    """Why the cell fails when `what`, a run or job, can't be watched to its end; `again` follows it later.
+    """Return the exception of a cell that lost the service before `what` (a run or job) ended.
 
-    What came of it so far is the reader's: who raises this leaves that in the output, with the two lines of this.
+    `again` is the magic that follows `what` later. The caller keeps the partial output, and adds the message and hint
+    of this exception to it.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The service went away" if gone(error) else "The service sent no more"
@@ -53,7 +57,7 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
 
 
 def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFailed | RunStopped:
-    """Why the cell fails when no run began while it was watched."""
+    """Return the exception of a cell whose run did not start; `waiting` is the run that kept its chat busy, if any."""
     if end == "left":
         return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
     if waiting:
@@ -64,7 +68,10 @@ def unstarted(end: End, waiting: str, timeout: float | None) -> AskError | RunFa
 
 
 def failure(end: End, run: Run, timeout: float | None, why: str = "", hint: str = "") -> RunFailed | RunStopped | None:
-    """Why the cell fails; None when the run completed while it was watched. `hint` is what to do of one that failed."""
+    """Return the exception of a cell whose run did not complete, or None if it did; `hint` is for a failed run.
+
+    `why` names what a late run waits for.
+    """
     follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
     if end == "left":
         return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
@@ -85,10 +92,15 @@ def _outcome(run: Run) -> str:
 
 @dataclass
 class RunWatcher:
-    """A run being watched: by whom, where, and what to do with its end.
+    """Watches one run on a screen and turns its end into an answer or an exception.
 
-    `timeout` is in seconds, `notes` are lines of the output, `shape` is what the answer must look like, `again` says
-    that the run is known and shown again, `hint` what to do when it failed.
+    Attributes:
+        timeout: in seconds; None for no limit.
+        notes: lines for the output.
+        shape: the shape of the answer's data, if a schema was given.
+        again: whether an earlier run is shown again.
+        hint: the advice of `RunFailed`.
+        view: the state of the run as received so far.
     """
 
     session: Session
@@ -104,10 +116,10 @@ class RunWatcher:
     view: RunView = field(default_factory=RunView)
 
     def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> CellAnswer:
-        """Follow the run, leave its one output, and return the answer.
+        """Follow the run, write its final output, and return the answer; `on_open` is called with the run as started.
 
         Raises:
-            AskError: it was not started, or its stream broke for good.
+            AskError: the run was not started, or its stream broke for good.
             RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
             RunStopped: the cell was interrupted.
         """
@@ -145,7 +157,7 @@ class RunWatcher:
             raise failure
 
     def _broken(self, error: AskError | StefanBrainError) -> AskError:
-        """What was said so far stays, but where nothing began."""
+        """Return the exception for a broken stream. The output keeps a partial answer; without a run it is cleared."""
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             self.screen.clear()
@@ -155,6 +167,7 @@ class RunWatcher:
         return failure
 
     def _leave(self, *ends: str, pictured: bool = True) -> CellAnswer:
+        """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails."""
         view, run = self.view, self.view.record
         if view.run is not None:
             self.session.journal.seen(view.run)
