@@ -1,1 +1,1 @@
-"""What a cell asks, and how: once, in variants, of each row; anew, or shown again."""
+"""Asking from a cell: one question, variants of it, or one for each row; or showing an earlier run again."""

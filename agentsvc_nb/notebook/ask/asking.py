@@ -1,4 +1,4 @@
-"""Ask a question in the foreground, in the background or in variants. A chat takes one run at a time, in order."""
+"""Ask a question in the foreground, in the background or in variants. A chat has one run at a time, in order."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 POLL_SECONDS: Final = 0.5
-"""Between two reads of the run that holds the chat; reading a run costs nothing (docs/api/events.md)."""
+"""The interval between two reads of the run that holds the chat; reading a run is free (docs/api/events.md)."""
 _AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
 
 
 def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> CellAnswer:
-    """Ask, or show a known run again (`question.plan`). Returns and raises as `RunWatcher.watch`."""
+    """Ask the question, or show an earlier run again (`question.plan`). Returns and raises as `RunWatcher.watch`."""
     planned = _plan_and_record(session, question, reuse)
     return planned.watch(planned.watcher(screen))
 
@@ -47,16 +47,18 @@ def ask_in_background(
     here: bool = False,
     then: Callable[[Background], None] = nothing,
 ) -> Background:
-    """Ask, and return at once. The run starts when the earlier questions to its chat are done.
+    """Ask the question and return at once. The run starts when the earlier questions to its chat have ended.
 
-    A new chat does not become the notebook's.
+    A new chat does not become the notebook's chat.
 
     Args:
-        here: return only when the run has ended: for hosts that keep the first state of an output.
-        then: called in the run's thread when the run is done.
+        reuse: whether an earlier run may be shown again instead.
+        here: return only when the run has ended, for hosts that lose updates of an output after its cell has ended.
+        then: called in the run's thread when the run has ended.
 
     Raises:
-        AskError: the question is invalid. Later errors are raised by the result, or with `here` at once.
+        AskError: the service could not be asked for the plan. Later errors are raised by the result's `wait`, or with
+            `here` by this function.
     """
     planned = _plan_and_record(session, replace(question, wait=True), reuse)
     address = str(planned.plan.address)
@@ -74,9 +76,10 @@ def ask_in_background(
 
 
 def prepare_ask(session: Session, question: Question, screen: Screen) -> Background:
-    """A question of a chat widget. The caller starts it with `start` or `run_here`. It is never reused.
+    """Prepare a question of a chat widget; the caller starts it with `start` or `run_here`.
 
-    It is not part of the execution history, so it does not affect which cells' runs are shown again. Raises `AskError`.
+    No earlier run is shown again for it. It is not part of the execution history either, so it does not affect which
+    cells' runs are shown again. Raises `AskError` when there is no connection.
     """
     where = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     plan = AskPlan(where, "", secrets.token_urlsafe(24))
@@ -87,9 +90,9 @@ def prepare_ask(session: Session, question: Question, screen: Screen) -> Backgro
 
 
 def ask_variants(session: Session, question: Question, count: int, board: Board, *, reuse: bool = True) -> Variants:
-    """Ask `count` times at once, each in a new chat; `Variants.pick` makes one of them the notebook's.
+    """Ask the question `count` times at once, each in a new chat; `Variants.pick` makes one of them the notebook's.
 
-    Raises `AskError`, and what `variants.watch` raises.
+    Raises `AskError` when the service could not be asked for the plan, and whatever `variants.watch` raises.
     """
     staged = session.staged
     variants: list[_PlannedAsk] = []
@@ -104,7 +107,7 @@ def ask_variants(session: Session, question: Question, count: int, board: Board,
 
 
 def _start_variant(planned: _PlannedAsk, screen: Screen, staged: dict[str, StagedFile]) -> Background:
-    """Start one of several variants. Each takes all staged uploads along."""
+    """Start one of several variants. Each of them attaches all staged uploads."""
     planned.record_start()
     planned.staged = {} if planned.plan.shown else staged
     watcher = planned.watcher(screen)
@@ -129,10 +132,14 @@ def _plan(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
 
 @dataclass
 class _PlannedAsk:
-    """A question with its plan.
+    """A question with its plan; it opens the run's stream and updates the session and the journal.
 
-    `detached`: it runs in the background, or beside the notebook's chat; its place in the execution history is set
-    before it is started.
+    Attributes:
+        detached: it runs in the background or in a chat other than the notebook's. Its turn is then recorded when it
+            is planned, and a new chat does not become the notebook's.
+        earlier: the background question to the same chat that must end first.
+        staged: the staged uploads that it attaches.
+        opened: whether its run has started, or the run that is shown again was found.
     """
 
     session: Session
@@ -145,7 +152,7 @@ class _PlannedAsk:
     opened: bool = False
 
     def record_start(self) -> None:
-        """Write the start into the journal and take the staged uploads, unless a known run is shown again."""
+        """Write the start into the journal and claim the staged uploads, unless an earlier run is shown again."""
         if self.plan.shown:
             return
         self.session.journal.start(self._entry())
@@ -154,7 +161,7 @@ class _PlannedAsk:
             self.session.staged = {}
 
     def detach(self) -> None:
-        """Record its turn now, in the order of the cells, and not when its run starts."""
+        """Record the turn now, in the order of the cells, rather than when the run starts."""
         self.detached = True
         self.record_turn(str(self.plan.address))
 
@@ -186,11 +193,12 @@ class _PlannedAsk:
             raise
 
     def record_turn(self, place: str) -> None:
-        """Add the turn to the execution history. Its cell asks anew when it is run again."""
+        """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
         self.session.execution_history.add(TurnRecord(self.question.place, place, self.plan.key))
         self.session.execution_history.mark(self.plan.fingerprint)
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
+        """Return the staged uploads to the session; tell the journal that the start was refused or never sent."""
         self.session.staged = self.staged | self.session.staged
         if refused:
             self.session.journal.refused(self.plan.key)
@@ -235,9 +243,9 @@ class _PlannedAsk:
 
 
 def wait_for_turn(start: Callable[[], Stream], client: AgentService, control: StartControl) -> Stream:
-    """Call `start`, again and again until the chat is free: each time that the run that holds it has ended.
+    """Call `start` until the chat is free, each time after the run that holds the chat has ended.
 
-    Raises `AskError` once the start is abandoned, and what `start` raises for other reasons.
+    Raises `AskError` once the start is abandoned, and any error of `start` other than a busy chat.
     """
     while not control.abandoned.is_set():
         try:

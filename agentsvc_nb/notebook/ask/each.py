@@ -1,4 +1,4 @@
-"""A question over the rows of a DataFrame, from a cell: one bar while it goes on, then the answers as a table."""
+"""`%%ask --each`: a question for each row of a DataFrame, with one progress bar, then a table of the answers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ from agentsvc_nb.wire.text import escape
 
 DRAW_SECONDS: Final = 0.2
 _STEPS: Final = 10
+"""The number of lines that a terminal prints while the rows are asked."""
 
 
 @dataclass(frozen=True)
 class RowsQuestion:
-    """A question for each row of `frame`, the variable `name`; the rest as of `client.map`. `fresh`: reuse nothing."""
+    """A question for each row of a DataFrame.
+
+    `frame` is the value of the variable `name`; `fresh` ignores earlier answers; the other fields are arguments of
+    `client.map`.
+    """
 
     name: str
     frame: Any
@@ -56,7 +61,7 @@ class Rows(DisplayedResult):
 
 
 class RowsBar:
-    """A progress line that is updated in a browser, ten lines in a terminal, nothing where only the end is kept."""
+    """The progress of a batch: a live bar in a browser, ten lines in a terminal, nothing in a static host."""
 
     def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
         self._output = output
@@ -80,11 +85,11 @@ class RowsBar:
 
 
 def ask_each(session: Session, question: RowsQuestion, bar: RowsBar) -> Rows:
-    """Ask, and return the DataFrame with the answers; rows that failed have an `error` there.
+    """Ask every row and return the answers; a row that failed has a value in the column `error`.
 
     Raises:
-        AskError: nothing could be asked.
-        RunFailed: every row failed.
+        AskError: the batch could not be started.
+        RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
         RunStopped: the cell was interrupted. Its `answer` has the rows so far; running the cell again continues there.
     """
     try:
@@ -127,7 +132,7 @@ def _map_rows(session: Session, question: RowsQuestion, bar: RowsBar) -> Any:
 
 
 def progress_bundle(progress: MapProgress) -> Bundle:
-    """How far it is, what it costs, how long it will take."""
+    """A progress bar with the rows done, their cost, and the estimated time left."""
     amount, pieces = percent(progress.done, progress.total), _pieces(progress)
     value = f' value="{amount[:-2]}"' if amount else ""
     html = f'<progress max="100"{value} aria-label="rows">{amount}</progress>'
@@ -154,7 +159,7 @@ def _lasting(seconds: float) -> str:
 
 
 def _table(session: Session, question: RowsQuestion, out: Any) -> tuple[Bundle, int]:
-    """The table of questions, answers and errors, and the number of rows that were answered."""
+    """Return the table of questions, answers and errors, and the number of rows that were answered."""
     whole = grid_of(out)
     there = grid_of(question.frame).names
     new = [name for name in whole.names if name not in there]

@@ -1,4 +1,4 @@
-"""The last error of a cell of one's own, as a file for the agent: the cell and its traceback, secrets redacted."""
+"""`%%ask --error`: the last cell that failed and its traceback as an attachment, with secrets redacted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ HIDDEN: Final = "[redacted]"
 _SECRET_NAME = r"(?:api_?key|secret|token|passw(?:or)?d|passphrase|credential|authorization)"
 _NAME = re.compile(_SECRET_NAME + r"|_key$", re.IGNORECASE)
 _SHORTEST: Final = 8
-"""Characters of an environment's secret: shorter ones stand in ordinary words."""
+"""The least length of an environment variable's value to be redacted: a shorter one may occur in ordinary words."""
 
+# Secrets that are recognised by their own form, and secrets that are recognised by what stands before them.
 _SHAPES: Final = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
     re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
@@ -30,7 +31,7 @@ _AFTER: Final = (
 
 
 def redacted(text: str, environ: Mapping[str, str]) -> str:
-    """The text without keys: of known shapes, after a errors_as_cells name, or as they stand in the environment.
+    """Redact secrets: keys of known forms, values after a telling name, and secret values of the environment.
 
     >>> redacted("api_key = 'abc123'; Bearer 0123456789", {})
     "api_key = '[redacted]'; Bearer [redacted]"
@@ -48,19 +49,22 @@ def redacted(text: str, environ: Mapping[str, str]) -> str:
 NAME: Final = "last-error.md"
 _TRACEBACK_CHARS: Final = 20_000
 _RUNS_CELLS: Final = "run_code"
-"""IPython's function below which a cell's own frames stand."""
+"""IPython's function that executes a cell: the frames after it in a traceback are the cell's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A cell and what it raised."""
+    """The source of a cell that failed, and the exception that it raised."""
 
     cell: str
     error: BaseException
 
 
 class LastError:
-    """Remembers the last cell that failed, but for questions that failed themselves. Call it with IPython's results."""
+    """Remembers the last cell that failed. To be registered as IPython's `post_run_cell` callback.
+
+    Failed questions (`AskError`, `RunFailed`, `RunStopped`) are ignored: the agent would be asked about itself.
+    """
 
     def __init__(self) -> None:
         self.failed: Failed | None = None
@@ -71,7 +75,7 @@ class LastError:
             self.failed = Failed(str(result.info.raw_cell or ""), error)
 
     def document(self, environ: Mapping[str, str]) -> bytes:
-        """Cell and traceback as Markdown, redacted. Raises `AskError` when no cell has failed."""
+        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed."""
         if self.failed is None:
             raise AskError("--error: no cell has failed since the extension was loaded; nothing was sent.")
         text = f"# The last error\n\n## The cell\n\n{_block(self.failed.cell)}\n## Its traceback\n\n"
@@ -79,7 +83,7 @@ class LastError:
 
 
 def _traceback_text(error: BaseException) -> str:
-    """The traceback from the cell on; only the end of a very long one, which names the error."""
+    """The traceback without IPython's own frames; of a very long one the end, which names the error."""
     frames = list(traceback.walk_tb(error.__traceback__))
     runs = [at for at, (frame, _) in enumerate(frames) if frame.f_code.co_name == _RUNS_CELLS]
     formatted = traceback.TracebackException.from_exception(error)

@@ -1,4 +1,4 @@
-"""What one cell asks, checked before anything is sent; and whether an earlier answer is shown again."""
+"""The question of one cell, validated before anything is sent, and the decision to ask or to show an earlier run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,22 @@ if TYPE_CHECKING:
 
 
 PROMPT_CHARS = 80
+"""The length of a question's title."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A message and how to ask it.
+    """A message and the options of asking it. Raises `AskError` for invalid or conflicting options.
 
-    `typed` is the cell as it was typed, before its `{{names}}` were filled in; `timeout` is in seconds; `session` is a
-    label with a chat of its own; `wait` waits for a busy chat; `notes` are lines that stand with the answer; `variant`
-    counts those of one question from 1.
+    Attributes:
+        typed: the cell as typed, before its `{{names}}` were replaced by their values.
+        session: a label that has a chat of its own.
+        wait: wait while the chat is busy, instead of failing.
+        fresh: ask anew, even if an earlier run could be shown again.
+        timeout: in seconds.
+        shape: the shape of the answer's data (`--schema`).
+        notes: lines for the output, above the answer.
+        variant: the number of this variant, from 1; 0 if the question has no variants.
     """
 
     message: str
@@ -68,25 +75,25 @@ class Question:
 
     @property
     def output_config(self) -> dict[str, Any] | None:
-        """The JSON Schema that is sent."""
+        """The JSON Schema to send, if there is one."""
         return self.shape.schema if self.shape else None
 
     def request(self, address: ChatAddress, staged: Iterable[StagedFile]) -> dict[str, Any]:
-        """The arguments of `runs.start` at this address, with the uploads that were staged for it."""
+        """Return the arguments of `runs.start_and_stream` for this address, with the uploads staged for it."""
         return {
             "message": self.message,
             "chat": address.chat,
             "session": address.session,
             "project": address.project,
             "files": [file.sent for file in self.files],
-            # A staged file that is attached to the cell, too, would be there twice.
+            # Without a staged file that the cell attaches as well: the chat would have it twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.uploads],
             "output_config": self.output_config,
         }
 
     @property
     def own_chat(self) -> bool:
-        """Whether it goes into the notebook's chat, or one that becomes it."""
+        """Whether the question goes to the notebook's chat, or to a new chat that may become it."""
         return self.chat is None and self.session is None
 
     @property
@@ -95,15 +102,15 @@ class Question:
 
     @property
     def title(self) -> str:
-        """The first words, for `%runs`."""
+        """The beginning of the cell as typed, for `%runs`."""
         return label(self.typed or "", PROMPT_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
 class AskPlan:
-    """How a question is put: with this key, or by showing again the run (`shown`) that was started with it.
+    """How to answer a question: start a run with idempotency key `key`, or show again the run `shown`.
 
-    `uploads` are there already.
+    `uploads` are the files that the chat has before the question, staged ones included.
     """
 
     address: ChatAddress
@@ -114,7 +121,11 @@ class AskPlan:
 
 
 def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> AskPlan:
-    """Decide whether to ask or to show again. Reads the chat's uploads and the known run, starts nothing."""
+    """Decide whether to ask or to show an earlier run again. Reads the chat's uploads and that run; starts nothing.
+
+    An earlier run is shown only if `reuse`, and when this kernel has not run such a cell yet. Raises the client's
+    errors.
+    """
     address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     if not session.notebook:
         return AskPlan(address, "", secrets.token_urlsafe(24))
@@ -127,13 +138,13 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
 
 
 def fingerprint(session: Session, question: Question, address: ChatAddress) -> str:
-    """A digest of all that the answer depends on, but the chat's uploads (`_fitting`).
+    """Return the SHA-256 of everything that the answer depends on, except the chat's uploads (see `_fitting`).
 
-    The account is not part of it: nothing derived from the key is stored. The service answers for a run of another
-    account as for one that does not exist, and then the question is asked.
+    The account is not part of it, because nothing derived from the key is stored. For a run of another account the
+    service answers 404, and then the question is asked.
     """
     whole = [
-        4,  # the version of this list
+        4,  # the version of this list; raise it when the items change, so that older fingerprints do not match
         session.notebook,
         session.base_url,
         str(address),
@@ -147,7 +158,7 @@ def fingerprint(session: Session, question: Question, address: ChatAddress) -> s
 
 
 def _uploads(session: Session, client: AgentService, question: Question, address: ChatAddress) -> frozenset[Upload]:
-    """The chat's uploads and those that will come along, less what the cell itself brings: that is asked with it."""
+    """The chat's uploads and the staged ones, without the question's own files: the fingerprint has those."""
     staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
     chat = session.known_chat(address)
     return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
@@ -156,10 +167,11 @@ def _uploads(session: Session, client: AgentService, question: Question, address
 def _fitting(
     session: Session, question: Question, address: ChatAddress, print_: str, uploads: frozenset[Upload]
 ) -> list[JournalEntry]:
-    """KnownNames starts of the question that had these uploads before them, newest first.
+    """Return earlier starts of the question that had the same uploads before them, newest first.
 
-    All that was there must still be there. What else is there must have been attached by a run that the journal knows:
-    it came later then, and its own cell tells it. Unless this kernel has put it: then it is there before this cell.
+    Every upload that preceded the start must still be there. A further upload is accepted if a run in the journal
+    attached it: it came later, and the cell of that run accounts for it. It is not accepted if this kernel has put it
+    into the chat, because then it precedes this cell.
     """
     chat = session.known_chat(address)
     # By content: the service gives an attachment another name where another file has its own.
@@ -171,6 +183,7 @@ def _fitting(
 
 
 def _showable(session: Session, client: AgentService, known: list[JournalEntry]) -> JournalEntry | None:
+    """Return the first entry whose run exists for this account and has not failed or been cancelled."""
     for entry in known:
         if entry.run_id is None:
             continue
@@ -187,7 +200,10 @@ def _showable(session: Session, client: AgentService, known: list[JournalEntry])
 
 
 def _unanswered(known: list[JournalEntry]) -> str | None:
-    """The key of a start that got no answer; keys count within one UTC day (docs/api/runs.md "Idempotency keys")."""
+    """Return the idempotency key of a start without a response, so that sending it again cannot start a second run.
+
+    A key is valid within one UTC day (docs/api/runs.md "Idempotency keys").
+    """
     today = now()[:10]
     return next(
         (entry.idempotency_key for entry in known if entry.run_id is None and entry.created_at[:10] == today), None

@@ -1,4 +1,4 @@
-"""One question asked several times, each time in a chat of its own: the answers side by side, to go on from one."""
+"""`%%ask --n`: one question asked several times, each in a new chat, with the answers side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentsvc_nb.notebook.state.session import Session
 
 
 class Variants(DisplayedResult):
-    """The answers to one question.
+    """The answers to one question that was asked several times.
 
     Example: `answers[0].text`, `[answer.text for answer in answers]`, `answers.pick(2)`
     """
@@ -31,7 +31,10 @@ class Variants(DisplayedResult):
         self._session, self._answers = session, tuple(answers)
 
     def pick(self, number: int) -> CellAnswer:
-        """Go on from one of them, counted from 1: its chat becomes the notebook's. Raises `AskError`."""
+        """Continue from variant `number`, counted from 1: its chat becomes the notebook's.
+
+        Raises `AskError` when there is no such variant, or it was never started.
+        """
         if not 1 <= number <= len(self._answers):
             raise AskError(f"There is no variant {number}.", f"Pick one from 1 to {len(self._answers)}.")
         answer = self._answers[number - 1]
@@ -54,7 +57,7 @@ class Variants(DisplayedResult):
 
 
 class Column:
-    """The screen of one of them: it keeps what is to be shown."""
+    """The screen of one variant. It displays nothing itself: `Board` draws all columns together."""
 
     def __init__(self) -> None:
         self.view, self.bundle = RunView(), Bundle()
@@ -74,7 +77,7 @@ class Column:
 
 
 class Board:
-    """The output of all of them: their lines while they go on, where updates are shown, and the answers at the end."""
+    """The output of all variants: their status lines while they run, if the host is `live`, then their answers."""
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output, self._live, self._id, self._told = output, live, "", 0.0
@@ -97,12 +100,13 @@ class Board:
 
 
 def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> Variants:
-    """Watch them to their ends and show them side by side; an interrupt cancels all, a second one does not wait.
+    """Watch the variants until all have ended, and show them side by side.
 
-    A kernel that is being restarted or closed leaves them going, as `follow` does.
+    An interrupt cancels them all; after a second one, their ends are not waited for. When the kernel is being
+    restarted or closed they go on, as with `follow`.
 
     Raises:
-        RunFailed: none of them completed.
+        RunFailed: no variant completed.
         RunStopped: the cell was interrupted.
     """
     stopped = False
@@ -149,5 +153,5 @@ def _until_done(
 
 
 def _answer(one: Background, column: Column) -> CellAnswer:
-    """Also of one that failed, or is left running."""
+    """The answer of a variant; of one that failed or still runs, the answer so far."""
     return one.outcome() or CellAnswer(column.view.record, column.view.text, column.shown, ())
