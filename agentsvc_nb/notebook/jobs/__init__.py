@@ -1,1 +1,1 @@
-"""Tool jobs: one in its cell, others in the background, several seen together."""
+"""Tool jobs in a notebook: one in its cell, jobs in the background, and the list of all jobs."""

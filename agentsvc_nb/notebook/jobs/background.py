@@ -1,4 +1,4 @@
-"""Jobs in the background: one thread follows them, each has a bar, and what comes of them is a future."""
+"""Jobs in the background: a thread polls them, each has a progress bar, and their result is a future."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ if TYPE_CHECKING:
 
 
 BARS: Final = 20
-"""So many at once; those after them are followed, too, and counted below."""
+"""The most bars in one output. Further jobs are polled as well, but only counted below the bars."""
 
 
 class Bars(Protocol):
+    """The output of several jobs: a progress bar for each."""
+
     def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Begin, in the running cell. `cancel` is called with a job's id, and must be quick."""
+        """Display the bars in the running cell. A bar's button calls `cancel` with its job's id; it must not block."""
         ...
 
     def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
-        """Show the same jobs as they stand, `elapsed` seconds after they began to be watched."""
+        """Update the bars of the same jobs, `elapsed` seconds after polling began."""
         ...
 
     def leave(self, job_id: str, bundle: Bundle) -> None:
-        """This one has ended; others go on."""
+        """Replace the bar of a job that has ended by its result; other jobs go on."""
         ...
 
     def finish(self, bundle: Bundle) -> None:
-        """Leave this one output."""
+        """Replace all bars by this final output."""
         ...
 
 
 class StaticBars:
-    """One line for each job, at the beginning: where no output is updated later, `%jobs watch` waits for their end."""
+    """For hosts that cannot update an output: one line for each job when it is submitted, and no more."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -65,7 +67,7 @@ class StaticBars:
 
 
 def _submitted(job: Job) -> Bundle:
-    """A job that was submitted and is not followed here. No bar: it would stand still."""
+    """The line of a job that was submitted and is not followed here; without a bar, which would never move."""
     bundle = job_bundle(job, 0.0, Extras(("`%jobs watch` follows it, `%jobs cancel` stops it.",)))
     bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
     return bundle
@@ -74,13 +76,14 @@ def _submitted(job: Job) -> Bundle:
 K = TypeVar("K")
 
 PICTURED_BYTES: Final = 1_000_000
-"""Once the output of several jobs is this large, further ones come without small pictures."""
+"""Once the output of several jobs has this many characters of HTML, further jobs are shown without thumbnails."""
 
 GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
+"""The error of a job that the service answers 404 for."""
 
 
 class BackgroundJobs(Pending[K]):
-    """Several jobs in the background. `finish` makes of what they left what is waited for.
+    """Several jobs in the background; `finish` turns their results into the value that `wait` returns.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """
@@ -104,12 +107,12 @@ class BackgroundJobs(Pending[K]):
         super().__init__()
 
     def begin(self) -> None:
-        """Show the bars in the running cell, and follow."""
+        """Display the bars in the running cell and start the thread."""
         self._bars.show([*self._jobs.values()], self.cancel)
         self.start()
 
     def cancel(self, job_id: str = "") -> None:
-        """Stop one of the jobs, or all of them, on the service. Safe to repeat; returns at once."""
+        """Have the thread cancel one of the jobs, or all of them, on the service. Safe to repeat; returns at once."""
         self._unwanted |= {job_id} if job_id else set(self._jobs)
         self._wake.set()
 
@@ -124,7 +127,7 @@ class BackgroundJobs(Pending[K]):
 
     @property
     def again(self) -> str:
-        """What shows them again."""
+        """The magic that shows these jobs again, for error messages."""
         return "%jobs watch" if len(self._jobs) != 1 else f"%jobs show {next(iter(self._jobs))}"
 
     def make(self) -> K:
@@ -140,7 +143,7 @@ class BackgroundJobs(Pending[K]):
         return self._finish(left)
 
     def left_alone(self, error: BaseException) -> None:
-        """What the jobs had made and how far they were stays."""
+        """Keep the results and progress so far in the output, with the error below."""
         why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
         self._bars.finish(stacked([*self._known(), why]))
 
@@ -153,7 +156,7 @@ class BackgroundJobs(Pending[K]):
         return [*(shown | {job_id: one.shown for job_id, one in self._results.items()}).values()][:BARS]
 
     def _look(self) -> bool:
-        """Cancel what is not wanted, look at each, draw; whether any goes on."""
+        """Poll each active job once, send requested cancellations, and draw; return whether any job goes on."""
         for job_id in [job_id for job_id in self._jobs if job_id not in self._results]:
             self._jobs[job_id] = job = look(self._session, self._jobs[job_id].model_dump())
             if job.ended:
@@ -181,7 +184,7 @@ class BackgroundJobs(Pending[K]):
 
 
 class BackgroundJob(BackgroundJobs[JobResult]):
-    """A job in the background. What belongs to its result waits for its end; `await` works, too.
+    """A job in the background. Attributes of its result wait for the job's end; can be awaited.
 
     Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`
     """
@@ -226,7 +229,10 @@ class BackgroundJob(BackgroundJobs[JobResult]):
 
 
 def look(session: Session, row: Mapping[str, Any]) -> Job:
-    """A job as it is now; one that is not there for this account counts as failed. Raises what the client does."""
+    """Read a job's state from the service, and record it in the journal.
+
+    A job that this account does not have (404) is returned as failed with `GONE`. Raises the client's other errors.
+    """
     try:
         job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])
     except StefanBrainError as error:
@@ -247,9 +253,9 @@ def start(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> BackgroundJob:
-    """Submit a job and return at once: what is returned waits for its end. Arguments as of `foreground.work`.
+    """Submit a job and return at once; `wait` of the returned future gives its result. Arguments as `foreground.work`.
 
-    Raises `AskError` when the service refuses it; what goes wrong later is raised by who waits.
+    Raises `AskError` when the service refuses the job; later errors are raised by `wait`.
     """
     accepted = submit(session, tool, given)
     later = BackgroundJob(

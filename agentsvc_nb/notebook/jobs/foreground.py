@@ -1,4 +1,4 @@
-"""One tool job from submit to output: a bar that moves, then what it made."""
+"""One tool job in the foreground: submit it, show its progress, then its result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class JobResult(WorkResult):
 
 
 LOOK_SECONDS: Final = 1.0
-"""The bar moves at least this often, also where the service recommends less: reading a job costs nothing."""
+"""The longest interval between two polls, even if the service recommends a longer one: reading a job is free."""
 
 
 def work(
@@ -55,18 +55,26 @@ def work(
     raise_error: bool = True,
     sleep: Callable[[float], None] = time.sleep,
 ) -> JobResult:
-    """Submit a job in this notebook's chat and follow it to its end; an interrupt cancels it. `timeout` in seconds.
+    """Submit a job in this notebook's chat and follow it until it ends; an interrupt cancels it.
+
+    Args:
+        tool: the tool's name.
+        given: the tool's input.
+        timeout: in seconds; None for no limit. The job goes on after it.
 
     Raises:
-        AskError: the service refused it, or was lost.
-        RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+        AskError: the service refused the job, or the connection to it was lost.
+        RunFailed: the job failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
         RunStopped: the cell was interrupted.
     """
     return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error, sleep=sleep)
 
 
 def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted:
-    """Submit a job in this notebook's chat and write it down. Raises `AskError` when the service refuses it."""
+    """Submit a job in this notebook's chat and record it in the journal.
+
+    Raises `AskError` when the service refuses the job.
+    """
     client, address = session.client(), session.address()
     try:
         accepted = client.jobs.submit(
@@ -83,7 +91,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
 
 
 def begun(accepted: JobAccepted) -> Job:
-    """The job as far as its acceptance tells."""
+    """Return the job as known from the response to its submission, before it is first polled."""
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
 
@@ -96,7 +104,7 @@ def follow(
     raise_error: bool = True,
     sleep: Callable[[float], None] = time.sleep,
 ) -> JobResult:
-    """Follow an accepted job to its end. Arguments and errors as of `work`."""
+    """Follow an accepted job until it ends. Arguments and errors as in `work`."""
     watch = _JobPoller(session.client(), accepted, bar, sleep, session.closing)
     try:
         job, stopped = watch.follow(timeout)
@@ -109,14 +117,14 @@ def follow(
 
 
 def lost(session: Session, error: AskError | StefanBrainError, what: str, again: str) -> AskError:
-    """What the client raised while jobs were watched, as a cell tells it; `again` watches `what` later."""
+    """Convert an error of the client while jobs were followed; `again` is the magic that follows `what` later."""
     if turn.gone(error):
         return turn.lost(error, what, again, session.base_url)
     return error if isinstance(error, AskError) else to_ask_error(error, session.base_url)
 
 
 def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPoller) -> AskError:
-    """How far the job was stays, when the service has gone away."""
+    """Return the exception of a cell that followed a job; if the service is gone, the output keeps the progress."""
     job_id = watch.job.job_id
     failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
     if turn.gone(error):
@@ -128,10 +136,10 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPol
 
 
 def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
-    """A refused tool or job as a cell tells it; for a tool that does not exist, with those that do."""
+    """Convert the service's refusal of a tool or job; for an unknown tool, the hint names those that exist."""
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
-        with contextlib.suppress(StefanBrainError):  # the refusal matters, not that the list can't be had
+        with contextlib.suppress(StefanBrainError):  # without the list, the refusal is still reported
             tools = session.client().tools.list()
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
@@ -157,7 +165,7 @@ class _JobPoller:
         return time.monotonic() - self.began
 
     def follow(self, timeout: float | None) -> tuple[Job, bool]:
-        """The job as last seen, and whether it was stopped here."""
+        """Poll until the job ends or `timeout` seconds pass; return it as last seen, and whether it was interrupted."""
         try:
             self._until(timeout)
             return self.job, False
@@ -166,7 +174,7 @@ class _JobPoller:
             return self.job, True
 
     def _stop(self) -> None:
-        """Cancel, but not when the kernel is being restarted or closed (docs/decisions/0017)."""
+        """Cancel the job and wait for its end, unless the kernel is being restarted or closed (docs/decisions/0017)."""
         patience = CANCEL_SECONDS
         try:
             self.sleep(SHUTDOWN_SECONDS)
@@ -189,14 +197,17 @@ class _JobPoller:
 
 
 def leave(session: Session, job: Job, bar: Bar) -> JobResult:
-    """The one output that remains of a job, and the job as the cell's value."""
+    """Write the final output of a job, and return its result."""
     result = made(session, job, session.take_notes())
     bar.finish(result.shown)
     return result
 
 
 def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: bool = True) -> JobResult:
-    """What a job made, with small pictures of it. Raises `AskError` when the service is lost."""
+    """Return the result of a job, read from the service once it has ended.
+
+    Its table of files has thumbnails if `pictured`. Raises `AskError` when the service fails.
+    """
     client = session.client()
     if job.ended:
         with errors_as_cells(session):
@@ -207,7 +218,10 @@ def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: b
 
 
 def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
-    """Raise `RunStopped` for what was stopped here, and `RunFailed` for what has not succeeded."""
+    """Raise the exception of a cell whose job did not succeed; its `answer` is the result.
+
+    Raises `RunStopped` if the cell was interrupted (`stopped`), else with `raise_error` `RunFailed`.
+    """
     name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
     if stopped:
         halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")

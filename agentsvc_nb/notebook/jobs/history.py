@@ -1,4 +1,4 @@
-"""The notebook's jobs together: list them, watch several at once, stop them, take their files."""
+"""The notebook's jobs: list them, watch several at once, cancel them, download their files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _ID_CHARS: Final = 8
 
 
 def jobs(session: Session) -> ResultTable:
-    """This notebook's jobs, oldest first; the state of active ones is read anew. Raises `AskError`."""
+    """List this notebook's jobs, oldest first; the state of active ones is read from the service.
+
+    Raises `AskError` when the service cannot be asked.
+    """
     for row in remembered_jobs(session):
         if _active(session, row):
             with errors_as_cells(session):
@@ -32,9 +35,9 @@ def jobs(session: Session) -> ResultTable:
 
 
 def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
-    """As `jobs_watch`, but returns at once what gives the table, when all have ended. The table where none is active.
+    """Watch jobs in the background: as `jobs_watch`, but returns at once, with a future of the table.
 
-    Raises `AskError` when one is not known.
+    Without any job to watch, returns the empty table itself. Raises `AskError` when a job is not known.
     """
     rows = _chosen(session, wanted)
     if not rows:
@@ -57,13 +60,13 @@ def jobs_watch(
     timeout: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> ResultTable:
-    """A bar for each of these jobs until all have ended. An interrupt leaves them.
+    """Show a bar for each of these jobs until all have ended, and return their table.
 
-    When none is named, these are all active ones, and those that `start` sent to the background since.
+    Without `wanted`, these are all active jobs, and those that were started in the background and not watched since.
 
     Raises:
-        AskError: one is not known, or the service went away; how far they were stays.
-        RunFailed: `timeout` seconds are over.
+        AskError: a job is not known, or the service is gone; the output keeps the progress so far.
+        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The jobs go on.
         RunStopped: the cell was interrupted; the jobs go on.
     """
     rows = _chosen(session, wanted)
@@ -82,7 +85,7 @@ def jobs_watch(
 
 
 def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
-    """The named ones; or where none is named all that are active, and those that went to the background and ended."""
+    """The jobs given; by default all active ones, and background jobs that ended since the last watch."""
     if rows := [_the_job(session, given) for given in wanted]:
         return rows
     apart, session.apart = session.apart, set()
@@ -119,21 +122,21 @@ def _watch(
 
 
 def bars_bundle(jobs: Sequence[Job], elapsed: float) -> Bundle:
-    """A bar and a line for each of the first 20 jobs."""
+    """A bar and a line for each of the first 20 jobs, and the number of further ones."""
     more = f"… {len(jobs) - BARS} more"
     line = [{"text/plain": more, "text/html": more}] * (len(jobs) > BARS)
     return stacked([*(job_bundle(job, elapsed) for job in jobs[:BARS]), *line])
 
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
-    """Follow a job again, or show what it made, as its own cell does. Raises as `foreground.work`."""
+    """Follow an active job again, or show the result of an ended one. Raises as `foreground.work`."""
     row = _the_job(session, given)
     accepted = JobAccepted(tool=row["tool"], family=row["tool"], job_id=row["job_id"], chat=row["chat"])
     return follow(session, accepted, bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
-    """Ask jobs to stop; safe to repeat. Raises `AskError`."""
+    """Cancel jobs; safe to repeat. Raises `AskError` when one is not known, or the service fails."""
     lines = []
     for row in [_the_job(session, given) for given in wanted]:
         with errors_as_cells(session):
@@ -144,7 +147,10 @@ def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
 
 
 def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") -> list[str]:
-    """Download what a job made into a folder, and return the paths. Raises `AskError`."""
+    """Download the files of a job into a folder, created if missing, and return their paths.
+
+    Raises `AskError` when the job is not known, the service fails, or the folder cannot be written to.
+    """
     row, folder = _the_job(session, given), Path(directory).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
