@@ -1,1 +1,1 @@
-"""What the cells of a notebook share and remember: connection, chat, runs, jobs, names for Tab."""
+"""State shared by the cells of a notebook: connection, chat, journal of runs and jobs, keys, names for completion."""

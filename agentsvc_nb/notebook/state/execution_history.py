@@ -1,4 +1,4 @@
-"""The turns that this kernel has shown, in order: what stood before a cell, and which cells have run already."""
+"""The turns of this kernel in order: which turn precedes a cell, and which cells have run already."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A cell and one execution of it. Without cell ids (terminals, nbclient) the prompt stands for the cell."""
+    """One execution of a cell. Without cell ids (terminals, nbclient) the prompt number identifies the cell."""
 
     cell: str
     execution: int
@@ -15,7 +15,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn: `key` is the idempotency key that it was started with, known before its run."""
+    """A turn. `key` is the idempotency key of its start, which is known before the run has an id."""
 
     place: Place
     address: str
@@ -23,12 +23,14 @@ class TurnRecord:
 
 
 class ExecutionHistory:
+    """The turns of this kernel and the fingerprints of its cells; decides which runs may be shown again."""
+
     def __init__(self) -> None:
         self._visits: list[TurnRecord] = []
         self._fingerprints: set[str] = set()
 
     def first(self, fingerprint: str) -> bool:
-        """Whether this kernel has not run a cell with this fingerprint yet."""
+        """Whether this kernel has run no cell with this fingerprint yet."""
         return fingerprint not in self._fingerprints
 
     def mark(self, fingerprint: str) -> None:
@@ -38,10 +40,10 @@ class ExecutionHistory:
         self._visits.append(visit)
 
     def before(self, place: Place, address: str | None) -> str:
-        """The key of the turn before this one, at an address (None: anywhere); empty for the first.
+        """Return the key of the turn that precedes a cell at an address (None: any address); empty if none does.
 
-        A cell that is run again, edited or not, takes the place of its own last runs: after a restart, only its last
-        run is asked for, and what follows must find the same turn before it.
+        Earlier executions of the same cell directly before it do not count: after a restart the cell is run once, and
+        the cells below must find the same turn before them as now.
         """
         visits = [visit for visit in self._visits if address in (None, visit.address)]
         while visits and visits[-1].place.cell == place.cell and visits[-1].place.execution != place.execution:

@@ -59,14 +59,14 @@ ALTER TABLE runs ADD COLUMN model TEXT;
 """,
     3: "ALTER TABLE runs ADD COLUMN typed TEXT NOT NULL DEFAULT '';",
 }
-"""What brings a journal of that version to the next."""
+"""The SQL that upgrades a journal from that version of the schema to the next."""
 _COLUMNS: Final = (
     "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
     " status, typed"
 )
 
 TYPED_CHARS: Final = 4_000
-"""Of what was typed, so much is kept for chats that are shown again."""
+"""How much of a cell's text is stored, for chats that are shown again."""
 
 Upload = tuple[str, str]
 """A file's name and its SHA-256."""
@@ -74,10 +74,16 @@ Upload = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One start. `address` says where it went (a chat, a session label or a new chat).
+    """One start of a run.
 
-    `attachments` are SHA-256s of what came with it, `uploads` were there before it. `prompt` is the beginning of the
-    cell as it was typed, for `%runs`; `typed` is more of it.
+    Attributes:
+        notebook: the notebook's path, or its session's label outside a notebook.
+        address: the `ChatAddress` as text: a chat, a session label or a new chat.
+        prompt: the beginning of the cell as typed, for `%runs`.
+        attachments: SHA-256s of the files attached to it, separated by blanks.
+        uploads: the uploads that the chat had before it.
+        created_at: when it was recorded, as an RFC 3339 time in UTC.
+        typed: the cell as typed, up to `TYPED_CHARS` characters.
     """
 
     idempotency_key: str
@@ -96,18 +102,18 @@ class JournalEntry:
 
 
 def default_path() -> Path:
-    """In the user's state folder."""
+    """Return the journal's path in the user's state folder."""
     import platformdirs
 
     return platformdirs.user_state_path("agentsvc-nb") / "journal.sqlite"
 
 
 class Journal:
-    """`Journal(None)` keeps its records in memory only."""
+    """The journal of runs and jobs. `Journal(None)` is in memory only. Its methods never raise: see `warning`."""
 
     def __init__(self, path: Path | None) -> None:
         self.warning = ""
-        """One line, once something went wrong; from then on nothing is written or found."""
+        """Why the journal cannot be used, empty while it can. After an error nothing is written or found any more."""
         self._path = path
         self._db: sqlite3.Connection | None = None
         self._lock = threading.Lock()  # runs in the background write from threads of their own
@@ -124,12 +130,12 @@ class Journal:
         )
 
     def opened(self, key: str, run: Run) -> None:
-        """The start was answered."""
+        """Record the run that a start returned."""
         self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
         self.seen(run)
 
     def seen(self, run: Run) -> None:
-        """The run's state, as last read."""
+        """Record the state of a run, as just read from the service."""
         self.do(
             "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
             " chat = coalesce(?, chat) WHERE run_id = ?",
@@ -140,15 +146,18 @@ class Journal:
         )
 
     def refused(self, key: str) -> None:
-        """The service said no: there is no run behind this key."""
+        """Remove a start that the service refused: its key has no run."""
         self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
-        """The service was not reached: no run to list. The key stays, should an earlier attempt have come through."""
+        """Mark a start that did not reach the service: not listed, but its key is kept.
+
+        An earlier attempt with the same key may have arrived; sending the key again then finds its run.
+        """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def known(self, fingerprint: str) -> list[JournalEntry]:
-        """Starts of this fingerprint that may be shown again or are unanswered, newest first."""
+        """Return the newest 20 starts with this fingerprint, except failed and cancelled ones, newest first."""
         rows = self.do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
             " ORDER BY created_at DESC, rowid DESC LIMIT 20",
@@ -157,7 +166,7 @@ class Journal:
         return [JournalEntry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
-        """The chat that this address led to last."""
+        """Return the chat of the newest run at this address, if any."""
         rows = self.do(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY created_at DESC, rowid DESC LIMIT 1",
@@ -166,17 +175,17 @@ class Journal:
         return str(rows[0]["chat"]) if rows else None
 
     def attachments(self, base_url: str, chat: str) -> set[str]:
-        """SHA-256s of all that was attached to runs of a chat."""
+        """Return the SHA-256s of all files that were attached to runs of a chat."""
         rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
     def inputs(self, run_id: str) -> tuple[str, ...]:
-        """SHA-256s of what was attached to a run."""
+        """Return the SHA-256s of the files that were attached to a run."""
         rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
     def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
-        """The runs of a chat that were started from this machine, oldest first: id, status, what was typed."""
+        """Return the runs of a chat that were started from this machine, oldest first: `run_id`, `status`, `typed`."""
         rows = self.do(
             "SELECT run_id, status, coalesce(nullif(typed, ''), prompt) AS typed FROM runs"
             " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY created_at, rowid",
@@ -185,7 +194,7 @@ class Journal:
         return [dict(row) for row in rows]
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
-        """This notebook's runs, oldest first; with None, those of all notebooks."""
+        """Return a notebook's runs, oldest first, as rows of the table; with None, those of all notebooks."""
         rows = self.do(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
             " ORDER BY created_at, rowid",
@@ -203,11 +212,11 @@ class Journal:
             self._db = None
 
     def __del__(self) -> None:
-        """A kernel does not say goodbye, and Python 3.13 complains of a connection that nobody closed."""
+        """Close the connection: a kernel ends without `close`, and Python 3.13 warns of a connection left open."""
         self.close()
 
     def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
-        """What a statement gives; nothing once the journal can't be used."""
+        """Execute a statement and return its rows; after an error (see `warning`), do nothing and return none."""
         with self._lock:
             if self.warning:
                 return []

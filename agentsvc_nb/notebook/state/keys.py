@@ -1,7 +1,7 @@
-"""Where a service's key comes from: SERVICE_API_KEY, what was typed at a hidden prompt, or the system's keyring.
+"""The API keys of a notebook: from SERVICE_API_KEY, a hidden prompt, or the system's keyring.
 
-A key is shown nowhere, and kept nowhere but in this process and, when asked to, in the keyring (the optional package
-`keyring`), under the service's address.
+A key is never displayed. It is kept in this process only and, on request, in the keyring (the optional package
+`keyring`) under the service's address.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from agentsvc_nb.notebook.errors import AskError
 
 VARIABLE: Final = "SERVICE_API_KEY"
 RING: Final = "agentsvc-nb"
+"""The service name of our entries in the keyring."""
 _KEPT: Final = "the key is from the keyring"
 
 
 class Keys:
-    """The keys of one notebook, by address of the service."""
+    """The API keys of one notebook, by the service's address."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -28,11 +29,11 @@ class Keys:
 
     @property
     def given(self) -> str:
-        """SERVICE_API_KEY, for whatever service is named; empty when it is not set."""
+        """The value of SERVICE_API_KEY, which is used for any address; empty if not set."""
         return self._environ.get(VARIABLE, "").strip()
 
     def of(self, url: str) -> tuple[str, str] | None:
-        """(the key to a service, where it is from in words), if any."""
+        """Return a service's key and a phrase that says where it is from; None if there is no key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := _from_ring(url)):
@@ -40,7 +41,10 @@ class Keys:
         return self._found.get(url)
 
     def typed(self, url: str, key: str, *, keep: bool = False) -> None:
-        """Take a key that was typed; `keep` puts it into the keyring, too. Raises `AskError` when that can't be."""
+        """Use a key that was typed; with `keep`, store it in the keyring as well.
+
+        Raises `AskError` when the key has characters that no key has, or the keyring is missing or fails.
+        """
         if not key.isascii() or not key.isprintable() or " " in key:
             raise AskError("That is no key: it holds blanks or characters that no key has.", "Copy it once more.")
         self._found[url] = key, "a typed key"
@@ -61,7 +65,7 @@ def _from_ring(url: str) -> str | None:
     ring = _ring()
     try:
         return ring.get_password(RING, url) if ring else None
-    except Exception:  # each system's keyring has errors of its own, and one that is locked or missing has no key
+    except Exception:  # each backend raises errors of its own; a locked or missing keyring counts as one without a key
         return None
 
 
@@ -71,5 +75,5 @@ def _into_ring(url: str, key: str) -> None:
         raise AskError("The key is used, but not kept: the package `keyring` is missing.", "%pip install keyring")
     try:
         ring.set_password(RING, url, key)
-    except Exception as error:  # as above
+    except Exception as error:  # each backend raises errors of its own
         raise AskError(f"The key is used, but the keyring did not take it ({type(error).__name__}).") from None

@@ -1,4 +1,4 @@
-"""What the cells of a notebook share: connection, chat, journal, names for Tab. Knows nothing of IPython."""
+"""The session of a notebook: connection, chat, journal, names for completion. Independent of IPython."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass
 class KnownNames:
-    """Names by kind, as the last listing of each gave them; connecting elsewhere forgets them."""
+    """Names for completion, as of the last listing of each kind. Connecting to another service clears them."""
 
     files: list[str] = field(default_factory=list)
     tools: dict[str, bool] = field(default_factory=dict)
-    """By name, whether it is asynchronous: a tool for jobs."""
+    """Whether a tool is asynchronous (a tool for jobs), by name."""
     projects: dict[str, str] = field(default_factory=dict)
-    """Ids by name."""
+    """Project ids by name."""
     feedback: list[str] = field(default_factory=list)
     asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
-    """By run that is or was watched, its calls that wait for approval, as they come and go."""
+    """The tool calls that wait for approval, by run id and call id; a watched run updates its own (`RunView.asked`)."""
     calls: list[str] = field(default_factory=list)
-    """Those that `%approve` has listed."""
+    """Ids of the waiting tool calls that `%approve` listed last."""
 
     rows: dict[str, None] = field(default_factory=dict)
-    """Runs of rows of `%%ask --each` that were last seen going on."""
+    """Runs of `%%ask --each` that were active when last seen; a dict as an ordered set."""
 
     def wrote(self, paths: Iterable[str]) -> None:
-        """A run or job wrote these files."""
+        """Add the paths of files that a run or job has written."""
         self.files = list(dict.fromkeys([*paths, *self.files]))
 
 
 @contextmanager
 def errors_as_cells(session: Session) -> Iterator[None]:
-    """What the client raises within is raised as an `AskError`: what, why, what to do."""
+    """Convert errors of the client into `AskError`s, whose message and hint a cell shows."""
     try:
         yield
     except StefanBrainError as error:
@@ -57,14 +57,14 @@ def errors_as_cells(session: Session) -> Iterator[None]:
 
 
 EMBEDDED = "embedded"
-"""Stands for the address of the embedded service, whose port may change from one start to the next."""
+"""The name used instead of the embedded service's address, because its port may change with each start."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAddress:
-    """Where a turn goes: into a chat, into the chat of a session label, or into a new chat (both None).
+    """Where a turn goes: to a chat, to the chat of a session label, or to a new chat (both None).
 
-    A label has a chat of its own in each project; a chat that is named has its project already.
+    A label has a chat of its own in each project; an existing chat already belongs to its project.
     """
 
     chat: str | None = None
@@ -77,7 +77,7 @@ class ChatAddress:
 
 
 class CallTarget(TypedDict):
-    """Where the service puts the work of a call, as `tools.invoke` and `jobs.submit` take it."""
+    """The arguments of `tools.invoke` and `jobs.submit` that choose the chat of a call."""
 
     chat: str | None
     session: str | None
@@ -85,7 +85,7 @@ class CallTarget(TypedDict):
 
 
 class EarlierQuestion(Protocol):
-    """A question of this kernel that stands before another in the line of a chat."""
+    """A question of this kernel that must end before the next one to the same chat starts."""
 
     @property
     def run_id(self) -> str: ...
@@ -97,8 +97,8 @@ class Session:
 
     Args:
         notebook: the notebook's path; None outside a notebook, where no run is ever shown again.
-        environ: where SERVICE_API_KEY and AGENTSVC_BASE_URL are read.
-        journal: the journal of runs; the user's own by default.
+        environ: the environment that SERVICE_API_KEY and AGENTSVC_BASE_URL are read from.
+        journal: the journal of runs and jobs; by default the user's file.
 
     Example:
         session = Session("/home/ada/plan.ipynb")
@@ -118,32 +118,35 @@ class Session:
         self.project: str | None = None
         self.execution_history = ExecutionHistory()
         self.closing: Callable[[], bool] = lambda: False
-        """Whether the kernel is being restarted or closed."""
+        """Returns whether the kernel is being restarted or closed."""
         self.staged: dict[str, StagedFile] = {}
-        """Put before there was a chat; they go along with the next ask."""
+        """Uploads made before there was a chat, by file name; the next ask attaches them."""
         self.put: dict[str, str] = {}
-        """Names and SHA-256s of what this kernel has put, sent or there already."""
+        """SHA-256s, by file name, of the files that this kernel has put into the chat or found there when putting."""
         self.known = KnownNames()
         self.last_in_background: dict[str, EarlierQuestion] = {}
-        """By address, the last question of this kernel that runs in the background, or waits for its turn."""
+        """The last background question of this kernel, by the address it went to."""
         self.apart: set[str] = set()
-        """Jobs that went to the background, and that no cell has watched since."""
+        """Ids of jobs that were started in the background and that `%jobs watch` has not watched since."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
         self.workstream: str | None = None
-        """The label of a chat beside the notebook's own."""
+        """The session label of the chat in use instead of the notebook's own; None for the notebook's own."""
         self._chats: dict[ChatAddress, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
         self._entering = threading.Lock()
         self._others: dict[tuple[str | None, str], Session] = {}
-        """Those beside this one, by their address and chat."""
+        """Sessions made by `beside`, by their service's address and chat."""
         self._warned = self._embedded_told = False
 
     # -- the connection ------------------------------------------------------------------------------------------
 
     def connect(self, url: str) -> None:
-        """Use the service at `url` (as `service_address` gives it, or `EMBEDDED`) from now on. Sends nothing."""
+        """Use the service at `url` (from `service_address`, or `EMBEDDED`) from now on, and forget the chat.
+
+        Sends nothing.
+        """
         self._url = url
         self._chat, self._chats, self.staged, self.put, self.execution_history, self.last_in_background = (
             None,
@@ -164,15 +167,16 @@ class Session:
         return self._url or self.environ.get("AGENTSVC_BASE_URL", "").rstrip("/") or EMBEDDED
 
     def client(self) -> AgentService:
-        """The client, ready: finds or starts the embedded service when no other is named.
+        """Return the connected client. Finds or starts the embedded service if no other is configured.
 
         Raises:
-            AskError: a key without an address, or an address without a key; nothing has been sent.
+            AskError: a key without an address, an address without a key, or the embedded service does not start;
+                nothing has been sent.
         """
         url, key = self._connection()
         from agentsvc_nb.client.api import AgentService
 
-        with self._entering:  # what goes on in the background asks, too
+        with self._entering:  # runs and jobs in the background call this from their own threads
             if self._client is None or self._client[:2] != (url, key):
                 self._leave()
                 revive = self._revived if self.base_url == EMBEDDED else None
@@ -180,7 +184,7 @@ class Session:
             return self._client[2]
 
     def undecided(self) -> AskError | None:
-        """What asking would say when there is a key and it is not known for which service."""
+        """Return the error that `client` would raise if there is a key, but no address of its service; else None."""
         if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
@@ -204,12 +208,12 @@ class Session:
 
     def _revived(self) -> tuple[str, str]:
         found = self._embedded(revived=True)
-        if self._client is not None:  # it goes on with these, and what streams on it goes on
+        if self._client is not None:  # the same client goes on with the new address, so that its streams go on, too
             self._client = (*found, self._client[2])
         return found
 
     def _embedded(self, revived: bool = False) -> tuple[str, str]:
-        # Asked for each time: it stops when idle, and another kernel may have restarted it on another port.
+        # Looked up each time: the service stops when idle, and another kernel may have restarted it on another port.
         from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.settings import SettingsError
 
@@ -226,7 +230,7 @@ class Session:
         return found.base_url, found.api_key
 
     def close(self) -> None:
-        """Close its connection, and those of the sessions beside it."""
+        """Close the connection of this session, and those of the sessions made by `beside`."""
         for session in (self, *self._others.values()):
             session._leave()
 
@@ -245,7 +249,7 @@ class Session:
         session: str | None = None,
         project: str | None = None,
     ) -> ChatAddress:
-        """Where the next turn goes: by default into this notebook's own chat."""
+        """Return where the next turn goes: by default to this notebook's chat."""
         if chat:
             return ChatAddress(chat=chat, project=project)
         where = project or self.project
@@ -256,28 +260,28 @@ class Session:
         return ChatAddress(session=self.workstream or self.label, project=where)
 
     def known_chat(self, address: ChatAddress) -> str | None:
-        """The id of the chat at an address, where a run or job has told it, in this kernel or an earlier one."""
+        """Return the id of the chat at an address, if a run or job of this kernel or an earlier one has revealed it."""
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
         return self.journal.chat_of(self.notebook, self.base_url, str(address))
 
     def target(self, address: ChatAddress) -> CallTarget:
-        """What a call of a tool names: the chat when it is known, else what leads to it."""
+        """Return the arguments that choose the chat of a tool call: its id if known, else the label and project."""
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def learn(self, address: ChatAddress, chat: str | None) -> None:
-        """The service told which chat is at an address."""
+        """Remember the chat that the service reported for an address."""
         if chat and address.session:
             self._chats[address] = chat
 
     def move(self, chat: str) -> None:
-        """Make another chat this notebook's, until the kernel ends."""
+        """Make another chat the notebook's chat, until the kernel ends."""
         self._chat = chat
 
     def beside(self, chat: str) -> Session:
-        """The session at the same address whose chat is another. This one's connection and chat stay its own."""
+        """Return a session for another chat of the same service, with a connection of its own; made once per chat."""
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -285,17 +289,17 @@ class Session:
         return other
 
     def turn_to(self, *, label: str | None, project: str | None) -> None:
-        """From now on ask in the chat of this label (None: the notebook's own) in this project (None: in none)."""
+        """Ask from now on in the chat of this label (None: the notebook's own), in this project (None: in none)."""
         self._chat, self.workstream, self.project = None, label, project
 
     # -- what to tell --------------------------------------------------------------------------------------------
 
     def note(self, line: str) -> None:
-        """One line for the next output."""
+        """Add a line to the next output."""
         self._notes.append(line)
 
     def take_notes(self) -> tuple[str, ...]:
-        """The lines that have not been shown yet."""
+        """Return the lines added since the last call, for the output that is about to be shown."""
         if self.journal.warning and not self._warned:
             self._warned = True
             self.note(self.journal.warning)
@@ -304,7 +308,7 @@ class Session:
 
 
 def remember_job(session: Session, accepted: JobAccepted) -> None:
-    """A job was accepted."""
+    """Record an accepted job in the journal."""
     session.journal.do(
         "INSERT INTO jobs (job_id, created_at, notebook, base_url, tool, chat, status) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (job_id) DO NOTHING",
@@ -316,7 +320,7 @@ def remember_job(session: Session, accepted: JobAccepted) -> None:
 
 
 def seen_job(session: Session, job: Job) -> None:
-    """The job's state, as last read."""
+    """Record the state of a job in the journal, as just read from the service."""
     session.journal.do(
         "UPDATE jobs SET status = ?, started_at = ?, ended_at = ? WHERE job_id = ?",
         [str(job.status), job.started_at, job.ended_at, job.job_id],
@@ -324,7 +328,7 @@ def seen_job(session: Session, job: Job) -> None:
 
 
 def remembered_jobs(session: Session) -> list[dict[str, Any]]:
-    """This notebook's jobs, oldest first."""
+    """Return this notebook's jobs from the journal, oldest first."""
     rows = session.journal.do(
         "SELECT * FROM jobs WHERE notebook = ? ORDER BY created_at, rowid", [session.notebook or session.label]
     )
