@@ -1,1 +1,1 @@
-"""The files of a chat: list, put, get, look at, search; pictures beside each other; what goes along with a question."""
+"""The files of a chat: list, put, get, preview, search, a gallery of the pictures; and attachments of a question."""

@@ -18,18 +18,20 @@ from agentsvc_nb.notebook.state.journal import Upload
 from agentsvc_nb.wire.text import label
 
 COLUMNS_DESCRIBED: Final = 8
+"""How many columns of a DataFrame its description names."""
 _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
 def in_memory_file(name: str, data: bytes) -> AttachedFile:
-    """An attachment made of bytes."""
+    """Return an attachment with this name and these bytes."""
     return AttachedFile(Path(name), hashlib.sha256(data).hexdigest(), data)
 
 
 def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFile, str]:
-    """The DataFrame `name` as `name.csv`, and a line that describes it. Raises `AskError`.
+    """Return the DataFrame in the variable `name` as an attachment `name.csv`, and a line that describes it.
 
-    Its index is a column of the file, unless it only counts the rows.
+    Its index becomes a column of the file, unless it only numbers the rows. Raises `AskError` when there is no such
+    variable, or it is not a DataFrame.
     """
     value = _variable("--df", name, variables)
     content = inputs.encoded(value)
@@ -44,15 +46,15 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
 
 
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
-    """A picture: a figure, a PIL picture or bytes in the variable `name`, or else the file of that path.
+    """Return a picture as an attachment: the figure, PIL image or bytes in the variable `name`, or the file at `name`.
 
-    Raises `AskError` when it is neither.
+    Raises `AskError` when there is no such variable or file, or it is not a picture.
     """
     if name not in variables and not name.isidentifier():
         return _picture_by_path(name)
     value = _variable("--image", name, variables)
-    content = inputs.encoded(value) or inputs.encoded(getattr(value, "figure", None))  # axes have a figure
-    if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image has data
+    content = inputs.encoded(value) or inputs.encoded(getattr(value, "figure", None))  # matplotlib's axes
+    if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image, or bytes
         content = inputs.named(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
@@ -80,7 +82,7 @@ def _variable(option: str, name: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _summary(frame: Any) -> str:
-    """Size, columns and missing values of a DataFrame or a Series."""
+    """Describe a DataFrame or a Series: its size, columns and missing values."""
     whole = frame.to_frame() if not hasattr(frame, "columns") else frame
     named = [f"{label(name, 40)} {kind}" for name, kind in list(whole.dtypes.items())[:COLUMNS_DESCRIBED]]
     more = [f"{len(whole.columns) - COLUMNS_DESCRIBED} more"] if len(whole.columns) > COLUMNS_DESCRIBED else []
@@ -92,7 +94,7 @@ def _summary(frame: Any) -> str:
 
 @dataclass(frozen=True)
 class AttachedFile:
-    """A file to attach; with `data` these bytes, under the name of `path`."""
+    """A file to attach: the file at `path`, or if there is `data`, those bytes under the name of `path`."""
 
     path: Path
     sha256: str
@@ -100,15 +102,15 @@ class AttachedFile:
 
     @property
     def sent(self) -> Path | tuple[str, bytes]:
-        """The argument for the client."""
+        """The file as an argument of the client: its path, or its name and bytes."""
         return self.path if self.data is None else (self.path.name, self.data)
 
 
 def attachments(patterns: Iterable[str | Path]) -> tuple[AttachedFile, ...]:
-    """Files by path or glob, with their SHA-256, each once.
+    """Return the files that paths or globs name, with their SHA-256, each once.
 
     Raises:
-        AskError: nothing matches, or what matches is a folder or can't be read.
+        AskError: a pattern matches no file or names a folder, or a file cannot be read.
     """
     paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern)))
     return tuple(AttachedFile(path, _digest(path)) for path in paths)
@@ -135,7 +137,10 @@ def _digest(path: Path) -> str:
 
 
 def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
-    """(file name, SHA-256) of a chat's uploads; none when the chat is not this account's."""
+    """Return (file name, SHA-256) of a chat's uploads; empty if this account has no such chat (404).
+
+    Raises the client's other errors.
+    """
     try:
         return {(file.file_name, file.id) for file in client.files.list(chat) if file.kind == "upload"}
     except StefanBrainError as error:

@@ -1,4 +1,4 @@
-"""The files of a chat as folders: what stands in one, in order, and what of it fits the words that are typed."""
+"""The files of a chat as folders: the sorted entries of a folder, or the files below it that match some words."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ Order = Literal["name", "newest", "largest"]
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """A line of a folder: a file, or a folder, whose `path` ends with a slash. `name` is the path within the folder,
-    `count` the number of files below."""
+    """An entry of a folder: a file, or a folder (`file` is None, and `path` ends with a slash).
+
+    `name` is the path relative to the containing folder, `count` the number of files below.
+    """
 
     path: str
     name: str
@@ -29,7 +31,7 @@ class FolderEntry:
 
     @property
     def said(self) -> str:
-        """The line, as harmless text."""
+        """The entry's line in a list, without control characters."""
         if self.file is None:
             return f"{label(self.name[:-1])}/  ({self.count:,} file{'s' * (self.count != 1)})"
         named = f", {label(self.file.name, 80)}" if self.file.name else ""
@@ -37,7 +39,7 @@ class FolderEntry:
 
 
 class Folders:
-    """The files, ready to be looked through.
+    """An index of files by path, which lists folders fast enough for 100,000 files.
 
     Args:
         files: in any order.
@@ -58,12 +60,13 @@ class Folders:
         return sum(file.size_bytes for file in self._files)
 
     def entries(self, folder: str = "", words: str = "", order: Order = "name") -> list[FolderEntry]:
-        """What stands in a folder, folders first; with words all files below it whose path has each of them.
+        """Return the entries of a folder, folders first; with `words`, all files below it whose path has each of them.
 
-        A folder is `""`, or ends with a slash.
+        `folder` is `""` or ends with a slash.
         """
         start = bisect_left(self._paths, folder)
-        end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)  # "0" follows the slash
+        # "0" is the character after "/", so it ends the range of the paths in the folder.
+        end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)
         if wanted := _folded(words).split():
             found = self._fitting(start, end, wanted, len(_folded(folder)))
             return [FolderEntry(file.path, file.path[len(folder) :], file) for file in _sorted(found, order)]
@@ -86,7 +89,7 @@ class Folders:
 
 
 def above(folder: str) -> str:
-    """The folder that a folder stands in; of the outermost itself."""
+    """Return the parent of a folder; of the outermost folder (`""`) itself."""
     return folder[: folder[:-1].rfind("/") + 1]
 
 
@@ -97,5 +100,5 @@ def _sorted(files: list[WorkspaceFile], order: Order) -> list[WorkspaceFile]:
 
 
 def _folded(text: str) -> str:
-    """Letters without case, and composed as they are typed: a Mac's file names are decomposed."""
+    """Fold the case, and compose characters (NFC) as a keyboard does: macOS decomposes the names of files."""
     return unicodedata.normalize("NFC", text).casefold()

@@ -1,4 +1,4 @@
-"""The pictures of the notebook's chat: small beside each other, what was edited beside what it was before."""
+"""The gallery of the chat's pictures: thumbnails side by side, an edited picture beside its original."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _PATH_CHARS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PictureText:
-    """`words` stand on the picture; `before` is the path, `before_id` the SHA-256 of the picture before."""
+    """The metadata stored in a picture.
+
+    `words` is the text drawn on it; `before` is the path and `before_id` the SHA-256 of the picture it was edited from.
+    """
 
     words: str = ""
     before: str = ""
@@ -35,7 +38,7 @@ class PictureText:
 
 
 def inscription(texts: Mapping[str, Any]) -> PictureText:
-    """What the texts in a picture say, by their names."""
+    """Read our metadata from a picture's text chunks, given by keyword. Malformed ones are ignored."""
     design, before = _parsed(texts.get(DESIGN)), _parsed(texts.get(EDITED_FROM))
     words = design.get("words")
     said = [words.get(name) for name in _WORDS] if isinstance(words, dict) else []
@@ -67,22 +70,22 @@ Read = Callable[[WorkspaceFile], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is remembered of a picture: its thumbnail, if it can be shown, and what it says of itself."""
+    """The cached facts of a picture: its thumbnail as a data URI, if it can be shown, and its metadata."""
 
     thumb: str | None = None
     said: PictureText = field(default_factory=PictureText)
 
 
 class Pictures:
-    """The pictures among the files of a chat, newest first.
+    """The pictures among the files of a chat, newest first, with cached thumbnails.
 
     Args:
         files: all files of the chat.
-        read: gives the bytes of one, or raises `AskError`.
-        pattern: a glob that the path or name fits.
+        read: returns the bytes of a file, or raises `AskError`.
+        pattern: a glob for the path or file name.
 
     Raises:
-        AskError: there are none.
+        AskError: no picture matches.
     """
 
     def __init__(self, files: Iterable[WorkspaceFile], read: Read, pattern: str = "*") -> None:
@@ -97,7 +100,7 @@ class Pictures:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Within, one process looks at all pictures; without, each has one of its own."""
+        """Decode all pictures of a `with` block in one child process; outside of it, each has a process of its own."""
         with Thumbnails() as self._looking:
             try:
                 yield
@@ -105,11 +108,14 @@ class Pictures:
                 self._looking = None
 
     def known(self, file: WorkspaceFile) -> Seen | None:
-        """What was seen of it before; asks nobody."""
+        """Return the cached facts of a picture, or None; sends no request."""
         return self._seen.get(file.path + file.id)
 
     def seen(self, file: WorkspaceFile) -> Seen:
-        """Its thumbnail and what it says; nothing of a file that is gone. Raises `AskError`."""
+        """Return the facts of a picture, reading it if they are not cached; empty facts if the file is gone.
+
+        Raises `AskError` when the service fails.
+        """
         if (known := self.known(file)) is not None:
             return known
         if len(self._seen) >= _SEEN_MAX:
@@ -124,14 +130,20 @@ class Pictures:
         return found
 
     def large(self, file: WorkspaceFile) -> str | None:
-        """The picture as large as a page needs it; None when it can't be shown. Raises `AskError`."""
+        """Return the picture at the size of a page, as a data URI; None if it can't be shown.
+
+        Raises `AskError` when the service fails.
+        """
         if not (data := self._bytes(file)):
             return None
         with self._look() as looking:
             return looking.large(data)
 
     def before(self, file: WorkspaceFile) -> tuple[WorkspaceFile | None, str]:
-        """The picture that this was made from; or None, and why it is not shown if it was made from one."""
+        """Return the picture that this one was edited from, and an empty text.
+
+        If it was edited from none, or that one is gone or has changed, returns None and the reason (empty for none).
+        """
         said = self.seen(file).said
         if not said.before:
             return None, ""
@@ -143,7 +155,7 @@ class Pictures:
         return found, ""
 
     def alt(self, file: WorkspaceFile) -> str:
-        """What there is to say to who can't see it."""
+        """Return the alternative text of a picture: the words on it if known, else its name."""
         seen = self.known(file)
         return (seen and seen.said.words) or label(file.name or file.file_name or file.path)
 
@@ -166,17 +178,23 @@ def _fits(file: WorkspaceFile, pattern: str) -> bool:
 
 
 def found_pictures(session: Session, pattern: str = "*") -> Pictures:
-    """Those of this notebook's chat whose path or name fits the glob. Raises `AskError`."""
+    """Return the pictures of this notebook's chat whose path or name fits the glob.
+
+    Raises `AskError` when there are none, or the service fails.
+    """
     return Pictures(listed(session), lambda file: content(session, file), pattern)
 
 
 def static_gallery(session: Session, pattern: str = "*") -> Preview:
-    """The chat's pictures whose path or name fits the glob, small, newest first: 12 at most. Raises `AskError`."""
+    """Return a static gallery of at most 12 pictures of the chat that fit the glob, newest first.
+
+    Raises `AskError` when there are none, or the service fails.
+    """
     return Preview(gallery_bundle(found_pictures(session, pattern)))
 
 
 def gallery_bundle(found: Pictures) -> Bundle:
-    """Pictures beside each other with their paths, within the budget of an output; the rest by name."""
+    """Thumbnails with their paths, within the size limit of an output; further pictures by name only."""
     figures, left = list[str](), file_table.OUTPUT_BYTES
     with found.looking():
         for file in found.files[: file_table.PER_OUTPUT]:
@@ -208,5 +226,5 @@ def _figure(found: Pictures, file: WorkspaceFile) -> str:
 
 
 def caption(file: WorkspaceFile, more: str = "") -> str:
-    """What stands below a picture."""
+    """Return the caption of a picture: its path, its size, and `more`."""
     return ", ".join(part for part in (label(file.path), size(file.size_bytes), more) if part)

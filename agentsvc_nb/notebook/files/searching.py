@@ -1,4 +1,4 @@
-"""Look into the files of the notebook's chat: search them, each passage marked; preview the beginning of one."""
+"""Search the files of the notebook's chat, with the matches marked; preview the beginning of a file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ PART_CHARS = 400
 
 
 def search(session: Session, words: str, *, chat: str | None = None) -> ResultTable:
-    """Search by name and contents (docs/api/files.md "Search"), best first. Raises `AskError`.
+    """Search the chat's files by name and contents (docs/api/files.md "Search"), best match first.
 
-    The DataFrame has the columns of a listing's file, then `match`, `snippets` and `passage`: their text in one.
+    The DataFrame has the columns of a listed file, then `match`, `snippets`, and `passage`: the text of the snippets.
+    Raises `AskError` when there are no words, the notebook has no chat yet, or the service fails.
     """
     where = chat or chat_of(session)
     found = searched(session, words, where)
@@ -31,7 +32,7 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
 
 
 def searched(session: Session, words: str, chat: str) -> FileSearch:
-    """What the service finds in a chat. Raises `AskError`."""
+    """Search the files of a chat. Raises `AskError` when there are no words, or the service fails."""
     if not words.strip():
         raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
     with errors_as_cells(session):
@@ -39,7 +40,7 @@ def searched(session: Session, words: str, chat: str) -> FileSearch:
 
 
 def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
-    """What was found as a table, the words that matched marked in their passages."""
+    """The results of a search as a table, with the matched words marked in their passages."""
     count = len(found.results)
     note = (
         f"{count} file{'s' * (count != 1)}"
@@ -68,7 +69,7 @@ def _html(parts: list[SnippetPart]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Escaped on one line; `escape` drops the blanks at the ends, which divide words here."""
+    """Escape a part of a snippet, keeping a blank at each end: `escape` strips them, but here they separate words."""
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -79,13 +80,13 @@ def _facts(result: SearchResult) -> dict[str, Any]:
 
 
 def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
-    """The beginning of a file, by what its bytes say that it is (`previews`).
+    """Return a preview of the beginning of a file, by the type that its bytes show (`previews`).
 
     Args:
-        path: a path of the notebook's chat, or an entry of its listing, which is not listed again.
+        path: a path in the notebook's chat, or a listed file, which saves listing the chat again.
 
     Raises:
-        AskError: there is no such file, or it can't be had.
+        AskError: there is no such file, or it cannot be downloaded.
     """
     file = path if isinstance(path, WorkspaceFile) else _found(session, path)
     client, chat = session.client(), chat_of(session)

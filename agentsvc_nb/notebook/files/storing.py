@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def chat_of(session: Session) -> str:
-    """This notebook's chat. Raises `AskError` when it has none yet."""
+    """Return the id of this notebook's chat. Raises `AskError` when it has none yet."""
     chat = session.known_chat(session.address())
     if not chat:
         raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
@@ -35,7 +35,10 @@ def chat_of(session: Session) -> str:
 
 
 def listed(session: Session) -> list[WorkspaceFile]:
-    """The files of this notebook's chat, by path. Raises `AskError`."""
+    """Return the files of this notebook's chat, and remember their paths for completion.
+
+    Raises `AskError` when the notebook has no chat yet, or the service fails.
+    """
     chat = chat_of(session)
     with errors_as_cells(session):
         found = list(session.client().files.list(chat))
@@ -44,7 +47,7 @@ def listed(session: Session) -> list[WorkspaceFile]:
 
 
 def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
-    """That a path is not among the files, with the paths of those that have its name."""
+    """Return the error for a path that is not among the files; its hint has paths with the same file name."""
     name = path.rpartition("/")[2]
     like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
     meant = f"Did you mean {' or '.join(like)}? " if like else ""
@@ -52,7 +55,7 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
 
 
 def content(session: Session, file: WorkspaceFile) -> bytes:
-    """All of a file of this notebook's chat. Raises `AskError`."""
+    """Return the content of a file of this notebook's chat. Raises `AskError` when it cannot be downloaded."""
     with errors_as_cells(session):
         data = session.client().files.download(file.path, chat=chat_of(session))
     assert isinstance(data, bytes)
@@ -60,7 +63,10 @@ def content(session: Session, file: WorkspaceFile) -> bytes:
 
 
 def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Reads files of a chat for their thumbnails; one that can't be had has none."""
+    """Return a function that downloads files of a chat for their thumbnails; it returns None on an error.
+
+    Returns None without a chat.
+    """
     if not chat:
         return None
 
@@ -76,7 +82,10 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What `files_put` did: names that went up, and names of files that were there already."""
+    """The result of `files_put`: names of the files sent, and of those already there (`same`).
+
+    `staged`: the chat does not exist yet, so the files are attached to the next question.
+    """
 
     sent: tuple[str, ...]
     same: tuple[str, ...]
@@ -90,19 +99,22 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """What `files_get` did: where the file is, and whether it was there already."""
+    """The result of `files_get`: the path of the file, and whether it was already there with the same content."""
 
     path: Path
     same: bool
 
 
 def files(session: Session) -> ResultTable:
-    """The files of this notebook's chat, a row each, and those that go along with the next ask. Raises `AskError`."""
+    """List the files of this notebook's chat, and those staged for the next ask.
+
+    Raises `AskError` when the service fails.
+    """
     return files_table(session, listed(session) if session.known_chat(session.address()) else [])
 
 
 def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
-    """The files as `listed` found them, and those that go along with the next ask."""
+    """Return a table of these files of the chat, and of those staged for the next ask."""
     chat = session.known_chat(session.address())
     staged = [
         {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
@@ -134,9 +146,10 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
 
 
 def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
-    """Upload files (paths or globs) into this notebook's chat; one whose name and content are there is not sent again.
+    """Upload files (paths or globs) to this notebook's chat, except those that it has with the same name and content.
 
-    Before the chat's first ask they are staged and go along with it. Raises `AskError`.
+    Before the chat's first ask, the files are staged and attached to it. Raises `AskError` when a pattern matches no
+    file, a file cannot be read, too many are staged, or the service fails.
     """
     wanted = attachments(patterns)
     if not wanted:
@@ -167,15 +180,16 @@ def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequ
 
 
 def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> Got:
-    """Download a file of this notebook's chat into a folder, which is made when missing.
+    """Download a file of this notebook's chat into a folder, under its own name; a missing folder is created.
 
-    It takes the file's own name. Another file of that name is replaced with `force` only. Raises `AskError`.
+    Another file of that name is replaced only with `force`, else raises `AskError`; so does an unknown path, a failing
+    service, or a folder that cannot be written to.
     """
     chat = chat_of(session)
     folder = Path(directory).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # In the same folder, so that the whole file takes its place at once.
+        # Downloaded within the same folder, so that the complete file can be renamed into its place at once.
         with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(path, chat=chat, to=aside)
             assert isinstance(come, Path)
