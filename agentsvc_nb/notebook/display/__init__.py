@@ -1,1 +1,1 @@
-"""How the notebook shows things: safe, static bundles of HTML and text, and the screens that they are drawn on."""
+"""Display in the notebook: safe, static mime bundles of HTML and text, and the screens that draw them."""

@@ -1,4 +1,4 @@
-"""Tool calls that wait for approval, as they are shown: the tool, its exact input, and how to answer."""
+"""The display of tool calls that wait for approval: the tool, its exact input, and how to answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import exact, label
 
 INPUT_CHARS: Final = 4_000
-"""The whole input is in `%approve -o calls`."""
+"""How much of a call's input is shown; `%approve -o calls` has all of it."""
 SHOWN: Final = 20
 _HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
 _ELSEWHERE: Final = (
@@ -23,12 +23,12 @@ _PRE: Final = '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-heigh
 
 
 def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
-    """Calls that can be answered from the next cell."""
+    """The waiting calls of runs in the background, which can be answered from the next cell."""
     return _bundle(calls, _HOW)
 
 
 def asked_bundle(view: RunView) -> Bundle:
-    """The calls that a cell in the foreground waits for; once they are answered, the answer."""
+    """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
     if not view.asked:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
     page = f"; on the page {label(view.page)}" if view.page else ""
@@ -36,20 +36,20 @@ def asked_bundle(view: RunView) -> Bundle:
 
 
 def watched_bundle(view: RunView) -> Bundle:
-    """The status line of a run, and the calls that it waits for."""
+    """The status line of a run, and its calls that wait for approval."""
     line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
 
 
 def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
-    """Print the calls that were not printed before, where no output can be updated; `printed` holds their ids."""
+    """Print waiting calls, each once, for a cell without a live output. Adds their ids to `printed`."""
     if new := [call for call in calls if call.call_id not in printed]:
         printed.update(call.call_id for call in new)
         print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
 
 
 def why_late(calls: Iterable[WaitingCall]) -> str:
-    """A hint for a timeout: the calls that wait for approval; empty without any."""
+    """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
     waiting = [*calls][:3]
     return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
 
@@ -64,7 +64,7 @@ def _bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
 
 
 def call_bundle(call: WaitingCall) -> Bundle:
-    """One call, exactly, without how to answer it."""
+    """One call with its exact input, without the hint how to answer it."""
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_PRE}<code>{html.escape(given)}</code></pre>"

@@ -15,20 +15,24 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
 EDGE_PIXELS: Final = 256
+"""The longest edge of a thumbnail."""
 PER_OUTPUT: Final = 12
+"""The most thumbnails in one output."""
 OUTPUT_BYTES: Final = 300_000
+"""The most bytes of thumbnails in one output, as base64."""
 SOURCE_BYTES: Final = 20_000_000
+"""The largest picture that a thumbnail is made of."""
 _PIXELS_MAX: Final = 40_000_000
 _PILLOW_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
 
 def thumbnail(data: bytes) -> str | None:
-    """A WEBP data URI of at most 256 pixels an edge; None for what is no picture, too large or broken."""
+    """Return a thumbnail as a WebP data URI; None for bytes that are not a picture, too large, or broken."""
     if media_type(data[:HEAD_BYTES]) not in _PILLOW_FORMATS or len(data) > SOURCE_BYTES:
         return None
     try:
         made = _webp(data)
-    except Exception:  # Pillow raises many kinds on hostile bytes, and a missing picture is no failure
+    except Exception:  # Pillow raises many types of errors on hostile bytes, and a missing thumbnail is no failure
         return None
     return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
 
@@ -51,7 +55,7 @@ def _webp(data: bytes) -> bytes:
 
 
 Fetch = Callable[[WorkspaceFile], bytes | None]
-"""The bytes of a file, or None when they can't be had."""
+"""Returns the bytes of a file, or None if they cannot be read."""
 
 ROWS: Final = 50
 _CELL: Final = "text-align:left;vertical-align:middle;padding:4px 10px"
@@ -59,7 +63,7 @@ _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """A table of files with thumbnails of the pictures among them (12 at most, 300 kB in all)."""
+    """A table of files, with thumbnails of the pictures among them if there is `fetch` (at most 12, 300 kB in all)."""
     shown = files[:ROWS]
     thumbs = _thumbnails(shown, fetch) if fetch else {}
     rows = "".join(_row(file, thumbs.get(file.path, ""), bool(thumbs)) for file in shown)
@@ -75,7 +79,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 
 
 def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) -> Bundle:
-    """The first records of an answer, as text and as a table; fields that no column was promised for stand last."""
+    """A table of an answer's first records; fields that the schema does not name are the last columns."""
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     return cards.table("Records", names, rows, len(rows))
 
@@ -99,7 +103,7 @@ def _row(file: WorkspaceFile, thumb: str, pictured: bool) -> str:
 
 
 def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
-    """Data URIs by path, within the budget."""
+    """Return thumbnails as data URIs, by path, within the limits of an output."""
     made: dict[str, str] = {}
     spent = 0
     for file in files:

@@ -1,4 +1,4 @@
-"""Markdown of an agent to HTML for a cell's output, and where it may be cut into settled blocks."""
+"""Convert an agent's Markdown to HTML for a cell's output, and find its settled blocks while it streams."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def settled(text: str) -> int:
-    r"""How many characters at the beginning of `text` are finished blocks.
+    r"""Return the length of the settled blocks at the beginning of `text`, in characters.
 
     >>> settled("one\n\ntwo\n\nthr")
     5
     """
     ends = [match.end() for match in _LINE_END.finditer(text)]
     if ends and text.endswith("\r"):
-        ends.pop()  # its \n may still come
+        ends.pop()  # the \n of a \r\n may still come
     if not ends:
         return 0
     start = _last_block(text[: ends[-1]])
@@ -37,13 +37,13 @@ def _last_block(complete: str) -> int:
     tokens = _block_parser().parse(complete)
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     lines = _LINE_END.split(complete)[:-1]
-    # Where a formula may have begun, all from there on may be part of it.
+    # From the line of an unclosed formula on, everything may still become part of it.
     return max((start for start in starts if start <= unclosed(lines)), default=0)
 
 
 @functools.cache
 def _block_parser() -> MarkdownIt:
-    """The block structure alone: a quarter of the time of a whole parse."""
+    """A parser for the block structure only, which takes a quarter of the time of a whole parse."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(mathematics)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
@@ -51,12 +51,12 @@ def _block_parser() -> MarkdownIt:
 
 _CELL: Final = "text-align:left;padding:2px 10px"
 _LINK: Final = '<a style="text-decoration:underline" href="'
-"""JupyterLab tells links from the text around by their colour alone."""
+"""The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
 
 class _Renderer(SafeRenderer):
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence inline.
+        # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
         return f'<th style="{_CELL}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -69,10 +69,10 @@ def parser() -> MarkdownIt:
 
 
 def to_html(text: str, app_url: str = "") -> str:
-    """Safe HTML of Markdown, with tables as a notebook needs them.
+    """Convert Markdown to safe HTML, with tables and links styled for notebooks.
 
-    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that place in the file.
+    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file.
     """
     known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
     shown = markdown.to_html(text, parser(), ": the whole text is in the answer's .text", known)
-    return shown.replace('<a href="', _LINK)  # foreign text holds no <
+    return shown.replace('<a href="', _LINK)  # safe: in text of others every < is escaped

@@ -1,4 +1,4 @@
-"""A run or job, as it stands, as a static mime bundle: safe HTML and plain text, no script, nothing remote."""
+"""Render runs and jobs as static mime bundles: safe HTML and plain text, without scripts or remote content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.tools import Job
 
 
 def cost(microcents: int) -> str:
-    """Money, formatted: `0.42 cents`, `$1.30`."""
+    """Format an amount of money: `0.42 cents`, `$1.30`."""
     cents = microcents / CENT
     if cents >= 100:
         return f"${cents / 100:,.2f}"
@@ -26,13 +26,14 @@ def cost(microcents: int) -> str:
 
 
 def percent(done: object, total: object) -> str:
+    """Format progress as `42 %`; empty if it is not known."""
     if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
         return ""
     return f"{min(100, max(0, round(100 * done / total)))} %"
 
 
 def moment(time: str | None) -> str:
-    """A time of the service on this machine's clock: `21 Nov 13:05`."""
+    """Format a time of the service in this machine's time zone: `21 Nov 13:05`; empty if it is not a time."""
     try:
         return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
     except ValueError:
@@ -43,7 +44,7 @@ _UNITS: Final = ("B", "kB", "MB", "GB")
 
 
 def size(count: int) -> str:
-    """Bytes for people: `482 kB`."""
+    """Format a number of bytes: `482 kB`."""
     if count < 1000:
         return f"{count} B"
     power = min(3, (len(str(count)) - 1) // 3)
@@ -56,7 +57,10 @@ _GIVEN_CHARS: Final = 160
 
 
 def timeline_html(view: RunView, muted: str, warning: str) -> str:
-    """A folded list in HTML; empty for a run of one step that called nothing. The styles are CSS declarations."""
+    """Return the folded list of a run's steps and tool calls; empty for one step without calls.
+
+    `muted` and `warning` are CSS declarations.
+    """
     if len(view.marks) <= 1 and not view.calls:
         return ""
     began = view.marks[0].at if view.marks else view.calls[0].at
@@ -121,7 +125,7 @@ def mark(status: str) -> str:
 
 
 def seconds_of(run: Run | Job) -> float | None:
-    """How long it ran by the service's clock, in seconds."""
+    """Return how long a run or job took by the service's clock, in seconds; None if it has not ended."""
     start, end = run.started_at or run.created_at, run.ended_at
     if not start or not end:
         return None
@@ -132,14 +136,14 @@ def seconds_of(run: Run | Job) -> float | None:
 
 
 def facts(view: RunView) -> list[str]:
-    """State, seconds, steps, cost and run id, and what it is doing now, as plain pieces."""
+    """Return the pieces of a run's status line: state, seconds, steps, cost, current activity and run id."""
     state, *now = doing(view)
     run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
     return [state, *amounts(view), *now, *run]
 
 
 def doing(view: RunView) -> list[str]:
-    """Its state, and what it is doing now or waiting for."""
+    """Return a run's state, and what it is doing now or waiting for."""
     state = mark("cancelling" if view.stopping and not view.ended else view.status)
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
@@ -147,7 +151,7 @@ def doing(view: RunView) -> list[str]:
 
 
 def amounts(view: RunView) -> list[str]:
-    """Seconds, steps, and once it is known what it cost."""
+    """Return a run's seconds, steps, and once known its cost."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
@@ -169,7 +173,7 @@ def _doing(view: RunView) -> list[str]:
 
 
 def status_bundle(view: RunView) -> Bundle:
-    """The one line that ticks while the run goes on."""
+    """The status line of a run."""
     pieces = facts(view)
     return {"text/plain": " · ".join(pieces), "text/html": _status_html(pieces)}
 
@@ -179,7 +183,7 @@ def _status_html(pieces: list[str]) -> str:
 
 
 def line_html(line: str) -> str:
-    """A line of our own, small."""
+    """Return a line of our own text as small HTML."""
     return f'<div style="{_SMALL}">{worded(line, LINE_CHARS)}</div>'
 
 
@@ -189,7 +193,7 @@ def text_bundle(text: str) -> Bundle:
 
 
 def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
-    """The one output that remains of a run."""
+    """The final output of a run."""
     pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
     tables = [extras.files] if extras.files else []
     body = [
@@ -208,18 +212,18 @@ def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
 
 
 def note_bundle(line: str) -> Bundle:
-    """A line of our own."""
+    """A line of our own text as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
-    """An error as an output, where no cell can fail with it."""
+    """An error as an output, when there is no cell that could fail with it."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
     return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
 
 def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
-    """Variants side by side, each under its number."""
+    """The outputs of variants side by side, each under its number."""
     wide = f"width:{100 // max(1, len(bundles))}%;text-align:left;vertical-align:top;padding:4px 10px"
     heads = "".join(f'<th scope="col" style="{wide}">{number}</th>' for number in range(1, len(bundles) + 1))
     cells = "".join(f'<td style="{wide}">{bundle["text/html"]}</td>' for bundle in bundles)
@@ -245,7 +249,7 @@ def _remarks(view: RunView) -> list[str]:
 
 
 def why_failed(run: Run) -> str:
-    """One line: the code, what it means, what to do."""
+    """Return one line about a failed run: the code, its meaning, and what to do."""
     known = FAILURES.get(run.last_error or "")
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
@@ -253,7 +257,7 @@ def why_failed(run: Run) -> str:
 
 
 def job_doing(job: Job) -> list[str]:
-    """A job's state, its tool, and what it says that it is doing."""
+    """Return a job's state, its tool, and its progress message."""
     pieces = [mark(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:
         pieces.append(label(job.progress.message, 80))
@@ -261,8 +265,9 @@ def job_doing(job: Job) -> list[str]:
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """How much is done, and the seconds so far: by the service's clock once it has ended."""
-    progress, succeeded = job.progress, job.status == "succeeded"  # of success, tools need not tell the last step
+    """Return a job's progress in percent, and its seconds: `elapsed`, or by the service's clock once it has ended."""
+    # A tool need not report its last step, so a job that has succeeded counts as 100 %.
+    progress, succeeded = job.progress, job.status == "succeeded"
     amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
     seconds = seconds_of(job)
     return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
@@ -297,7 +302,7 @@ def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
 
 
 def bar_html(job: Job) -> str:
-    """A bar with its own role and name; without an amount where the total is not known."""
+    """Return a job's progress bar, named for screen readers: indeterminate without a total, empty once it has ended."""
     if job.ended:
         return ""
     done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)

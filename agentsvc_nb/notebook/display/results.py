@@ -1,5 +1,6 @@
-"""Values of cells (`_`, `Out[n]`, `-o name`): text, a preview, the result of a run or job, or a table, as escaped HTML
-with inline styles and as aligned text.
+"""The types of cell values (`_`, `Out[n]`, `-o name`): text, tables, previews, results of runs and jobs.
+
+They are shown as escaped HTML with inline styles, and as aligned text.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# The columns of the DataFrames, with their dtypes (docs/magics.md).
 FILES: Final[Mapping[str, Any]] = {
     "path": "string",
     "file_name": "string",
@@ -66,14 +68,14 @@ JOBS: Final[Mapping[str, Any]] = {
 ROWS: Final = 50
 TEXT_CHARS: Final = 60
 SHORT_CHARS: Final = 24
-"""A cell of at most so many characters stays on one line: an id, a state, a price."""
+"""A cell of at most this many characters is not wrapped: an id, a state, a price."""
 _CELL: Final = "text-align:left;vertical-align:top;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with HTML of its own. `html` must be made of escaped parts; `title` is the full text, as a tooltip."""
+    """A table cell. `html` replaces the escaped text and must be safe itself; `title` is the tooltip."""
 
     text: str
     html: str = ""
@@ -81,11 +83,11 @@ class Cell:
 
 
 Row = Sequence[object]
-"""Cells, or values that are shown as text; None is an empty cell."""
+"""A table row of `Cell`s, or of values that are shown as text; None is an empty cell."""
 
 
 def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = ()) -> Bundle:
-    """The first 50 rows under a caption; the number of further rows and the notes stand below.
+    """A table of the first 50 rows under a caption; the number of further rows and the notes are below.
 
     >>> print(grid("Tools", ["name"], [["web_search"]], ["1 tool"])["text/plain"])
     Tools
@@ -111,8 +113,8 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
 
 
 def code(text: object, limit: int = 200) -> Cell:
-    """A cell for a name that is typed, as code."""
-    # JupyterLab breaks code anywhere, whatever its cell says.
+    """A cell with a name to be typed, such as an id, in the style of code."""
+    # JupyterLab breaks code at any character; `inherit` follows the cell instead.
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
@@ -138,7 +140,7 @@ class PrintedText(str):
 
 
 class ResultTable(Showing):
-    """A table as a cell shows it. `table.df` is the DataFrame, with all rows; `table["path"]` one of its columns.
+    """A table as the value of a cell. `table.df` is the DataFrame with all rows, `table["path"]` one of its columns.
 
     `-o name` keeps the DataFrame itself.
     """
@@ -179,19 +181,19 @@ class Preview(Showing):
 
 
 class DisplayedResult(Showing):
-    """A value that its own cell has displayed already; another cell that evaluates it shows it again."""
+    """A value that its own cell has already displayed; evaluated in another cell, it is shown again."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Show nothing while `shown()` is true: the cell that made it has displayed it already."""
+        """Display nothing while `shown()` is true, which is while the cell that made and displayed the value runs."""
         self._hidden = shown
 
     @property
     def shown(self) -> Bundle:
-        """Its output, without the wrapper that keeps money from being typeset as mathematics."""
+        """The output, without the wrapper that keeps `$` from being typeset as mathematics."""
         return dict(self._bundle)
 
     def _mimebundle(self) -> Bundle:
@@ -215,10 +217,10 @@ class WorkResult(DisplayedResult):
 
     @property
     def df(self) -> pd.DataFrame:
-        """The files that it wrote, a row each, without a request."""
+        """The files that the run or job wrote, as a DataFrame; sends no request."""
         return frame((file.model_dump(exclude={"object"}) for file in self.files), FILES, **self.attrs)
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The `attrs` of its DataFrames: their origin."""
+        """The `attrs` of the result's DataFrames, which tell their origin."""
         return {"chat": self.chat}

@@ -1,8 +1,8 @@
-"""Where a run is watched: live in settled blocks, as one static output, or as text in a terminal (docs/decisions/0006).
+"""Screens that display a running run: live, as one static output, or as text in a terminal (docs/decisions/0006).
 
-Live: finished Markdown blocks are left standing as outputs of their own and only the open tail is rendered again; at
-the end `clear_output(wait=True)` and ONE bundle replace them all. What is sent grows with the text, not with its
-square, and the saved notebook holds one output and no widget.
+The live screen leaves each settled Markdown block as an output of its own and renders only the open tail again; at the
+end `clear_output(wait=True)` and ONE bundle replace them all. So the bytes sent grow linearly with the text rather than
+quadratically, and the saved notebook holds one output and no widget.
 """
 
 from __future__ import annotations
@@ -19,26 +19,30 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import plain
 
 TICK_SECONDS: Final = 0.1
+"""The interval between two draws."""
 STATUS_SECONDS: Final = 1.0
+"""The interval between two updates of a status line."""
 PAUSE_SECONDS: Final = 0.5
+"""After a pause of this length in the stream, the text is drawn even beyond the byte budget."""
 MESSAGE_BYTES: Final = 700
 """The overhead of a message: headers, ids, signature."""
 BYTES_PER_CHAR: Final = 45
-"""The budget for each character of text, so that the cost of one endless paragraph stays linear, too."""
+"""The byte budget for each character of text; it keeps the cost linear even for one endless paragraph."""
 FREE_BYTES: Final = 20_000
+"""The byte budget that does not depend on the text."""
 
 
 class Output(Protocol):
     """The output area of a cell."""
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        """Append an output; with an id, one that `update` can change."""
+        """Append an output; with a `display_id`, `update` can change it later."""
         ...
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None: ...
 
     def clear(self) -> None:
-        """Remove all outputs when the next one comes."""
+        """Remove all outputs as soon as the next one is shown."""
         ...
 
 
@@ -46,26 +50,26 @@ class SavedOutput(Output, Protocol):
     """The output area of a cell in a notebook that may be saved."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Append an output for the saved notebook, in which no widget lives."""
+        """Append an output that stands for a widget when the saved notebook is opened again."""
         ...
 
 
 class Screen(Protocol):
     def draw(self, view: RunView) -> None:
-        """Show the run as it stands; called about ten times a second, also when nothing has changed."""
+        """Show the current state of the run; called about ten times a second, even if nothing has changed."""
         ...
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave this one output."""
+        """Replace everything shown by this final output."""
         ...
 
     def clear(self) -> None:
-        """Leave nothing: the run was not started."""
+        """Remove everything shown: the run was not started."""
         ...
 
 
 class LiveScreen:
-    """Settled blocks, under a status line that ticks."""
+    """A ticking status line, and below it the settled blocks and the open tail of the answer."""
 
     def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
         self._output = output
@@ -82,7 +86,7 @@ class LiveScreen:
         self._draw_status(view, now)
         text = plain(view.said)
         if not text.startswith(self._frozen) or (self._tail and text == self._frozen):
-            self._output.clear()  # `run.resumed` took settled blocks back, or all of the tail
+            self._output.clear()  # after `run.resumed`: some settled blocks, or all of the tail, were withdrawn
             self._restart()
             self._draw_status(view, now)
         if text != self._arrived[0]:
@@ -100,19 +104,19 @@ class LiveScreen:
             self._output.clear()
 
     def _restart(self) -> None:
-        # Display ids; empty until there is such an output.
+        # Display ids of the outputs; empty until there is such an output.
         self._status = ""
         self._tail = ""
         self._panel = ""
         self._asked = list[str]()
-        # The text of settled blocks, and all text on the screen.
+        # The text of the settled blocks; all text on the screen.
         self._frozen = ""
         self._shown = ""
         self._arrived = ("", 0.0)
         self._last_status = ("", -STATUS_SECONDS)
 
     def _draw_asked(self, view: RunView) -> None:
-        """In an output of its own, which does not tick: what stands there is to be copied."""
+        """Show waiting calls in an output of their own that does not tick, because the user copies ids from it."""
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
@@ -120,7 +124,7 @@ class LiveScreen:
     def _draw_status(self, view: RunView, now: float) -> None:
         pieces = facts(view)
         words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
-        # A run of many minutes need not count single seconds: each tick is a message in the kernel's channel.
+        # A run of many minutes ticks more slowly: each tick is a message on the kernel's channel.
         every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
         if age < (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             return
@@ -128,7 +132,7 @@ class LiveScreen:
         self._status = self._put(status_bundle(view), self._status)
 
     def _affordable(self, text: str, now: float) -> bool:
-        """Within the byte budget, or the reader is waiting: a pause shows what there is."""
+        """Whether drawing the text keeps within the byte budget, or the stream pauses and the reader waits for it."""
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -160,14 +164,14 @@ class LiveScreen:
 
 
 class StaticScreen:
-    """One output at the end: for nbclient, papermill, nbconvert, and whatever shows no updates."""
+    """One output at the end, for hosts that show no updates: nbclient, papermill, nbconvert."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._asked: list[str] = []
 
     def draw(self, view: RunView) -> None:
-        """Show only calls that wait for approval: a run that waits for them would look stuck."""
+        """Show only calls that wait for approval; without them, the waiting run would look stuck."""
         if new := [call for call in view.asked if call not in self._asked]:
             self._asked += new
             self._output.show(asked_bundle(view))
@@ -182,7 +186,7 @@ class StaticScreen:
 
 
 class TerminalScreen:
-    """Text as it streams. A terminal can't take text back, so a restart of the run is announced in words."""
+    """Text as it streams. A terminal cannot withdraw text, so a line announces when a resumed run replaces it."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -214,13 +218,13 @@ class TerminalScreen:
 
 
 def _complete(text: str) -> str:
-    """The text without an incomplete terminal sequence at its end."""
+    """Return the text without an incomplete escape sequence at its end, which the next delta may complete."""
     start = text.rfind("\x1b", max(0, len(text) - 64))
     return text if start < 0 or any(char.isalpha() for char in text[start:]) else text[:start]
 
 
 class Bar:
-    """The output of a job: one line that is updated where updates are shown, and its end."""
+    """The output of a job: a progress line if the host is `live`, then its final output."""
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output
@@ -241,6 +245,6 @@ class Bar:
         self._output.show(bundle)
 
     def clear(self) -> None:
-        """Have the next output of the cell replace the bar."""
+        """Remove the bar as soon as the cell shows its next output."""
         if self._id:
             self._output.clear()

@@ -1,4 +1,4 @@
-"""The view of a run, folded from its events (docs/api/events.md). Pure."""
+"""The view of a run, built from its events (docs/api/events.md). No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentsvc_nb.client.approvals import WaitingCall, note
 from agentsvc_nb.wire.runs import TERMINAL, Event, Run
 
 MARKS: Final = 200
-"""Of a run of 1,500 steps the first marks show enough."""
+"""The most marks that are kept; a run may have 1,500 steps."""
 _GIVEN_CHARS: Final = 400
 
 
@@ -19,7 +19,8 @@ _GIVEN_CHARS: Final = 400
 class ToolCall:
     """A tool call; `failed` is None while it runs.
 
-    `given` is the beginning of its input; `at` and `until` are times.
+    `event` is the id of the event that reported it, `given` the beginning of its input as JSON, `at` and `until` are
+    the service's times of its start and end.
     """
 
     event: int
@@ -33,7 +34,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened between tool calls, in our own words."""
+    """A line of the timeline that is not a tool call, such as a step; `text` is in our own words."""
 
     event: int
     at: str
@@ -42,7 +43,7 @@ class Mark:
 
 @dataclass
 class RunView:
-    """The view of one run. Feed it events in order with `take`; ids that were seen already are skipped."""
+    """The view of one run. `take` applies its events in order, and skips ids that were applied before."""
 
     run_id: str = ""
     chat: str | None = None
@@ -57,20 +58,22 @@ class RunView:
     asked: dict[str, WaitingCall] = field(default_factory=dict)
     """Calls that wait for approval, by id."""
     verdict: str = ""
-    """The last decision on a call, in words."""
+    """The last decision on a waiting call, in words."""
     page: str = ""
     """The address of the chat's page."""
     last: int = 0
+    """The id of the last event applied."""
     stopping: bool = False
+    """Whether its cancellation was requested here."""
     waiting: str = ""
     """The id of the run that holds the chat while this one waits for it."""
     elapsed: float = 0.0
-    """Seconds since it has been watched."""
+    """Seconds for which the run has been watched."""
     _said: list[tuple[int, str]] = field(default_factory=list)
     _text: str | None = ""
 
     def opened(self, run: Run) -> None:
-        """The start was answered with this record."""
+        """Apply the response to the run's start."""
         self.run_id = run.run_id
         self.chat = run.chat or self.chat
         self.waiting = ""
@@ -87,7 +90,7 @@ class RunView:
         note(self.asked, self.run_id, event)
 
     def settle(self, run: Run) -> None:
-        """The final record: its output is the answer, whatever was streamed."""
+        """Apply the final record: its output is the answer, even if other text was streamed."""
         self.run = run
         self.status = str(run.status)
         self.step = run.steps or self.step
@@ -100,18 +103,18 @@ class RunView:
 
     @property
     def record(self) -> Run:
-        """The run as far as it is known."""
+        """The run's final record; before its end, a record with what is known."""
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat)
 
     @property
     def said(self) -> str:
-        """The text streamed so far, less what `run.resumed` took back."""
+        """The text streamed so far, without what `run.resumed` withdrew."""
         if self._text is None:
             self._text = "".join(text for _, text in self._said)
         return self._text
 
     def tail(self, characters: int) -> str:
-        """The last characters of `said`; the cost depends on their number, not on the whole text."""
+        """Return at least the last `characters` of `said`; the cost does not grow with the whole text."""
         kept: list[str] = []
         for _, text in reversed(self._said):
             kept.append(text[-characters:])
@@ -122,7 +125,7 @@ class RunView:
 
     @property
     def text(self) -> str:
-        """The answer: the final output once there is one, else what was said."""
+        """The answer: the final output if there is one, else the text streamed so far."""
         return self.run.output if self.run is not None and self.run.output is not None else self.said
 
     @property
@@ -191,7 +194,7 @@ class RunView:
 
 
 def _beginning(given: Any) -> str:
-    """The beginning of a tool's input, which may be a whole document."""
+    """Return the beginning of a tool's input as JSON; it may be a whole document."""
     return "" if given in (None, {}) else json.dumps(given, ensure_ascii=False)[:_GIVEN_CHARS]
 
 
