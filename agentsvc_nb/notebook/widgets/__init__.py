@@ -1,10 +1,10 @@
-"""The widgets: cards, forms, a browser of files, a gallery, a chat. Only ipywidgets' core, no build step.
+"""The widgets: cards, forms, a file browser, a gallery, a chat. Built with the widgets of ipywidgets, no build step.
 
-No widget lives in a notebook that was opened again. So a static output precedes each, which says what it was and how to
-bring it back (`with_fallback`), or one replaces it when it ends (`cards.LiveOutput`).
+A widget is lost when its notebook is opened again. So a static output precedes each, which describes it and names the
+command that brings it back (`with_fallback`), or replaces it at its end (`cards.LiveOutput`).
 
-design   style sheet, shared parts, the thread that works for a widget     outputs   where a cell shows things
-cards    runs and jobs in the background, approval of calls                with_fallback  a widget and its static output
-files    the browser and the gallery, or what stands for them              browser, gallery  their widgets
-forms/   a tool's input to fill in and run                                 chat/     a conversation
+design   style sheet, shared parts, a widget's worker thread       outputs        the outputs of a cell, by host
+cards    runs and jobs in the background, approval of calls        with_fallback  a widget below its static output
+files    browser and gallery, or their static form                 browser, gallery  the widgets of both
+forms/   a form for a tool's input                                 chat/          a conversation
 """

@@ -1,4 +1,4 @@
-"""The file browser: `%files browse`, `agentsvc_nb.Files()`. Looks through the files of a chat, and acts on one."""
+"""The file browser widget (`%files browse`, `agentsvc_nb.Files()`): browse, search, preview, download, upload."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentsvc_nb.wire.files import FileSearch, SearchResult, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label, plain
 
 ROWS: Final = 200
-"""Lines of the list at a time: a list of 100,000 would stop the page."""
+"""The most lines of the list at a time: a list of 100,000 lines would freeze the page."""
 _HALF: Final = "1 1 260px"
 STYLE: Final = """<style>
 .asvc .asvc-list { flex-direction: column; align-items: stretch; margin: 2px 0; }
@@ -79,7 +79,7 @@ class BrowserParts:
 
 
 def _field(name: str, hint: str, *, live: bool = False) -> ipywidgets.Text:
-    """A text field. `live`: changes are sent with each key, else on Enter or when the field loses focus."""
+    """A text field. With `live`, changes are sent with each key, else on Enter or when the field loses focus."""
     return ipywidgets.Text(
         description=name,
         placeholder=hint,
@@ -93,12 +93,14 @@ NO_CHAT = "This notebook has no chat yet, so no files. Ask something, then press
 
 
 class Browser:
-    """The browser of one chat.
+    """The behaviour of the file browser of one chat.
+
+    A lock guards its state: clicks are handled in any thread, and requests run in the worker's thread.
 
     Args:
-        session: the notebook's, or one beside it for another chat.
-        files: the chat's files, as they are now.
-        own: whether this is the chat in which the notebook asks.
+        session: the notebook's session, or one made by `Session.beside` for another chat.
+        files: the chat's current files.
+        own: whether the chat is the notebook's own.
     """
 
     def __init__(self, session: Session, files: Sequence[WorkspaceFile], *, own: bool = True) -> None:
@@ -117,7 +119,7 @@ class Browser:
         if not session.known_chat(session.address()):
             self._say(NO_CHAT)
 
-    # -- what is pressed, in whichever thread ---------------------------------------------------------------------
+    # -- clicks and changes, handled in any thread ----------------------------------------------------------------
 
     def _listen(self) -> None:
         parts = self.parts
@@ -163,7 +165,7 @@ class Browser:
             self._say("These are the last lines." if lines > 0 else "These are the first lines.")
 
     def _move(self, by: int) -> None:
-        """Choose the line above or below: JupyterLab keeps the arrow keys of a list for its own cells."""
+        """Choose the line above or below, for JupyterLab, which takes the arrow keys for its own cells."""
         chosen, count = self.parts.list.index, len(self.parts.list.options)
         at = (0 if by > 0 else count - 1) if chosen is None else chosen + by
         if 0 <= at < count:
@@ -216,7 +218,7 @@ class Browser:
             self._say("Uploading …")
             self._worker.do("upload", lambda: self._uploaded(files))
 
-    # -- what takes time, in the worker's thread ------------------------------------------------------------------
+    # -- requests, in the worker's thread -------------------------------------------------------------------------
 
     def _relist(self) -> None:
         if not self._session.known_chat(self._session.address()):
@@ -258,10 +260,10 @@ class Browser:
         self._relist()
         self._say(sent)
 
-    # -- what is seen ---------------------------------------------------------------------------------------------
+    # -- drawing --------------------------------------------------------------------------------------------------
 
     def _show(self, name: str = "Preview", pane: str = "<p>Choose a line to see what it is.</p>") -> None:
-        """The lines of the folder, or what was found, from the line where we are; beside them the pane."""
+        """Show the current page of the folder's entries, or of the search results, and this pane beside it."""
         parts, words = self.parts, self.parts.filter.value
         if self._found is None:
             self._entries = self._folders.entries(self._folder, words, parts.order.value)
@@ -303,7 +305,7 @@ class Browser:
         return entry.file
 
     def _pane(self, name: str, html: str) -> None:
-        """`html` is a bundle of ours, in which nothing is markup of others."""
+        """Set the pane. `html` must be safe: text of others in it is escaped."""
         inside = f'<div class="asvc-pane" role="region" tabindex="0" aria-label="{escape(name)}">{html}</div>'
         self.parts.pane.value = inside
 

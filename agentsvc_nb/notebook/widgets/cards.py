@@ -48,7 +48,7 @@ class LiveOutput:
             self._output.update(note_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave one static output. Nothing removes an output from a thread: the widget's is emptied."""
+        """Leave one static output. The widget's output is emptied, since no thread can remove the output of a cell."""
         self._output.update({"text/plain": "", "text/html": ""}, self._box_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         for part in self._parts:
@@ -62,7 +62,7 @@ Decide = Callable[[WaitingCall, bool, str], None]
 
 
 class ApprovalCards:
-    """A card for each call that waits for approval. `show` is for one thread; clicks may come in any."""
+    """A card for each call that waits for approval. `show` is for one thread; clicks are handled in any thread."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
@@ -92,7 +92,7 @@ class ApprovalCards:
 
         def send(approved: bool, why: str) -> None:
             try:
-                self._decide(call, approved, why)  # the run's events take the card away
+                self._decide(call, approved, why)  # the run's next event removes the card
             except Exception as error:  # an error in a thread would go unseen
                 said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
                 design.put(failed, said, "wrong", role="status")
@@ -111,7 +111,7 @@ _LOOK_SECONDS: Final = STATUS_SECONDS / 4
 
 
 class CardScreen:
-    """A card in the output of the cell that runs now; made there, drawn from another thread."""
+    """The screen of a background run: a card in its cell's output. Made in that cell, drawn from another thread."""
 
     def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -126,11 +126,11 @@ class CardScreen:
         self._live = LiveOutput(output, _line(""), [head, self._approvals.box, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:
-        """Set the action of the button, which must be quick and safe to call in any thread."""
+        """Set the action of the Cancel button; it must be quick and safe to call in any thread."""
         design.once(self._cancel, "Cancelling", cancel)
 
     def draw(self, view: RunView) -> None:
-        """Called ten times a second; a widget whose text stays as it was sends nothing."""
+        """Draw at most four times a second, though called ten times; a widget whose text is unchanged sends nothing."""
         now = self._clock()
         if now - self._looked < _LOOK_SECONDS:
             return
@@ -148,11 +148,11 @@ class CardScreen:
         self._live.finish(bundle, metadata)
 
     def clear(self) -> None:
-        pass  # the cell has ended: why nothing was started is shown in its place
+        pass  # the run was not started: `Background.left_alone` shows the error here instead
 
 
 class QuietScreen:
-    """Shows nothing: a terminal, where the answer is printed when it is asked for."""
+    """The screen of a background run in a terminal: shows nothing; the answer is printed when its value is shown."""
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         pass
@@ -168,7 +168,7 @@ class QuietScreen:
 
 
 def last_lines(view: RunView) -> str:
-    """The last lines of the answer so far; the cost does not grow with the answer."""
+    """Return the last lines of the answer so far; the cost does not grow with the answer."""
     said = plain(view.tail(2 * PREVIEW_CHARS)).rstrip()
     shown = "\n".join(said[-PREVIEW_CHARS:].splitlines()[-PREVIEW_LINES:])
     return shown if len(shown) == len(said) else f"… {shown}"
@@ -182,7 +182,7 @@ def _line(run_id: str) -> str:
 
 
 class BarsScreen:
-    """Bars in the output of the cell that runs now; shown there, drawn from another thread."""
+    """The progress bars of background jobs in their cell's output. Shown in that cell, drawn from another thread."""
 
     def __init__(self, output: SavedOutput) -> None:
         self._output = output
@@ -207,7 +207,7 @@ class BarsScreen:
 
 
 class JobBar:
-    """The row of a job: Cancel, the bar, its state; and a place for its result."""
+    """The row of a job (Cancel button, bar, state), and a place for its result."""
 
     def __init__(self, job: Job, cancel: Callable[[str], object]) -> None:
         self._state = design.text(_state(job), role="status")
@@ -236,7 +236,7 @@ def _state(job: Job) -> str:
 
 
 def standing(jobs: Sequence[Job]) -> str:
-    """The static line above the bars, for a saved notebook."""
+    """Return the static line above the bars, which remains in a saved notebook."""
     if len(jobs) == 1:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
         return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."

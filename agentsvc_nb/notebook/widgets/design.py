@@ -1,4 +1,4 @@
-"""The style sheet of the widgets, the parts they share, and the worker thread behind a widget."""
+"""The style sheet of the widgets, the parts they share, and a widget's worker thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from agentsvc_nb.wire.text import label, plain, worded
 
 
 def keep_addressed(widget: ipywidgets.Widget) -> None:
-    """Handle messages of this widget, and of all in it now and later, in the subshell they are addressed to."""
+    """Handle messages to this widget, and to its current and future children, in the subshell they are addressed to.
+
+    ipykernel 7.4 uses the subshell of the last message sent instead, which may be gone (docs/decisions/0025).
+    """
     if widget.comm is None or getattr(widget.comm, "_reply_subshell_for", None) is _as_addressed:
         return
     widget.comm._reply_subshell_for = _as_addressed
@@ -36,10 +39,10 @@ def _as_addressed(data: Any, subshell: str | None) -> str | None:
 
 
 class Worker:
-    """One thread that works through tasks in order.
+    """A thread that executes a widget's tasks in order.
 
     Args:
-        failed: called with one sentence for each task that failed.
+        failed: called with a sentence for each task that failed.
     """
 
     def __init__(self, failed: Callable[[str], None]) -> None:
@@ -49,7 +52,7 @@ class Worker:
         self._newest: dict[str, object] = {}
 
     def do(self, kind: str, work: Callable[[], object]) -> None:
-        """Queue a task; it is skipped if a newer one of its kind is queued before its turn."""
+        """Queue a task. It is skipped if a newer task of its kind is queued before its turn."""
         mark = object()
         with self._lock:
             self._newest[kind] = mark
@@ -98,7 +101,7 @@ STYLE: Final = """<style>
 
 
 def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywidgets.VBox:
-    """The outermost box of a widget, with the style sheet. Its parts stand below each other."""
+    """The outermost box of a widget: the style sheet, and the parts below each other."""
     box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
     keep_addressed(box)
     box.add_class("asvc")
@@ -108,7 +111,7 @@ def frame(children: Sequence[ipywidgets.Widget], *, card: bool = True) -> ipywid
 
 
 def discard(part: ipywidgets.Widget) -> None:
-    """Close a widget and all in it: `close` alone leaks children, layout and style, here and in the page."""
+    """Close a widget and everything in it; `close` alone leaks children, layout and style, here and in the page."""
     for child in getattr(part, "children", ()):
         discard(child)
     for own in ("layout", "style"):
@@ -118,35 +121,35 @@ def discard(part: ipywidgets.Widget) -> None:
 
 
 def row(children: Sequence[ipywidgets.Widget]) -> ipywidgets.HBox:
-    """Parts beside each other, below each other where it is narrow."""
+    """A row of parts, which wraps where the page is narrow."""
     box = ipywidgets.HBox(list(children))
     box.add_class("asvc-row")
     return box
 
 
 def text(said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> ipywidgets.HTML:
-    """A line of text; the only markup is code in backticks. With `role="status"` a screen reader announces changes."""
+    """A line of text; its only markup is code in backticks. With `role="status"`, screen readers announce changes."""
     part = ipywidgets.HTML()
     put(part, said, look, role=role)
     return part
 
 
 def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = "", *, role: str = "") -> None:
-    """Change what `text` made."""
+    """Change the text of a part made by `text`."""
     kind = f' class="asvc-{look}"' if look else ""
     heard = f' role="{role}"' if role else ""
     part.value = f"<div{kind}{heard}>{worded(said, SAID_CHARS)}</div>"
 
 
 def lines(said: str) -> ipywidgets.HTML:
-    """Preformatted lines, wrapped where they are long; the caller bounds their length."""
+    """Preformatted lines, wrapped if long; the caller limits their number."""
     part = ipywidgets.HTML()
     put_lines(part, said)
     return part
 
 
 def put_lines(part: ipywidgets.HTML, said: str) -> None:
-    """Change what `lines` made."""
+    """Change the text of a part made by `lines`."""
     part.value = f'<pre class="asvc-lines">{html.escape(plain(said))}</pre>' if said else ""
 
 
@@ -157,7 +160,7 @@ class Markup(ipywidgets.HTMLMath):  # type: ignore[misc]
 
 
 def place(shown: str = "") -> Markup:
-    """A widget that shows our HTML as an output would."""
+    """A widget that shows HTML of ours in the style of a cell's output."""
     part = Markup(shown)
     part.add_class("jp-RenderedHTMLCommon")
     return part
@@ -171,13 +174,13 @@ def area(name: str, value: str = "", *, rows: int = 3) -> ipywidgets.Textarea:
 
 
 def button(name: str, tooltip: str, *, look: Literal["", "primary", "danger"] = "") -> ipywidgets.Button:
-    """A button as wide as its name."""
+    """A button that is as wide as its name."""
     named, layout = {"description": label(name, 80), "tooltip": label(tooltip)}, {"width": "auto", "max_width": "100%"}
     return ipywidgets.Button(**named, button_style=look, layout=layout)
 
 
 def once(button: ipywidgets.Button, then: str, act: Callable[[], object]) -> None:
-    """Call `act` on the first click, and rename the button to `then`. It is not disabled, so it keeps the focus.
+    """Call `act` on the first click only, and rename the button to `then`. It stays enabled, so as to keep the focus.
 
     `act` must be quick and safe to call in any thread.
     """

@@ -1,4 +1,4 @@
-"""Look through the files of a chat: widgets where they are shown, and the same as static output where they are not."""
+"""The file browser and the gallery of a chat: widgets if the host shows them, else static outputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
 
 
 def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
-    """The file browser of this notebook's chat or another; `widgets`: whether they are shown. Raises `AskError`."""
+    """Return the file browser of this notebook's chat or of another; without `widgets`, a table of the files.
+
+    Raises `AskError` when the service fails, or knows no such chat.
+    """
     where = session.beside(chat) if chat else session
     found = listed(where) if where.known_chat(where.address()) else []
     table = files_table(where, found)
@@ -51,7 +54,10 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
 
 
 def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> WidgetWithFallback | Preview:
-    """The gallery of this notebook's chat; `widgets`: whether they are shown. Raises `AskError`."""
+    """Return the gallery of this notebook's chat; without `widgets`, a static one.
+
+    Raises `AskError` when no picture fits the glob, or the service fails.
+    """
     if not widgets:
         return static_gallery(session, pattern)
     from agentsvc_nb.notebook.widgets.gallery import Gallery

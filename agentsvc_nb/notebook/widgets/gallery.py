@@ -1,4 +1,4 @@
-"""The gallery: `%files gallery` in a live notebook. Thumbnails to choose from, one picture large, before and after."""
+"""The gallery widget (`%files gallery`): thumbnails, a large view, and a comparison of an edited picture."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STYLE: Final = """<style>
 </style>"""
 
 _LABELLED: Final = {"description_width": "initial"}
-# The browser's own: no script opens it, Escape closes it, and the focus comes back.
+# A popover of the browser: it opens without a script, Escape closes it, and the focus returns.
 _ENLARGE: Final = '<button class="jupyter-button asvc-enlarge" popovertarget="{}-full">Enlarge</button>'
 
 
 class Thumb:
-    """A button with a picture on it. The picture is a style of its own, so that each is sent once."""
+    """A button with a picture. The picture is in a style sheet of its own, so that it is sent once."""
 
     def __init__(self) -> None:
         self._name = f"asvc-{secrets.token_hex(6)}"
@@ -51,7 +51,7 @@ class Thumb:
         self.box = ipywidgets.HBox([self.button, self._style])
 
     def show(self, name: str, tooltip: str, uri: str | None) -> None:
-        """Show a picture. `uri` is base64 of our own, so nothing in it can end the style."""
+        """Show a picture. `uri` is base64 encoded by us, so nothing in it can end the style sheet."""
         self.button.description = name
         self.button.tooltip = tooltip
         self._style.value = f'<style>.{self._name}::before {{ background-image: url("{uri}"); }}</style>' if uri else ""
@@ -62,7 +62,7 @@ class Thumb:
 
 
 class LargePicture:
-    """One picture, large. Escape leaves the browser's own full view; Close returns to the thumbnails."""
+    """The large view of one picture. Escape leaves the browser's full view; Close returns to the thumbnails."""
 
     def __init__(self) -> None:
         self._name = f"asvc-{secrets.token_hex(6)}"
@@ -71,7 +71,7 @@ class LargePicture:
         self.next = button("Next", "The next picture")
         self._enlarge = ipywidgets.HTML()
         self.close = button("Close", "Back to the thumbnails")
-        # No slider: a screen reader finds no name on ipywidgets' one, and JupyterLab keeps its arrow keys for itself.
+        # Not a slider: that of ipywidgets has no name for screen readers, and JupyterLab takes its arrow keys.
         self.wipe = ipywidgets.BoundedIntText(
             50, 0, 100, 10, description="Of the picture before, %", style=_LABELLED, layout={"width": "230px"}
         )
@@ -90,7 +90,7 @@ class LargePicture:
         self._wiped(50)
 
     def show(self, now: tuple[str, str] | None, before: tuple[str, str] | None, caption: str) -> None:
-        """A picture and the one before it, as data URI and alternative text."""
+        """Show a picture and the one it was edited from, each as a data URI and an alternative text."""
         self._comparing.layout.display = "" if now and before else "none"
         self._enlarge.value = _ENLARGE.format(self._name) if now else ""
         if now is None:
@@ -133,7 +133,7 @@ def _image(kind: str, alt: str, uri: str) -> str:
 
 
 class Gallery:
-    """The gallery of these pictures."""
+    """The behaviour of the gallery. A lock guards its state; pictures are read in the worker's thread."""
 
     def __init__(self, pictures: Pictures) -> None:
         self.parts = GalleryParts()
@@ -145,7 +145,7 @@ class Gallery:
         self._listen()
         self._page(0)
 
-    # -- what is pressed, in whichever thread ---------------------------------------------------------------------
+    # -- clicks, handled in any thread ----------------------------------------------------------------------------
 
     def _listen(self) -> None:
         parts, enlarged = self.parts, self.parts.enlarged
@@ -203,7 +203,7 @@ class Gallery:
         self._page(self._at - self._at % PER_OUTPUT)
         self.parts.thumbs[self._at - self._first].button.focus()
 
-    # -- what takes time, in the worker's thread ------------------------------------------------------------------
+    # -- requests, in the worker's thread -------------------------------------------------------------------------
 
     def _viewed(self, at: int) -> None:
         found, file = self._pictures, self._pictures.files[at]
@@ -227,7 +227,7 @@ class Gallery:
                         return
                     self._thumb(place)
 
-    # -- what is seen ---------------------------------------------------------------------------------------------
+    # -- drawing --------------------------------------------------------------------------------------------------
 
     def _page(self, first: int) -> None:
         self._first = first

@@ -1,4 +1,4 @@
-"""Outputs of a cell: its output area, a page of voila, a terminal; and the screens, bars and cards drawn in them."""
+"""The outputs of a cell by host (output area, page of voila, terminal), and the screens, bars and cards drawn there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. Main thread only: in another thread it would be another cell's."""
+    """The output area of the running cell. For the main thread; another thread would write to another cell's output."""
 
     def __init__(self, shell: Any) -> None:
         self._pub = shell.display_pub
@@ -43,7 +43,7 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """The same in voila, which drops updates of outputs once the cell has ended: outputs that change are widgets."""
+    """The output area in voila. It drops updates of outputs after the cell has ended, so these outputs are widgets."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)

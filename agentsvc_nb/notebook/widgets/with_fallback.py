@@ -1,4 +1,4 @@
-"""A widget below a static output, which is what remains in a saved notebook."""
+"""A widget below a static output, which remains in a saved notebook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentsvc_nb.wire.text import label, worded
 
 
 class WidgetWithFallback(Showing):
-    """Two outputs: a line that unfolds to a static form and says how to bring the widget back, then the widget."""
+    """A cell value of two outputs: a line that unfolds to the static form and names the command, then the widget."""
 
     def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
         self.summary = summary
@@ -34,7 +34,7 @@ class WidgetWithFallback(Showing):
 
 
 def summary(said: str, again: str, shown: Bundle) -> Bundle:
-    """A line with a description and the command that opens the widget `again`; the static form is folded below."""
+    """The static output: a line with a description (`said`) and the command `again`, and folded below it `shown`."""
     line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

@@ -19,18 +19,21 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label
 
 UPLOAD_BYTES: Final = 10_000_000
-"""The limit for the files of one upload, which come in one message: a server silently drops much larger ones."""
+"""The limit of one upload in bytes. Its files arrive in one message, and a server silently drops a much larger one."""
 TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
 
 
 def upload_button(tooltip: str) -> ipywidgets.FileUpload:
-    """A button to upload files. It names its limit, because nothing happens when a larger file is chosen."""
+    """A button to upload files. Its name has the limit, because choosing a larger file has no visible effect."""
     name = f"Upload, up to {size(UPLOAD_BYTES)}"
     return ipywidgets.FileUpload(multiple=True, description=name, tooltip=tooltip, layout={"width": "auto"})
 
 
 def uploaded(session: Session, files: Sequence[Mapping[str, Any]]) -> str:
-    """Put files of a `FileUpload` into the chat as `%files put` does. Returns a sentence; raises `AskError`."""
+    """Put files of a `FileUpload` into the chat, as `%files put` does, and return a sentence that says so.
+
+    Raises `AskError` when they are too large, a name cannot be used, or the service fails.
+    """
     if sum(file["size"] for file in files) > UPLOAD_BYTES:
         raise AskError(f"Nothing was sent. {TOO_LARGE}")
     with TemporaryDirectory() as folder:
@@ -41,20 +44,21 @@ def _written(folder: Path, file: Mapping[str, Any]) -> Path:
     path = folder / Path(str(file["name"]).replace("\\", "/")).name
     try:
         path.write_bytes(file["content"])
-    except (OSError, ValueError) as error:  # too long, empty, a folder's
+    except (OSError, ValueError) as error:  # the name is too long, empty, or that of a folder
         why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
         raise AskError(f"{label(file['name'], 80)} can't be sent under this name: {why}.", "Rename it.") from None
     return path
 
 
 HELD_BYTES: Final = 20 * MB
-"""The limit for all attachments of a message, which are held in the kernel until it is sent."""
+"""The limit in bytes of all attachments of a message, which are held in the kernel until it is sent."""
 OFFERED: Final = 200
+"""How many files of the chat can be chosen from."""
 _CHOOSE: Final = "a file of this chat"
 
 
 class Attaching:
-    """Two ways to choose files, and a chip that removes each chosen file. Not thread-safe."""
+    """The attachments of the next message: an upload, files of the chat, and a chip to remove each. Not thread-safe."""
 
     def __init__(self) -> None:
         self.upload = upload_button("Attach files of your machine; %files put takes larger ones")
@@ -78,7 +82,7 @@ class Attaching:
             self.choose.layout.display = None if paths else "none"
 
     def take(self) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
-        """The uploads and the paths that were chosen; from now on there are none."""
+        """Return the chosen uploads and paths, and clear them."""
         taken = tuple(self._files), tuple(self._paths)
         self._files = []
         self._paths = []
@@ -86,7 +90,7 @@ class Attaching:
         return taken
 
     def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
-        """What was taken and not sent."""
+        """Restore attachments that were taken but not sent."""
         self._files, self._paths = [*files, *self._files], [*paths, *self._paths]
         self._show()
 
@@ -101,7 +105,7 @@ class Attaching:
                 continue
             left -= file["size"]
             self._files.append(in_memory_file(file["name"], bytes(file["content"])))
-        self.upload.value = ()  # else its bytes would be held twice
+        self.upload.value = ()  # otherwise the widget would hold the bytes a second time
         limits = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
         self._show(limits + label(", ".join(refused)) if refused else "")
 

@@ -41,7 +41,7 @@ class Chat(Showing):
     """
 
     def __init__(self, chat: str | None = None, *, project: str | None = None, new: bool = False) -> None:
-        # Its message is replaced by what is typed; what is wrong with the ids is said here and now.
+        # A template: each message replaces "-". Made here, so that an invalid id raises at once.
         self._first = Question("-", chat=chat, project=project, new_chat=new)
         self._shell = get_ipython()
         self._session, _ = here()
@@ -60,7 +60,7 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        widget = self._widget()  # reads the turns that the line counts
+        widget = self._widget()  # before `summary`: it reads the turns that the summary counts
         output.keep(summary(self._conversation), display_id=place)
         output.show(widget, display_id=f"{place}-chat")
 
@@ -93,7 +93,7 @@ class Chat(Showing):
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
         from agentsvc_nb.notebook.widgets.chat.view import ChatView
 
-        self._session.client()  # that there is no service, or no key, fails the cell
+        self._session.client()  # a missing service or key must fail the cell
         view = ChatView(partial(decide, self._session))
         self._box = view.box
         self._controller = ChatController(self._session, self._conversation, self._first, view, self._tell)
@@ -101,14 +101,14 @@ class Chat(Showing):
         self._controller.begin()
 
     def _tell(self) -> None:
-        """A turn has ended, or the chat was closed: bring what is saved up to date. From any thread."""
+        """Update the saved outputs after a turn has ended or the chat was closed. May be called from any thread."""
         for output, place in self._shown:
             output.update(summary(self._conversation), place)
             if self._conversation.closed:
                 output.update(transcript(self._conversation), f"{place}-chat")
 
     def _end(self, bundle: Bundle) -> None:
-        """A page that was reloaded takes no update of outputs any more, but still of the widget."""
+        """Show the final output inside the widget, too: a reloaded page gets updates of widgets, but not of outputs."""
         from agentsvc_nb.notebook.widgets.design import Markup, discard
 
         gone = self._box.children

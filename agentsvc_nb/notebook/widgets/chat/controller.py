@@ -27,19 +27,19 @@ from agentsvc_nb.wire.text import label
 
 
 def stop_run(session: Session, run_id: str) -> str:
-    """Stop a run; return what went wrong, or an empty string."""
+    """Cancel a run; return the error as a sentence, or an empty string."""
     return _error_of(session, lambda: session.client().runs.cancel(run_id))
 
 
 def paths(session: Session, chat: str, count: int) -> list[str]:
-    """The first files of a chat; none on an error, which the next message will meet again."""
+    """Return the paths of a chat's first files; none on an error, since the next message will report it again."""
     found: list[str] = []
     _error_of(session, lambda: found.extend(file.path for file in islice(session.client().files.list(chat), count)))
     return found
 
 
 def holder_of(failure: BaseException | None) -> str:
-    """The id of the run that holds the chat, if that is why the start failed; else empty."""
+    """Return the id of the run that kept the chat busy, if the start failed for that reason; else empty."""
     error = failure.error if isinstance(failure, AskError) else None
     return (error.active_run_id or "") if error is not None else ""
 
@@ -54,12 +54,15 @@ def _error_of(session: Session, act: Callable[[], object]) -> str:
 
 
 AT_ONCE: Final = 5
-"""The number of earlier turns that are read at the beginning and with each click."""
+"""The number of earlier turns that are loaded at the beginning and with each click."""
 
 
 @dataclass
 class ActiveTurn:
-    """A run that is being watched; `question` is None for one that was started before."""
+    """The turn whose run is being watched; `question` is None for a run that was not started by this widget.
+
+    `open` starts or attaches to the run; `stopped` is set by Stop, which may be pressed before there is a `background`.
+    """
 
     screen: TurnScreen
     open: Callable[[], Background]
@@ -69,7 +72,10 @@ class ActiveTurn:
 
 
 class ChatController:
-    """One chat between a session and a view. `changed` is called when a turn has ended."""
+    """Connects the session and the view of one chat. `changed` is called when a turn has ended.
+
+    `first` is the template of each question, with the ids that `Chat` was given.
+    """
 
     def __init__(
         self,
@@ -85,14 +91,14 @@ class ChatController:
         self._view = view
         self._changed = changed
         self._lock = threading.RLock()
-        self._refused: dict[int, tuple[Question, str]] = {}  # by turn: what was asked, and the run that held the chat
+        self._refused: dict[int, tuple[Question, str]] = {}  # by turn: the question, and the run that holds the chat
         self._active: ActiveTurn | None = None
         view.send.on_click(lambda _: self.send())
         view.stop.on_click(lambda _: self.stop())
         view.earlier.on_click(lambda _: self.show_earlier())
 
     def begin(self) -> None:
-        """Show the last turns that are known, and follow the run that goes on."""
+        """Show the last turns in the journal, and follow a run that is still active."""
         chat = self.conversation.chat
         if chat:
             rows = self._session.journal.turns(self._session.base_url, chat)
@@ -105,7 +111,7 @@ class ChatController:
         """Ask the question in the input."""
         with self._lock:
             view = self._view
-            message = view.input.value.encode("utf-8", "replace").decode()  # half a character can't be sent
+            message = view.input.value.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
             if self._active or self.conversation.closed:
                 return
             if message.strip():
@@ -121,7 +127,7 @@ class ChatController:
         view.input.focus()
 
     def stop(self) -> None:
-        """Stop the run on the service."""
+        """Cancel the active run on the service."""
         with self._lock:
             if going := self._active:
                 going.stopped = True
@@ -130,7 +136,7 @@ class ChatController:
                     going.background.cancel()
 
     def show_earlier(self) -> None:
-        """Show some more of the turns before these."""
+        """Load and show more of the earlier turns."""
         with self._lock:
             found = self.conversation.call_back(AT_ONCE)
             self._show()
@@ -216,7 +222,7 @@ class ChatController:
         self._show()
         view.live.end()
         view.set_active(False)
-        view.say("The answer is complete." if failure is None else f"{failure}")  # it is there, with its buttons
+        view.say("The answer is complete." if failure is None else f"{failure}")  # a failed turn is there, too
 
     def _show(self) -> None:
         """Show the ended turns with their buttons; the active turn draws itself."""
@@ -224,7 +230,7 @@ class ChatController:
         self._view.show([turn for turn in self.conversation.turns if turn is not going], self._choices)
         self._view.has_earlier(len(self.conversation.earlier))
 
-    # -- what can be done with a turn --------------------------------------------------------------------------------
+    # -- the buttons of a turn ---------------------------------------------------------------------------------------
 
     def _choices(self, turn: ChatTurn) -> Sequence[TurnAction]:
         if turn.number in self._refused:
@@ -263,10 +269,10 @@ class ChatController:
         ]
         return [again, *(of_holder if holder else ())]
 
-    # -- what was there before ---------------------------------------------------------------------------------------
+    # -- earlier turns -----------------------------------------------------------------------------------------------
 
     def _read(self, turns: Sequence[ChatTurn]) -> None:
-        """The answers of earlier turns, the newest first; a run that goes on is followed."""
+        """Load the answers of earlier turns, the newest first, and follow a run that is still active."""
         for turn in reversed(turns):
             try:
                 answer = show(self._session, turn.run_id)

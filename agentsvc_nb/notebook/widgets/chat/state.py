@@ -1,4 +1,4 @@
-"""The state of a chat: its turns, their static output once the widget is gone, and a turn as a cell. Pure."""
+"""The state of a chat: its turns, their static output, and a turn as a cell. No widgets, no I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentsvc_nb.wire.text import escape, excerpt, label, worded
 SHOWN: Final = 40
 """The number of turns held in the kernel and the page; the service has them all."""
 KEPT: Final = 20
-"""The number of turns left when there are too many: each is then sent once more, to another place."""
+"""The number of turns kept once there are more than `SHOWN`: fewer, because each is then sent to the page again."""
 MESSAGE_CHARS: Final = 4_000
 _ASKED: Final = "white-space:pre-wrap;overflow-wrap:anywhere;margin:12px 0 4px;padding:2px 10px;"
 _EDGE: Final = "border-left:3px solid var(--jp-brand-color1,#1976d2)"
@@ -48,18 +48,21 @@ class Conversation:
         return len(self.earlier) + len(self.turns)
 
     def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
-        """The next turn."""
+        """Append a turn for this message, and return it."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
         self.turns.append(ChatTurn(last + 1, as_typed(message), files))
         return self.turns[-1]
 
     def begin(self, turn: ChatTurn) -> None:
-        """Move a turn to the end and clear its answer: a run of it, maybe not its first, begins."""
+        """Move a turn to the end and clear its answer, because a run of it begins (a retry, maybe)."""
         turn.bundle = None
         self.turns = [*(other for other in self.turns if other is not turn), turn]
 
     def surplus(self) -> list[ChatTurn]:
-        """Drop all but `KEPT` of more than `SHOWN` turns; those that can be read again become `earlier` ones."""
+        """If there are more than `SHOWN` turns, remove all but the last `KEPT`, and return those removed.
+
+        Turns that have a run become `earlier` ones, since they can be loaded again.
+        """
         if len(self.turns) <= SHOWN:
             return []
         gone = self.turns[:-KEPT]
@@ -70,7 +73,7 @@ class Conversation:
         return gone
 
     def call_back(self, count: int) -> list[ChatTurn]:
-        """Show the newest of the earlier turns before the others, and return them."""
+        """Move the newest `count` of the earlier turns before the shown ones, and return them."""
         wanted = self.earlier[-count:]
         self.earlier = self.earlier[:-count]
         self.turns = [*wanted, *self.turns]
@@ -78,7 +81,7 @@ class Conversation:
 
 
 def as_typed(message: str) -> str:
-    r"""The message escaped for a cell, where `{{name}}` would be filled in.
+    r"""Escape a message for a cell, where `{{name}}` would be replaced by a variable.
 
     >>> as_typed("Explain {{name}}")
     'Explain \\{{name}}'
@@ -87,18 +90,18 @@ def as_typed(message: str) -> str:
 
 
 def as_cell(turn: ChatTurn, chat: str | None) -> str:
-    """The turn as an `%%ask` cell; in another chat than the notebook's with its id."""
+    """Return the turn as an `%%ask` cell; `chat` is the chat's id unless it is the notebook's own."""
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 
 def asked_html(turn: ChatTurn) -> str:
-    """The question and the names of its attachments, as HTML."""
+    """Return the question and the names of its attachments as HTML."""
     files = f'<div style="{MUTED}">with {escape(", ".join(turn.files), 400)}</div>' if turn.files else ""
     return f'<div style="{_ASKED}{_EDGE}">{html.escape(excerpt(turn.message, MESSAGE_CHARS))}{files}</div>'
 
 
 def summary(conversation: Conversation) -> Bundle:
-    """The static line above the widget, which remains when the widget is gone."""
+    """The static line above the widget, which remains in a saved notebook."""
     where = f"Chat {label(conversation.chat, 64)}" if conversation.chat else "A new chat"
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:

@@ -1,4 +1,4 @@
-"""The turns of a chat as they are shown: the running one, streamed in settled blocks, and those that have ended."""
+"""The widgets of a chat's turns: the active turn, streamed in settled blocks, and the ended ones."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, asked_html
 from agentsvc_nb.wire.text import label
 
 CHUNK_CHARS: Final = 600
-"""The HTML in one widget before the next is begun."""
+"""The most characters of HTML in one widget before the next is begun."""
 
 
 class WidgetOutput:
-    """An output area made of widgets; the first thing shown, the status line, has one of its own."""
+    """An output area (`screens.Output`) made of widgets. The first thing shown, the status line, has its own widget."""
 
     def __init__(self) -> None:
         self.box = ipywidgets.VBox([design.Markup()])
         self.box.add_class("asvc-page")
         self.box.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables and code
-        self._parts: list[dict[str, str]] = []  # by widget, what stands in it by display id
+        self._parts: list[dict[str, str]] = []  # for each widget, its HTML by display id
         self._clearing = False
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
@@ -46,7 +46,7 @@ class WidgetOutput:
         self._clearing = True
 
     def empty(self) -> None:
-        """Nothing is shown; `design.STYLE` hides widgets that are empty."""
+        """Show nothing: `design.STYLE` hides widgets that are empty."""
         self._parts = []
         self._clearing = False
         for part in self.box.children:
@@ -55,7 +55,7 @@ class WidgetOutput:
     def _begin(self) -> None:
         self._parts.append({})
         if len(self._parts) > len(self.box.children):
-            # Layout and style are widgets, too: shared, a part costs one message.
+            # Layout and style are widgets, too; sharing them, a new part costs one message instead of three.
             first = self.box.children[0]
             self.box.children = (*self.box.children, design.Markup(layout=first.layout, style=first.style))
 
@@ -64,14 +64,14 @@ class WidgetOutput:
 
 
 class _Screen(LiveScreen):
-    """What waits for approval has buttons here (`ApprovalCards`), not a line on how to answer it elsewhere."""
+    """A live screen without the text about waiting calls: here they have buttons (`ApprovalCards`)."""
 
     def _draw_asked(self, view: RunView) -> None:
         pass
 
 
 class LiveTurn:
-    """The active turn, one widget for all turns of a chat. `decide` answers calls that wait for approval."""
+    """The widget of the active turn, reused for all turns of a chat. `decide` sends approvals and refusals."""
 
     def __init__(self, decide: Decide) -> None:
         self._asked = ipywidgets.HTML()
@@ -93,18 +93,23 @@ class LiveTurn:
             self._approvals.show(view.asked)
 
     def end(self) -> None:
-        """Hide it: the turn is shown as a settled one now."""
+        """Hide the widget: the turn has ended, and is shown by a `SettledTurn`."""
         self.box.layout.display = "none"
         self._page.empty()
         self._approvals.show({})
 
     def close(self) -> None:
-        """Ignore whatever is still drawn."""
+        """Ignore further calls of `draw`."""
         self._closed = True
 
 
 class TurnScreen:
-    """Watches the run of a turn (`screens.Screen`), from one thread."""
+    """The screen of a turn's run (`screens.Screen`). For one thread.
+
+    Attributes:
+        chat: the run's chat, once known.
+        wrote: the paths of the files that the run has written.
+    """
 
     def __init__(self, turn: ChatTurn, live: LiveTurn) -> None:
         self.turn = turn
@@ -122,17 +127,17 @@ class TurnScreen:
         self.turn.bundle = bundle
 
     def clear(self) -> None:
-        pass  # why nothing was started is shown in its place
+        pass  # the run was not started: the controller shows the error here instead
 
 
 CELL_ROWS = 12
 
 TurnAction = tuple[str, str, Callable[[], str]]
-"""A button: its name, its tooltip, its action. A text that the action returns is shown, to be copied."""
+"""A button: its name, its tooltip, its action. If the action returns a text, it is shown for copying."""
 
 
 class SettledTurn:
-    """A widget for an ended turn, reused for others. Not thread-safe."""
+    """The widget of an ended turn, reused for other turns. Not thread-safe."""
 
     def __init__(self) -> None:
         self._text = design.Markup()
@@ -175,13 +180,13 @@ class SettledTurn:
             self._show_copied(text)
 
     def _show_copied(self, text: str) -> None:
-        """No kernel can put a text into the clipboard, and from a button none can make a cell."""
+        """Show a text for copying: a kernel cannot write to the clipboard, nor create a cell after a click."""
         copied = self._copied or design.area("")
         copied.description = f"Turn {self._number}, to copy"
         copied.value = text
         copied.rows = min(CELL_ROWS, text.count("\n") + 1)
         copied.layout.display = None
-        if self._copied is None:  # shown when it is filled: a page is never seen with an empty one
+        if self._copied is None:  # added only once it has a text, so that the page never shows it empty
             self._copied = copied
             self.box.children = (*self.box.children, copied)
         copied.focus()

@@ -15,10 +15,10 @@ from agentsvc_nb.notebook.widgets.chat.turns import LiveTurn, SettledTurn, TurnA
 
 
 class ChatView:
-    """Turns below each other, the one that goes on at the bottom, and a place to write below them.
+    """The turns in order, the active one last, and the input below them.
 
-    A page frees nothing of a widget that was closed or taken out of its box, and builds all that follows it anew. So
-    turns move between places that stay (docs/decisions/0024).
+    When a widget is closed or removed from its box, a page frees none of its memory and rebuilds all widgets after it.
+    So the widgets stay, and turns move between them (docs/decisions/0024).
     """
 
     def __init__(self, decide: Decide) -> None:
@@ -31,7 +31,7 @@ class ChatView:
         self.heard = design.text("", role="log")
         self.heard.add_class("asvc-heard")
         self.attaching = Attaching()
-        # The whole text comes when the focus leaves it: not with each key, and before the click that left it.
+        # The text is sent when the input loses focus: not with each key, but before the click on Send.
         self.input = design.area("Message", rows=3)
         self.send = design.button("Send", "Send the message", look="primary")
         self.stop = design.button("Stop", "Stop the run on the service", look="danger")
@@ -46,7 +46,7 @@ class ChatView:
             part.chips,
             part.note,
             self.input,
-            # Stop comes and goes: after it nothing stands that would slide under the pointer.
+            # Stop is last because it comes and goes: a button after it would slide under the pointer.
             design.row([self.send, part.upload, part.choose, self.close, self.stop]),
         ]
 

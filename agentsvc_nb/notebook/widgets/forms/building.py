@@ -24,14 +24,14 @@ from agentsvc_nb.wire.text import plain
 
 DEEPEST: Final = 8
 FIELDS_MAX: Final = 300
-"""Fields beyond these limits are filled in as JSON."""
+"""Limits of nesting and of the number of fields; beyond them, a field is filled in as JSON."""
 _BOXED: Final[frozenset[Kind]] = frozenset({"object", "variants", "const", "nothing"})
-"""What can't be left empty: one that may be left out has a box to tick."""
+"""Kinds whose input cannot be left empty. If such a field is optional, it gets a checkbox."""
 _YES_NO: Final = (("yes", True), ("no", False))
 
 
 class Builder:
-    """Makes the parts of one form. `changed` is called after each change; `known` are paths of files to offer."""
+    """Creates the inputs of one form. `changed` is called after each change; `known` are paths of files to suggest."""
 
     def __init__(self, checker: Checker, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
         self.checker = checker
@@ -40,7 +40,7 @@ class Builder:
         self._depth = self._made = 0
 
     def within(self, of: Field, start: Any) -> Node:
-        """The part for a field that begins with this value, or else with its default."""
+        """Create the input of a nested field, with this value or (MISSING) the field's default."""
         start = of.default if start is MISSING else start
         self._made = 0 if not self._depth else self._made + 1
         self._depth += 1
@@ -52,7 +52,7 @@ class Builder:
             self._depth -= 1
 
     def root(self, of: Field, start: Any) -> Node:
-        """The whole form: an object without a frame, or JSON."""
+        """Create the outermost input: an object without a title, or JSON."""
         self._made = 0
         if of.kind != "object" or self._is_too_much(of) or not self._can_show(of, start):
             return JsonInput(of, start, self.changed)
@@ -63,8 +63,8 @@ class Builder:
             self._depth = 0
 
     def variant_of(self, variants: Sequence[Field], value: Any) -> int:
-        """The first that the value is right by, else the first that can hold it, -1 when there is none."""
-        # Alternatives within alternatives are looked into when they are made: they may go round.
+        """Return the index of the first variant that validates the value, else that can hold it, else -1."""
+        # Nested alternatives are examined only when their input is created, because they may be recursive.
         holding = [at for at, one in enumerate(variants) if one.kind == "variants" or self._can_show(one, value)]
         fitting = [number for number in holding if self.checker.fits(variants[number].schema, value)]
         return next(iter(fitting or holding), -1)
@@ -78,7 +78,7 @@ class Builder:
         def made(inner: Field, value: Any) -> Callable[[], Node]:
             def make() -> Node:
                 before = self._depth
-                self._depth = depth - 1  # in its place
+                self._depth = depth - 1  # made later, at the depth of this field
                 try:
                     return self.within(inner, value)
                 finally:
@@ -99,7 +99,7 @@ class Builder:
     def _plain(self, of: Field, start: Any) -> Node:
         match of.kind:
             case "text" | "file":
-                start = "" if start is MISSING and not of.name else start  # an item is there, or removed
+                start = "" if start is MISSING and not of.name else start  # an item cannot be left out, only removed
                 return TextInput(of, start, self.changed, self.known)
             case "number" | "integer":
                 return NumberInput(of, start, self.changed)
@@ -122,7 +122,7 @@ class Builder:
         return JsonInput(of, start, self.changed)
 
     def _can_show(self, of: Field, start: Any) -> bool:
-        """Whether the input of this kind can hold this value as it is."""
+        """Whether the input for this field's kind can hold this value unchanged."""
         if start is MISSING:
             return True
         match of.kind:
@@ -150,12 +150,12 @@ class Builder:
 
 
 def _only_rows(of: Field) -> bool:
-    """An object of rows only is left out when there are none."""
+    """Whether an object has no named properties, only rows of keys and values: without rows it is left out."""
     return of.kind == "object" and next(of.properties(), None) is None
 
 
 def _is_choice(of: Field, start: list[Any]) -> bool:
-    """Whether boxes to tick, in the schema's order, say it."""
+    """Whether the list has only known options, each once, in the schema's order, so that checkboxes can express it."""
     chosen = [value for _, value in of.options if any(same(value, one) for one in start)]
     return same(chosen, start)
 

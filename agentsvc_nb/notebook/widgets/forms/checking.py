@@ -20,13 +20,13 @@ Path = tuple[str | int, ...]
 MESSAGES_MAX: Final = 50
 MESSAGE_CHARS: Final = 300
 STEPS_MAX: Final = 10_000
-"""The limit of validation steps. Each may yield a message, and the kernel waits for all: a second at worst."""
+"""The limit of validation steps, which block the kernel: about a second at worst."""
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An alternative that was chosen: its place among them, its schema, and what was given."""
+    """A chosen alternative of `anyOf` or `oneOf`: its index, its schema, and the value given."""
 
     number: int
     schema: Schema
@@ -34,7 +34,7 @@ class Chosen:
 
 
 class Checker:
-    """Validates values by a schema. If it can't, `fault` says why, and only the service validates.
+    """Validates values against a schema. If it cannot, `fault` says why, and only the service validates.
 
     Example: `Checker(tool.input_schema).messages({"count": 0}, {})`
     """
@@ -46,14 +46,14 @@ class Checker:
             judge = Judge(schema, _FORMATS, STEPS_MAX)
             judge.check()
             self._judge = judge
-        except Exception as error:  # a schema is foreign: too deep, not a schema, a pattern that is none, ...
+        except Exception as error:  # a schema of others may be too deep, invalid, have a broken pattern, ...
             why = f"the schema {_reason(error)}"
             self.fault = f"This tool's input can't be checked here ({why}): only the service can check it."
 
     def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
-        """The first error of each field, by its path.
+        """Return the first error of each invalid field, by its path; at most about `MESSAGES_MAX`.
 
-        `chosen` says which alternative was chosen where: that one alone is judged, though another may fit.
+        `chosen` has the chosen alternatives by path: only those are validated, even if another would fit.
         """
         found: dict[Path, str] = {}
         if self._judge is None:
@@ -68,15 +68,15 @@ class Checker:
                 for error in self._judge.errors(one.value, one.schema):
                     for inner, why in _field_errors(error, {}):
                         found.setdefault((*path, *inner), why)
-        except Exception as error:  # as above: too much work, numbers that are too long, ...
+        except Exception as error:  # too much work, numbers that are too long, ...
             self.fault = f"The input can't be checked here (the schema {_reason(error)}): only the service can."
         return found
 
     def fits(self, part: Schema, value: Any) -> bool:
-        """Whether a value is valid by a part of the schema."""
+        """Whether a value is valid against a part of the schema; False if that cannot be checked."""
         try:
             return self._judge is not None and not self._judge.errors(value, part)
-        except Exception:  # as above
+        except Exception:  # as in `messages`
             return False
 
 
@@ -122,4 +122,4 @@ _FORMATS: Final = {
     "uri": lambda value: bool(_ADDRESS.fullmatch(value)),
     "date-time": _is_moment,
 }
-"""None: as the validator has it; these others would refuse what our tools take."""
+"""The checks of formats. None is the validator's own; the others replace checks that refuse values our tools take."""

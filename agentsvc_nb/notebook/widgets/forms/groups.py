@@ -1,4 +1,4 @@
-"""Inputs that hold others: objects, lists, alternatives, and what may be there or not."""
+"""Inputs that contain others: the base of objects and lists, multiple choice, optional fields, alternatives."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
 from agentsvc_nb.notebook.widgets.forms.inputs import InputNotes, Messages, Node, ReadNotes, one_message
 
 BOXES_MAX: Final = 12
-"""So many choices are boxes to tick; more are a list."""
+"""Up to this number, choices are checkboxes; more are a list."""
 
 
 class InputFactory(Protocol):
-    """Makes the parts of a group: `building.Builder`, which knows all kinds of them."""
+    """Creates the inputs within a group. `building.Builder` implements it; importing that here would be a cycle."""
 
     def changed(self) -> None: ...
 
@@ -27,7 +27,7 @@ class InputFactory(Protocol):
 
 
 class InputGroup:
-    """A box with a name, lines of its own, and parts by their keys."""
+    """The base of inputs that contain others (`parts`), with a description and error of its own."""
 
     def __init__(self, of: Field, maker: InputFactory) -> None:
         self.field = of
@@ -39,7 +39,7 @@ class InputGroup:
         self.view.add_class("asvc-group")
 
     def parts(self) -> dict[str | int, Node]:
-        """The nodes within by their keys."""
+        """The inputs in the group, by key or index."""
         return {}
 
     def say(self, messages: Messages, everything: bool) -> None:
@@ -63,13 +63,13 @@ class InputGroup:
             return node.focus()
 
     def changed(self) -> None:
-        """Something was added, removed, chosen."""
+        """Report that an item was added, removed or chosen."""
         self.touched = True
         self.maker.changed()
 
 
 class TitledGroup(InputGroup):
-    """With its name above it."""
+    """A group with its title above it."""
 
     def __init__(self, of: Field, maker: InputFactory) -> None:
         super().__init__(of, maker)
@@ -83,7 +83,7 @@ class TitledGroup(InputGroup):
 
 
 class ChoicesInput(TitledGroup):
-    """Several of some values, in the order of the schema."""
+    """The input of a list of distinct options; its value has them in the order of the schema."""
 
     def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
@@ -121,7 +121,7 @@ class ChoicesInput(TitledGroup):
 
 
 class OptionalInput(InputGroup):
-    """A box to tick: unticked it is left out, or null. What is in it is made when it is first ticked."""
+    """An input behind a checkbox; unticked, its value is `off` (MISSING or null). Created when first ticked."""
 
     def __init__(self, of: Field, off: Any, ticked: bool, make: Callable[[], Node], maker: InputFactory) -> None:
         super().__init__(of, maker)
@@ -168,11 +168,11 @@ class OptionalInput(InputGroup):
         if self._box.value and self._node is None:
             self._node = self._make()
         self.body.children = [] if self._ticked is None else [self._ticked.view]
-        self._below.hide(self._ticked is not None)  # what is in it says the same
+        self._below.hide(self._ticked is not None)  # the inner input has the same description
 
 
 class VariantsInput(TitledGroup):
-    """One of several kinds of value. Each is made when it is first chosen, and kept."""
+    """The input of alternatives. The input of each is created when it is first chosen, and kept."""
 
     def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
@@ -198,7 +198,7 @@ class VariantsInput(TitledGroup):
         at = self._kind.value
         value = self._made[at].read(noted, path)
         if value is not MISSING:
-            noted.chosen[path] = Chosen(at, self._fields[at].schema, value)  # the outer one, where one is in another
+            noted.chosen[path] = Chosen(at, self._fields[at].schema, value)  # of nested alternatives, the outer one
         return value
 
     def _on_kind(self, _: object) -> None:
@@ -213,7 +213,7 @@ class VariantsInput(TitledGroup):
 
 
 def fold(title: str, parts: Sequence[ipywidgets.Widget]) -> list[ipywidgets.Widget]:
-    """A button that hides the parts and shows them again."""
+    """Return a button that hides and shows the parts, and the box of the parts."""
     button = design.button(f"▾ {title}", "Hide this part")
     button.add_class("asvc-fold")
     box = ipywidgets.VBox(list(parts))

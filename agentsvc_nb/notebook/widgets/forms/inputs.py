@@ -17,38 +17,38 @@ from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 
 Messages = Mapping[Path, str]
-"""What is wrong, by the path from here."""
+"""Errors by path, relative to the input that shows them."""
 ABOUT_CHARS: Final = 800
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(slots=True)
 class ReadNotes:
-    """Collected while a form is read: what can't be read, and which alternatives were chosen."""
+    """Collected while a form is read: errors of inputs that cannot be read, and the chosen alternatives, by path."""
 
     wrong: dict[Path, str] = field(default_factory=dict)
     chosen: dict[Path, Chosen] = field(default_factory=dict)
 
 
 class Node(Protocol):
-    """A part of a form."""
+    """An input of a form, which may contain others."""
 
     view: ipywidgets.Widget
 
     def read(self, noted: ReadNotes, path: Path) -> Any:
-        """Its value, MISSING when it is left out."""
+        """Return the value, or MISSING if it is left out. Adds what cannot be read to `noted`, under `path`."""
 
     def say(self, messages: Messages, everything: bool) -> None:
-        """Show the errors, or clear them; of untouched inputs only with `everything`."""
+        """Show these errors, or clear them; untouched inputs show theirs only with `everything`."""
 
     def call(self, title: str) -> None:
-        """Give it another name."""
+        """Change the title."""
 
     def focus(self) -> None: ...
 
 
 class InputNotes:
-    """The lines under an input."""
+    """The error and the description below an input."""
 
     def __init__(self, about: str) -> None:
         self.view = ipywidgets.HTML()
@@ -70,18 +70,18 @@ class InputNotes:
 
 
 def one_message(messages: Messages) -> str:
-    """The first, with its place when that is further in."""
+    """Return the first error, preceded by its path if it belongs to an inner field; empty without errors."""
     return next((f"{json_path(path)}: {said}" if path else said for path, said in messages.items()), "")
 
 
 def json_path(path: Path) -> str:
-    """As users write it: `outputs.count`, `sizes[0]`."""
+    """Format a path as users write it: `outputs.count`, `sizes[0]`."""
     said = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return label(said.removeprefix("."), 120)
 
 
 class FormInput:
-    """An input; subclasses make the control, give it its value and read that."""
+    """The base of inputs with one control; subclasses create the control with its value, and read it."""
 
     control: ipywidgets.Widget
 
@@ -119,7 +119,7 @@ class FormInput:
 
 
 class TextInput(FormInput):
-    """A text. Emptied it is left out, unless it began as a text: then it is the empty one."""
+    """The input of a text. When empty, it is left out, unless it had a value at the start: then it is `""`."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None], known: Sequence[str] = ()) -> None:
         value, hint = "" if start is MISSING else start, of.example
@@ -139,7 +139,7 @@ class TextInput(FormInput):
 
 
 class NumberInput(FormInput):
-    """A number as text: what is typed stays, and what is no number is said."""
+    """The input of a number, as text: invalid text stays as typed, with an error."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         control = ipywidgets.Text("" if start is MISSING else json.dumps(start), continuous_update=False)
@@ -160,7 +160,7 @@ class NumberInput(FormInput):
 
 
 class JsonInput(FormInput):
-    """A value of any other kind, as JSON."""
+    """The input of a value of any other kind, as JSON."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         value = "" if start is MISSING else json.dumps(start, indent=2, ensure_ascii=False)
@@ -182,7 +182,7 @@ class JsonInput(FormInput):
 
 
 class CheckboxInput(FormInput):
-    """Yes or no."""
+    """The input of a boolean."""
 
     def __init__(self, of: Field, start: Any, changed: Callable[[], None]) -> None:
         super().__init__(of, start, changed, ipywidgets.Checkbox(value=start is True, indent=False))
@@ -195,7 +195,7 @@ class CheckboxInput(FormInput):
 
 
 class ChoiceInput(FormInput):
-    """One of some values, with an empty line where none is chosen yet, or it may be left out."""
+    """The input of one of several options. Without a value it begins with a blank line, which leaves it out."""
 
     def __init__(
         self, of: Field, start: Any, changed: Callable[[], None], options: Sequence[tuple[str, Any]] = ()
@@ -225,7 +225,7 @@ class FixedInput(FormInput):
 
 
 def read_json(text: str) -> Any:
-    """JSON as it can be sent: without NaN and infinities. Raises `ValueError`."""
+    """Parse JSON. Raises `ValueError` when it is invalid, or has NaN or an infinity, which cannot be sent."""
 
     def number(digits: str) -> float:
         if not math.isfinite(value := float(digits)):

@@ -1,4 +1,4 @@
-"""Inputs that grow: the items of an array, and the keys and values of an object."""
+"""Inputs of arrays, with items to add, and of objects, with rows of further keys to add."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from agentsvc_nb.notebook.widgets.forms.inputs import Node, ReadNotes
 
 ITEMS_MAX: Final = 100
 _BLANKS: Final = 3
+"""The most empty items that a required array begins with, if it has a minimum."""
 
 
 class ArrayInput(TitledGroup):
-    """Items that are added, removed and moved."""
+    """The input of an array, whose items can be added, removed and moved."""
 
     def __init__(self, of: Field, start: Any, maker: InputFactory) -> None:
         super().__init__(of, maker)
@@ -80,7 +81,7 @@ class ArrayInput(TitledGroup):
 
 
 class _Row:
-    """An item with its buttons."""
+    """An item of an array with its buttons."""
 
     def __init__(self, array: ArrayInput, node: Node) -> None:
         self.node = node
@@ -90,7 +91,7 @@ class _Row:
         self.up.on_click(lambda _: array.move(self, -1))
         self.down.on_click(lambda _: array.move(self, 1))
         self.remove.on_click(lambda _: array.remove(self))
-        self._head = [design.text("")] if isinstance(node, ObjectInput) else []  # whose fields have names, it has none
+        self._head = [design.text("")] if isinstance(node, ObjectInput) else []  # an object in an array is untitled
         self.view = ipywidgets.VBox([*self._head, node.view, design.row([self.up, self.down, self.remove])])
         self.view.add_class("asvc-item")
 
@@ -106,7 +107,7 @@ class _Row:
 
 
 class ObjectInput(InputGroup):
-    """The fields of an object, and rows for further keys where the schema allows them."""
+    """The input of an object: its properties, and if the schema allows further keys, rows of keys and values."""
 
     def __init__(self, of: Field, start: Any, maker: InputFactory, *, titled: bool = True) -> None:
         super().__init__(of, maker)
@@ -180,7 +181,7 @@ class ObjectInput(InputGroup):
 
 
 class _Pair:
-    """A key, its value, and a button that removes both."""
+    """A row of an object: a key, its value, and a button that removes both."""
 
     def __init__(self, owner: ObjectInput, name: str, value: Any) -> None:
         self.key = ipywidgets.Text(name, description="Name", continuous_update=False)

@@ -1,4 +1,4 @@
-"""A form for the input of a tool, the call that its button makes, and the job that comes of it."""
+"""`ToolForm`: a form for a tool's input as a cell value; its button calls the tool and follows the job."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ToolForm(Showing):
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
     def _show(self, output: SavedOutput) -> None:
-        """Three outputs: what stays when the notebook is opened again, the widgets, and the place of the answer."""
+        """Show three outputs: a static one for the saved notebook, the form, and an empty one for the answer."""
         gone = f"Form of {label(self.tool.name, 64)}. In a notebook that was opened again, run the cell again."
         fields = tool_bundle(self.tool, self._given)
         html = f"<details><summary>What it takes</summary>{fields['text/html']}</details>"
@@ -139,7 +139,7 @@ class ToolForm(Showing):
         except AskError as error:
             below.finish(error_bundle(str(error), error.hint))
             view.tell(str(error), wrong=True)
-        except Exception as error:  # in a thread nobody else would tell it
+        except Exception as error:  # an error in a thread would go unseen
             below.finish(error_bundle(f"{type(error).__name__}: {error}", ""))
             view.tell("That went wrong; what happened stands below.", wrong=True)
         finally:
@@ -158,7 +158,7 @@ class ToolForm(Showing):
         return writing.cell(self.tool.name, self.tool.asynchronous, given)
 
     def _files(self) -> list[str]:
-        """The files of the chat, where the tool takes one; none when they can't be had."""
+        """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:
@@ -168,7 +168,7 @@ class ToolForm(Showing):
 
 
 class _Below(Bar):
-    """The output under a form, which its cell has shown: each thing takes the place of the one before."""
+    """The output below a form, already shown by its cell; each bundle replaces the one before."""
 
     def __init__(self, output: Output, display_id: str) -> None:
         super().__init__(output, live=True)

@@ -1,4 +1,4 @@
-"""The form as it is seen: the fields of a tool's input, the buttons, and what is wrong, above all."""
+"""The widgets of a form: a summary of errors, the inputs, the buttons, and a job's progress bar."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ STYLE: Final = """<style>
 
 
 class FormView:
-    """A form for a JSON Schema that begins with these values.
+    """A form for a JSON Schema.
 
     Args:
-        schema: of the input; whatever it is, there is a form.
-        start: values to begin with; the schema's defaults stand for the others.
-        known: paths of files, to offer where one is asked for.
-        run: called with an input that is right, in whichever thread the button is handled: it must be quick.
-        as_cell: the cell that sends an input.
+        schema: the input's schema; every schema has a form, if only a field for JSON.
+        start: initial values; other fields begin with the schema's defaults.
+        known: paths of files, suggested for fields that take one.
+        run: called with a valid input when Run is pressed; it must be quick, as it blocks the thread of the click.
+        as_cell: returns the cell that sends an input.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class FormView:
 
     @property
     def value(self) -> Any:
-        """The input as it stands."""
+        """The current input."""
         return self.read()[0]
 
     def read(self) -> tuple[Any, dict[Path, str]]:
-        """The input as it stands, and what is wrong with it by the path of the field."""
+        """Return the current input, and its errors by the path of the field."""
         noted = ReadNotes()
         value = self.root.read(noted, ())
         value = {} if value is MISSING else value
@@ -105,7 +105,7 @@ class FormView:
         return value, {**wrong, **noted.wrong}
 
     def reset(self) -> None:
-        """Begin again."""
+        """Discard the input, and begin again with the initial values."""
         before = self._body.children
         self.root = self._builder.root(self._field, self._start or MISSING)
         self._everything = False
@@ -117,12 +117,12 @@ class FormView:
             design.discard(widget)
 
     def sending(self, is_sending: bool) -> None:
-        """The input is on its way, or has been answered."""
+        """Disable the Run button while a call goes on, or enable it again."""
         self.run_button.disabled = is_sending
         self.run_button.description = "Running…" if is_sending else "Run"
 
     def tell(self, said: str, *, wrong: bool = False) -> None:
-        """One line under the buttons."""
+        """Show one line below the buttons."""
         design.put(self.status, said, "wrong" if wrong else "muted", role="status")
 
     def _framed(self) -> ipywidgets.VBox:
@@ -173,7 +173,7 @@ class FormView:
 
 
 class FormBars:
-    """`jobs.background.Bars` of one job, drawn in `place`; `below` shows what stays. Called in any thread."""
+    """The `jobs.background.Bars` of a form's job, drawn in `place`; `below` shows its output. For any thread."""
 
     def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
         self._place, self._below = place, below
