@@ -1,4 +1,4 @@
-"""A file as one static bundle: its name and size, then its beginning, or a sentence why that can't be shown."""
+"""The preview of a file as a static bundle: a heading, then its beginning, or a sentence why that can't be shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.previews.text import hexdump, markdown_preview, page_p
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
-# What is heavy (pandas, the libraries of the decoders) is imported within these functions or in their processes.
+# Heavy libraries (pandas, those of the decoders) are imported within these functions, or in their processes.
 _PREVIEWS: Final[Mapping[Family, Callable[[Subject, Kind], Bundle]]] = {
     "picture": picture_preview,
     "pdf": pdf_preview,
@@ -30,12 +30,12 @@ _PREVIEWS: Final[Mapping[Family, Callable[[Subject, Kind], Bundle]]] = {
 
 
 def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None) -> Bundle:
-    """The preview of a file, at most 300 kB; nothing in it executes or is fetched.
+    """Return the preview of a file, at most 300 kB; it has no scripts and fetches nothing.
 
     Args:
-        file: the service's record of it. Only its size is trusted.
-        head: its first `kinds.HEAD_BYTES` bytes, or all of them.
-        fetch: downloads the whole file to a path, for the kinds that need it; None: `head` is the whole file.
+        file: the service's record of the file. Only its size is trusted.
+        head: the first `kinds.HEAD_BYTES` bytes of the file, or the whole file if it is smaller.
+        fetch: downloads the whole file to a path, for the kinds that need it; None if `head` is the whole file.
 
     Example:
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
@@ -57,7 +57,7 @@ def _sentence(sentence: str) -> Bundle:
 
 
 def _with_heading(lines: list[str], body: Bundle) -> Bundle:
-    """Lines of our own above a body; empty ones are left out."""
+    """Put lines of our own above a body; empty lines are left out."""
     heads = [line for line in lines if line]
     head = "".join(f'<div style="{MUTED}">{escape(line, 600)}</div>' for line in heads)
     return {

@@ -1,4 +1,4 @@
-"""Previews of JSON as a tree that unfolds. A long file is cut, and the brackets that are open there are closed."""
+"""Previews of JSON as a tree that unfolds. A long file is cut, and the open brackets are closed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INDENT: Final = "margin-left:1.2em"
 
 
 def json_preview(subject: Subject, kind: Kind) -> Bundle:
-    """At most 200 values; the text as it stands where it is not JSON."""
+    """Show at most 200 values; a file that is not valid JSON is shown as text."""
     assert subject.text is not None, "only files that are text get here"
     text = subject.text.text
     try:
@@ -39,7 +39,10 @@ def json_preview(subject: Subject, kind: Kind) -> Bundle:
 
 
 def _parse(subject: Subject, text: str) -> tuple[Any, str]:
-    """The value, or the first ones of JSON Lines; and a note when this is not all."""
+    """Return the value, or the first values of JSON Lines, and a note if that is not the whole file.
+
+    Raises `ValueError` or `RecursionError` for a text that is not JSON.
+    """
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) > 1 and (records := _records(lines[: min(LINES, len(lines) - subject.cut)])):
         return records, f"the first {len(records)} lines" if len(lines) > len(records) else ""
@@ -49,7 +52,7 @@ def _parse(subject: Subject, text: str) -> tuple[Any, str]:
 
 
 def _records(lines: list[str]) -> list[Any]:
-    """The values of JSON Lines; none when the lines are something else."""
+    """Return the values of JSON Lines; none if a line is not JSON."""
     try:
         return [json.loads(line) for line in lines]
     except ValueError:
@@ -57,7 +60,7 @@ def _records(lines: list[str]) -> list[Any]:
 
 
 def close_brackets(text: str) -> str:
-    """A JSON document cut off after its last whole value, with the brackets closed that are open there.
+    """Cut a JSON document after its last complete value, and close the brackets that are open there.
 
     >>> close_brackets('{"a": [1, 2, {"b": "c')
     '{"a": [1, 2]}'
@@ -83,7 +86,7 @@ def close_brackets(text: str) -> str:
 
 
 class _Tree:
-    """Renders at most `NODES` values, since the HTML of a value is several times its text."""
+    """Renders at most `NODES` values, because the HTML of a value is several times as long as its text."""
 
     def __init__(self) -> None:
         self._left = NODES

@@ -1,4 +1,4 @@
-"""The file of a preview, and its kind by its bytes; its name decides only among kinds of text."""
+"""The file of a preview, and the detection of its kind by its bytes; its name decides only among kinds of text."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
 
 HEAD_BYTES: Final = 256_000
-"""Read of a file of any size. Text, CSV, JSON and HTML are shown from these alone."""
+"""How many bytes of a file are read at first. Text, CSV, JSON and HTML are previewed from these alone."""
 WHOLE_BYTES: Final = 50_000_000
-"""Pictures, PDF, Parquet and Excel need the whole file, which may have this size."""
+"""The largest picture, PDF, Parquet file or workbook that is previewed: these need the whole file."""
 
 Fetch = Callable[[Path], object]
 """Downloads the whole file to this path."""
 
 
 class CannotShow(Exception):
-    """A file has no preview. The message is one sentence that says why."""
+    """Raised when a file has no preview. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The file of a preview. `head` is its beginning, or without a `fetch` the whole of it."""
+    """The file of a preview. `head` is its beginning; without a `fetch`, the whole file."""
 
     file: WorkspaceFile
     head: bytes
@@ -44,17 +44,20 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """Its name for a reader."""
+        """The name shown to the user."""
         return self.file.name or self.file.path
 
     @cached_property
     def text(self) -> DecodedText | None:
-        """Its beginning as text; None if it is not text."""
+        """The beginning of the file as text; None if it is not text."""
         return decode(self.head, cut=self.cut)
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """The path of the whole file, while the context lasts. Raises `CannotShow` for a file that is too large."""
+        """Provide the whole file at a temporary path within a `with` block.
+
+        Raises `CannotShow` when it has more than `WHOLE_BYTES`, and whatever `fetch` raises.
+        """
         if self.cut and self.file.size_bytes > WHOLE_BYTES:
             raise CannotShow(
                 f"It has {size(self.file.size_bytes)}, and a file of this kind is looked at up to {size(WHOLE_BYTES)}."
@@ -69,14 +72,14 @@ class Subject:
 
 
 Family = Literal["picture", "pdf", "sheet", "media", "page", "json", "csv", "markdown", "text", "bytes"]
-"""The kinds that are shown in the same way (`bundle`)."""
+"""A group of kinds with the same preview (see `bundle`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file: what a sentence calls it, and the endings of names and the media type that belong to it.
+    """A kind of file: its name in sentences, the suffixes of its files, and its media type.
 
-    A `media` that ends with `/` or `.` is the beginning of a media type.
+    A `media` that ends with `/` or `.` is a prefix of media types.
     """
 
     family: Family
@@ -115,12 +118,12 @@ _BY_MEDIA_TYPE: Final = {
     "video/x-matroska": WEBM,
 }
 _CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"W\0o\0r\0k\0b\0o\0o\0k\0"))
-"""Archives, and the name within them that tells a workbook."""
+"""Signatures of archives, with the name of a member that identifies a workbook."""
 _HTML_STARTS: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
 
 
 def kind_of(subject: Subject) -> Kind:
-    """The kind of a file by its bytes."""
+    """Detect the kind of a file by its bytes, and among kinds of text by its name."""
     head = subject.head
     found = media_type(head[:SIGNATURE_BYTES])
     if found is not None:
@@ -145,7 +148,7 @@ def _text_kind(ending: str, text: str) -> Kind:
 
 
 def mismatch(subject: Subject, kind: Kind) -> str:
-    """A sentence if the name or media type of a file contradicts its bytes; else empty."""
+    """Return a sentence if the name or media type of a file contradicts its bytes; else an empty text."""
     ending, media = _ending(subject), subject.file.media_type.partition(";")[0].strip().lower()
     named = {ending for other in KINDS for ending in other.endings.split()}
     if ending in named and ending not in kind.endings.split():

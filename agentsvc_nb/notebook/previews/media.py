@@ -1,4 +1,4 @@
-"""Previews of pictures, PDF, sound and video; thumbnails of a gallery. What a decoder answers is checked here."""
+"""Previews of pictures, PDF, sound and video; thumbnails of a gallery. A decoder's answers are validated here."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from agentsvc_nb.notebook.previews.kinds import CannotShow, Kind, Subject
 from agentsvc_nb.wire.text import escape, label
 
 PICTURE_CHARS: Final = 100_000
-"""75 kB in base64."""
+"""The longest picture in base64 that a decoder may return: 75 kB."""
 LARGE_CHARS: Final = 400_000
-"""300 kB in base64."""
+"""The same for a large view: 300 kB."""
 EMBEDDED_BYTES: Final = 200_000
+"""The largest sound or video that is embedded in the output."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _FIGURE: Final = "display:inline-block;vertical-align:top;margin:4px 12px 8px 0;max-width:100%;overflow-wrap:anywhere"
 
 
 def picture_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The picture, scaled down; the first frame of an animation. Raises `CannotShow`."""
+    """The picture, scaled down; of an animation the first frame. Raises `CannotShow` when it cannot be decoded."""
     with subject.on_disk() as path:
         return picture_bundle(subject, kind, process.asked("pictures", path))
 
 
 def picture_bundle(subject: Subject, kind: Kind, found: dict[str, Any]) -> Bundle:
-    """The decoder's answer as an output."""
+    """The decoder's answer as an output. Raises `CannotShow` when it has no valid picture."""
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
     caption = label(f"{kind.noun}, {_number(found.get('width'))} × {_number(found.get('height'))} pixels{animated}")
@@ -39,13 +40,16 @@ def picture_bundle(subject: Subject, kind: Kind, found: dict[str, Any]) -> Bundl
 
 
 def pdf_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The first three pages as pictures, with their text as the alternative text. Raises `CannotShow`."""
+    """The first three pages as pictures, with their text as alternative text.
+
+    Raises `CannotShow` when the file cannot be decoded.
+    """
     with subject.on_disk() as path:
         return pdf_bundle(subject, process.asked("pages", path))
 
 
 def pdf_bundle(subject: Subject, found: dict[str, Any]) -> Bundle:
-    """The decoder's answer as an output."""
+    """The decoder's answer as an output. Raises `CannotShow` when a page has no valid picture."""
     count = found.get("count", 0)
     figures: list[str] = []
     lines = [label(f"PDF, {count:,} page{'s' * (count != 1)}")]
@@ -58,7 +62,7 @@ def pdf_bundle(subject: Subject, found: dict[str, Any]) -> Bundle:
 
 
 def player(subject: Subject, kind: Kind) -> Bundle:
-    """Sound or video embedded in the output. Raises `CannotShow` for more than 200 kB."""
+    """Sound or video, embedded in the output. Raises `CannotShow` for more than 200 kB."""
     if subject.cut or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(
             f"only up to {size(EMBEDDED_BYTES)} are played in the cell, so that the notebook stays small;"
@@ -78,14 +82,17 @@ def player(subject: Subject, kind: Kind) -> Bundle:
 
 
 def _data_uri(picture: Any, limit: int = PICTURE_CHARS) -> str:
-    """A data URI of a WebP picture in base64. Raises `CannotShow` for anything else, or over `limit` characters."""
+    """Return a data URI of a WebP picture in base64.
+
+    Raises `CannotShow` for a value that is not base64, or has more than `limit` characters.
+    """
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("its decoder gave no picture.")
     return f"data:image/webp;base64,{picture}"
 
 
 def _figure(picture: Any, alternative: str, caption: str) -> str:
-    """A WebP picture in base64, as a figure. Raises `CannotShow`."""
+    """Return a WebP picture in base64 as a figure. Raises `CannotShow` when it is not base64, or too large."""
     return (
         f'<figure style="{_FIGURE}"><img src="{_data_uri(picture)}" alt="{escape(alternative, 400)}"'
         f' style="max-width:100%"><figcaption style="{MUTED}">{escape(caption, 400)}</figcaption></figure>'
@@ -97,9 +104,7 @@ def _number(value: Any) -> str:
 
 
 class Thumbnails:
-    """Scales pictures down, as long as its `with` lasts: two processes decode one picture after the other.
-
-    Not thread-safe.
+    """Scales pictures down, in two processes (small and large) that end with its `with` block. Not thread-safe.
 
     Example: `with Thumbnails() as thumbnails: uri, texts = thumbnails.small(data)`
     """
@@ -115,13 +120,16 @@ class Thumbnails:
         self._stack.__exit__(kind, error, at)
 
     def small(self, data: bytes) -> tuple[str | None, dict[str, Any]]:
-        """A data URI of at most 256 pixels an edge, None if it can't be decoded; and the texts in the picture."""
+        """Return a thumbnail of at most 256 pixels an edge as a data URI, and the picture's text chunks by keyword.
+
+        The thumbnail is None if the picture can't be decoded.
+        """
         found = self._decode(self._small, data)
         texts = found.get("texts")
         return _uri_or_none(found), texts if isinstance(texts, dict) else {}
 
     def large(self, data: bytes) -> str | None:
-        """A data URI of at most 1,200 pixels an edge and 300 kB; None if it can't be decoded."""
+        """Return a view of at most 1,200 pixels an edge and 300 kB as a data URI; None if it can't be decoded."""
         return _uri_or_none(self._decode(self._large, data), LARGE_CHARS)
 
     def _decode(self, decoder: process.Decoder, data: bytes) -> dict[str, Any]:

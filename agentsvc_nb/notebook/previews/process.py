@@ -1,4 +1,4 @@
-"""A decoder of formats that may be hostile, in a process of its own (docs/decisions/0022)."""
+"""Decoders of files that may be hostile, in a process of their own (docs/decisions/0022): the parent's side."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ CHILD: Final = "agentsvc_nb.notebook.previews.child"
 PATIENCE_SECONDS: Final = 20.0
 ANSWER_BYTES: Final = 1_000_000
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
-"""The child itself limits the processor time of each file."""
+"""The limits of the process. The child itself limits the processor time of each file."""
 
 
 def asked(decoder: str, place: Path) -> dict[str, Any]:
-    """Decode one file with this decoder of `child`. Raises `CannotShow`."""
+    """Decode one file with the decoder of `child` of this name. Raises `CannotShow` when it cannot be decoded."""
     with Decoder(decoder) as child:
         return child.asked(place)
 
 
 class Decoder:
-    """A decoder of `child` in a process that decodes one file after the other. For one thread at a time.
+    """A decoder of `child` in a process that decodes files one after the other. Not thread-safe.
 
-    The process is started with the first file, and again after a file that was too much for it.
+    The process is started with the first file, and again after a file that exceeded its limits.
     """
 
     def __init__(self, name: str) -> None:
@@ -40,9 +40,12 @@ class Decoder:
         self._end()
 
     def asked(self, place: Path) -> dict[str, Any]:
-        """Decode a file. Raises `CannotShow`. The answer is no more to be trusted than the file."""
+        """Decode a file and return the decoder's answer, which is to be trusted no more than the file.
+
+        Raises `CannotShow` when the file cannot be decoded within the limits.
+        """
         child = self._child = self._child or LimitedChild(CHILD, self._name, limits=LIMITS, folder=place.parent)
-        question = json.dumps(str(place)).encode("ascii")  # the child's locale may be any
+        question = json.dumps(str(place)).encode("ascii")  # ASCII, because the child may have another locale
         answer = child.ask(question, PATIENCE_SECONDS, ANSWER_BYTES)
         if not answer.endswith(b"\n"):
             self._end()

@@ -1,4 +1,4 @@
-"""Previews of tables (CSV, Parquet, Excel): names, types and first rows, bounded whatever the file holds."""
+"""Previews of tables (CSV, Parquet, Excel): names, types and first rows, of limited size for any file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ COLUMNS: Final = 20
 CELL_CHARS: Final = 80
 _SEPARATORS: Final = (",", ";", "\t", "|")
 _TYPED_ROWS: Final = 100
-"""The rows of a CSV from which its types are inferred."""
+"""How many rows of a CSV file its types are inferred from."""
 
 
 def csv_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The first 20 rows of CSV or TSV; its text where it is no table."""
+    """The first 20 rows of CSV or TSV; the text if it is not a table."""
     assert subject.text is not None, "only files that are text get here"
     text = subject.text.text.replace("\0", "")
     try:
@@ -34,7 +34,7 @@ def csv_preview(subject: Subject, kind: Kind) -> Bundle:
     except csv.Error as error:
         return source_preview(subject, f"no table: {error}")
     if subject.cut and len(rows) <= _TYPED_ROWS:
-        rows = rows[:-1] or rows  # the last one is broken off
+        rows = rows[:-1] or rows  # the last row is incomplete
     if not rows:
         return source_preview(subject, "no rows")
     notes = [*_csv_amount(subject, len(rows) - 1), *encoding_notes(subject.text)]
@@ -42,7 +42,7 @@ def csv_preview(subject: Subject, kind: Kind) -> Bundle:
 
 
 def _separator(text: str) -> str:
-    """The separator that occurs most often in the first line."""
+    """Return the separator that occurs most often in the first line."""
     first = text.lstrip("\r\n").partition("\n")[0]
     return max(_SEPARATORS, key=first.count)
 
@@ -55,7 +55,7 @@ def _csv_amount(subject: Subject, read: int) -> list[str]:
 
 
 def _csv_types(rows: list[list[str]]) -> list[str]:
-    """The types that `pandas.read_csv` would infer if there were no other rows."""
+    """Return the dtypes that `pandas.read_csv` would infer from these rows alone; none if it fails."""
     import pandas
 
     if not rows:
@@ -72,7 +72,10 @@ def _csv_types(rows: list[list[str]]) -> list[str]:
 
 
 def sheet_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The first 20 rows of Parquet, or of the first sheet of a workbook. Raises `CannotShow`."""
+    """The first 20 rows of Parquet, or of the first sheet of a workbook.
+
+    Raises `CannotShow` when the file cannot be decoded.
+    """
     with subject.on_disk() as path:
         return sheet_bundle(kind, process.asked("parquet" if kind is PARQUET else "workbook", path))
 
@@ -92,7 +95,7 @@ def sheet_bundle(kind: Kind, found: dict[str, Any]) -> Bundle:
 def head_bundle(
     caption: str, names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]], notes: Sequence[str]
 ) -> Bundle:
-    """At most 20 rows of 20 columns, the types below the names. Short rows are filled up."""
+    """A table of at most 20 rows of 20 columns, with the types below the names. Short rows are padded."""
     width = min(COLUMNS, max([len(names), *map(len, rows)]))
     columns = [label(name, CELL_CHARS) for name in _padded(names, width)]
     kinds = [_type_cell(kind) for kind in _padded(types, width)]

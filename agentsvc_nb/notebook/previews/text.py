@@ -1,8 +1,8 @@
-"""Previews of text as it stands, of other bytes as a hex dump, of Markdown, formatted, and of HTML and SVG as pages in
-a sandbox (docs/decisions/0022).
+"""Previews of plain text, of bytes as a hex dump, of formatted Markdown, and of HTML and SVG pages in a sandbox
+(docs/decisions/0022).
 
-In the sandbox runs no script, and nothing is fetched. Below a page stands its source, which is all that remains where
-outputs may not hold a page, as on GitHub.
+In the sandbox, no script runs and nothing is fetched. Below a page is its source, the only part that is shown by hosts
+that remove frames from outputs, such as GitHub.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _HEXDUMP_WIDTH: Final = 16
 
 
 def text_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The first 4,000 characters."""
+    """The first 4,000 characters of a text."""
     return source_preview(subject)
 
 
 def source_preview(subject: Subject, *notes: str) -> Bundle:
-    """The beginning of any file that is text, with notes below."""
+    """The beginning of a file of any kind of text, with notes below."""
     return preformatted(*text_excerpt(subject), *notes)
 
 
 def text_excerpt(subject: Subject) -> tuple[str, str]:
-    """The beginning of the text, harmless; and a note on how much of the file it is, and on an unusual encoding."""
+    """Return the beginning of the text without control characters, and a note on its share of the file and encoding."""
     found = subject.text
     assert found is not None, "only files that are text get here"
     excerpt = plain(found.text[: 2 * CHARS])[:CHARS]
@@ -47,14 +47,14 @@ def text_excerpt(subject: Subject) -> tuple[str, str]:
 
 
 def encoding_notes(found: DecodedText) -> list[str]:
-    """A note on the encoding, unless it is UTF-8."""
+    """Return a note on the encoding, unless it is UTF-8."""
     if found.encoding == "utf-8":
         return []
     return [f"in {found.encoding}, which is a guess" if found.guessed else f"in {found.encoding}"]
 
 
 def preformatted(text: str, *notes: str) -> Bundle:
-    """Text that was made harmless before, with notes below; empty notes are left out."""
+    """A text whose control characters were removed before, with notes below; empty notes are left out."""
     kept = [note for note in notes if note]
     below = "".join(f'<div style="{MUTED}">({escape(note, 400)})</div>' for note in kept)
     return {
@@ -64,7 +64,7 @@ def preformatted(text: str, *notes: str) -> Bundle:
 
 
 def hexdump(subject: Subject, kind: Kind) -> Bundle:
-    """The first 256 bytes of a file of no known kind, as numbers and letters."""
+    """The first 256 bytes of a file of no known kind, in hexadecimal and as characters."""
     first = subject.head[:HEXDUMP_BYTES]
     starts = range(0, len(first), _HEXDUMP_WIDTH)
     lines = [_hexdump_line(start, first[start : start + _HEXDUMP_WIDTH]) for start in starts]
@@ -82,7 +82,7 @@ def _hexdump_line(start: int, part: bytes) -> str:
 
 
 TABLE_CELLS_MAX: Final = 2_500
-"""In a table that is nothing but bars, each line is filled up to the number of cells of its first line."""
+"""The limit of cells of a Markdown table: its rows are padded to the length of the first, so a few bars grow large."""
 
 POLICY: Final = (
     "<!doctype html><meta charset=utf-8><meta name=color-scheme content=light>"
@@ -90,16 +90,19 @@ POLICY: Final = (
     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline';"
     " img-src data:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'\">"
 )
-"""Stands before the page's own first byte, so that nothing of the page precedes it."""
+"""The beginning of a page in the sandbox: it precedes all of the page, so that the policy holds for all of it."""
 PAGE_BYTES: Final = 200_000
 _FRAME_STYLE: Final = "width:100%;height:400px;border:1px solid var(--jp-border-color2,#8884);background:#fff"
 # Chromium 156 opens a connection for `<link rel="preconnect">` and for the address of a frame before it checks the
-# policy. Whatever these elements could do is forbidden anyway, so they are renamed.
+# policy. The policy forbids everything that these elements could do anyway, so they are renamed.
 _PRECONNECTING: Final = re.compile(r"<(/?)(?=(?:link|meta|i?frame)\b)", re.IGNORECASE)
 
 
 def markdown_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The first 4,000 characters, formatted: raw HTML is text, images are links. Too large a table stays source."""
+    """The first 4,000 characters, formatted: raw HTML becomes text, images become links.
+
+    With too large a table, the source is shown instead.
+    """
     text, note = text_excerpt(subject)
     source = preformatted(text, note)
     lines = text.split("\n")
@@ -110,7 +113,7 @@ def markdown_preview(subject: Subject, kind: Kind) -> Bundle:
 
 
 def page_preview(subject: Subject, kind: Kind) -> Bundle:
-    """The page in a frame 400 pixels high, and its source folded below."""
+    """The page in a sandboxed frame 400 pixels high, and its source folded below."""
     assert subject.text is not None, "only files that are text get here"
     page = _srcdoc(subject.text.text)
     name = f"{kind.noun} {subject.name}, without scripts and without anything from elsewhere"
@@ -125,7 +128,7 @@ def page_preview(subject: Subject, kind: Kind) -> Bundle:
 
 
 def _srcdoc(text: str) -> str:
-    """The document for `srcdoc`, escaped; only its beginning when it is long."""
+    """Return the escaped document for `srcdoc`, cut to `PAGE_BYTES`."""
     inert = _PRECONNECTING.sub(r"<\1x-", plain(text))
     while len((page := html.escape(POLICY + inert, quote=True)).encode()) > PAGE_BYTES:
         inert = inert[: len(inert) * 3 // 4]

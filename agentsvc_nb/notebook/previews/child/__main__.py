@@ -1,5 +1,5 @@
-"""Limit processor time and memory, then decode files: a path in JSON comes in, and the findings or `{"error"}` go out,
-a line each."""
+"""Limit processor time and memory, then decode files: for each line with a path as JSON, print a line with the answer
+or `{"error": ...}` as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.previews.child.tables import read_parquet, read_workbo
 
 CPU_SECONDS: Final = 10
 MEMORY_BYTES: Final = 2**30
-# Each imports its library when it is called: under the limits, and only the one that is needed.
+# Each imports its library when it is called: after the limits are set, and only the library that is needed.
 _DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "pictures": read_picture,
     "small": read_small,
@@ -49,7 +49,7 @@ def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, An
         found = {"error": str(error)}
     except MemoryError:
         found = {"error": f"it needs more than {MEMORY_BYTES / 2**30:.0f} GB of memory to be looked at."}
-    except Exception as error:  # decoders raise many kinds on damaged files
+    except Exception as error:  # decoders raise many types of errors on damaged files
         reason = str(error).replace(path, "file")[:200] or type(error).__name__
         found = {"error": f"it can't be read, so it is damaged or something else ({reason})."}
     return found
@@ -60,7 +60,7 @@ def _limit() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # it writes nothing
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # the process writes no files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

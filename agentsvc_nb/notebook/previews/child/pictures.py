@@ -1,4 +1,4 @@
-"""Pictures with Pillow, and pages of PDFs with PDFium, made small."""
+"""Decode pictures with Pillow and pages of PDFs with PDFium, scaled down."""
 
 from __future__ import annotations
 
@@ -28,41 +28,44 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read_picture(path: str) -> dict[str, Any]:
-    """`width`, `height`, `frames`, and a `picture` in base64 for a preview. Raises `CannotDecode`, Pillow's errors."""
+    """Return `width`, `height`, `frames`, and a preview as a `picture` in base64.
+
+    Raises `CannotDecode` when it has too many pixels, and Pillow's errors.
+    """
     with _opened(path) as image:
         found = {"width": image.width, "height": image.height, "frames": getattr(image, "n_frames", 1)}
         return found | {"picture": webp(_shrunk(image, EDGES[0]))}
 
 
 def read_small(path: str) -> dict[str, Any]:
-    """A thumbnail (`picture`) in base64, and the `texts` in the picture by name. Raises as `read_picture`."""
+    """Return a thumbnail as a `picture` in base64, and text chunks by keyword as `texts`. Raises as `read_picture`."""
     with _opened(path) as image:
-        # Only in a PNG are they `str`: the texts before its pixels; those behind them are not read yet.
+        # Values that are `str` are text chunks of a PNG. Those after its pixels have not been read at this point.
         texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
         picture = webp(_shrunk(image, SMALL_EDGE), (SMALL_EDGE,))
     return {"picture": picture, "texts": texts if sum(map(len, texts.values())) <= TEXT_CHARS else {}}
 
 
 def read_large(path: str) -> dict[str, Any]:
-    """A `picture` in base64, as large as a page needs it. Raises as `read_picture`."""
+    """Return a large view as a `picture` in base64. Raises as `read_picture`."""
     with _opened(path) as image:
         return {"picture": webp(_shrunk(image, LARGE_EDGES[0]), LARGE_EDGES, LARGE_BYTES, LARGE_QUALITIES)}
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[Image]:
-    """The picture, not decoded yet."""
+    """Open a picture without decoding its pixels."""
     from PIL import Image
 
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    # `_shrunk` counts the pixels that are decoded, which in a JPEG may be an eighth of each edge.
+    # `_shrunk` limits the pixels that are decoded instead: of a JPEG, these may be an eighth of each edge.
     Image.MAX_IMAGE_PIXELS = None
     with Image.open(path, formats=_FORMATS) as image:
         yield image
 
 
 def _shrunk(image: Image, edge: int) -> Image:
-    """A copy of at most `edge` pixels each way. Raises `CannotDecode`."""
+    """Return a copy of at most `edge` pixels an edge. Raises `CannotDecode` when it has too many pixels."""
     from PIL import ImageOps
 
     width, height = image.size
@@ -77,7 +80,10 @@ def _shrunk(image: Image, edge: int) -> Image:
 def webp(
     image: Image, edges: Sequence[int] = EDGES, limit: int = PICTURE_BYTES, qualities: Sequence[int] = (80,)
 ) -> str:
-    """WebP in base64: the largest of these sizes that has at most `limit` bytes in one of these qualities."""
+    """Encode a picture as WebP in base64: the largest size and best quality of at most `limit` bytes.
+
+    If none is small enough, the smallest size in the lowest quality.
+    """
     small = _coloured(image)
     for edge in edges:
         small.thumbnail((edge, edge))
@@ -90,7 +96,7 @@ def webp(
 
 
 def _coloured(image: Image) -> Image:
-    """The picture in RGB or RGBA: palettes and bits can't be scaled smoothly."""
+    """Convert a picture to RGB or RGBA, because palettes and single bits can't be scaled smoothly."""
     wanted = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
     return image if image.mode == wanted else image.convert(wanted)
 
@@ -102,9 +108,9 @@ PAGE_TEXT_CHARS: Final = 1_000
 
 
 def read_pages(path: str) -> dict[str, Any]:
-    """`count`, and of the first `pages` each a `picture` in base64 and its `text`.
+    """Return the number of pages as `count`, and the first three as `pages`: a `picture` in base64 and its `text`.
 
-    Raises `CannotDecode`, and the errors of PDFium.
+    Raises `CannotDecode` when the file is damaged, empty or needs a password, and the errors of PDFium.
     """
     import pypdfium2
 

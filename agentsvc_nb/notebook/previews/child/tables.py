@@ -1,6 +1,6 @@
-"""Tables: the first 20 rows of 20 columns of Parquet (DuckDB), or of a workbook's first sheet (calamine).
+"""Decode tables: the first 20 rows of 20 columns of Parquet (DuckDB), or of a workbook's first sheet (calamine).
 
-The libraries are imported when they are needed: each process decodes one kind of file, and they may be missing.
+The libraries are imported when needed, because each process decodes one kind of file, and they may be missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _DUCKDB: Final[dict[str, Any]] = {
 
 
 def read_parquet(path: str) -> dict[str, Any]:
-    """`names`, `types`, `rows`, and the numbers of `columns` and rows (`count`). Raises `duckdb.Error`."""
+    """Return `names`, `types`, `rows`, the number of `columns`, and the number of rows as `count`.
+
+    Raises `duckdb.Error` when the file is damaged.
+    """
     import duckdb
 
     engine = duckdb.connect(":memory:", config=_DUCKDB)
@@ -34,7 +37,7 @@ def read_parquet(path: str) -> dict[str, Any]:
     names, types = table.columns, [str(kind) for kind in table.types]
     shown = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names[:COLUMNS])
     rows = table.project(shown).limit(ROWS).fetchall()
-    # The count is in the file's own index: no row is read for it.
+    # From the file's metadata, without reading the rows.
     count = engine.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [path]).fetchone()
     return {
         "names": [name[:CELL_CHARS] for name in names[:COLUMNS]],
@@ -46,9 +49,9 @@ def read_parquet(path: str) -> dict[str, Any]:
 
 
 def read_workbook(path: str) -> dict[str, Any]:
-    """`names`, `types`, `rows`, `sheets`, and the numbers of `columns` and rows (`count`).
+    """Return `names`, `types`, `rows`, `sheets`, the number of `columns`, and the number of rows as `count`.
 
-    Raises `CannotDecode`, and the errors of calamine.
+    Raises `CannotDecode` when it has no sheets or is too large unpacked, and the errors of calamine.
     """
     from python_calamine import CalamineWorkbook
 
@@ -70,7 +73,7 @@ def read_workbook(path: str) -> dict[str, Any]:
 
 
 def _check_unpacked_size(path: str) -> None:
-    """Refuse a file of few kilobytes that unpacks to gigabytes; one that lies about its size meets the memory limit."""
+    """Raise `CannotDecode` for a zip bomb. One that declares a false size is stopped by the memory limit."""
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as packed:
@@ -85,5 +88,5 @@ def _text(value: object) -> str:
 
 
 def _type(column: Sequence[object]) -> str:
-    """The types of a column's cells, as Python names them; empty cells are empty strings."""
+    """Return the Python types of a column's cells, except empty cells, which are empty strings."""
     return " or ".join(sorted({type(cell).__name__ for cell in column if cell != ""}))
