@@ -1,1 +1,1 @@
-"""The catalog of tools, the fields of their inputs, and a call of one."""
+"""Tools in a notebook: the catalog, the fields of a tool's input, the cell that calls it, and the call."""

@@ -1,4 +1,4 @@
-"""A call of a tool: the body of its cell read as its input, and what it answered."""
+"""Call a tool: parse its input from the cell's body, and show its answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
 
 def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """A cell's body to a tool's input: a JSON object, or a line each of `key: value`.
+    """Parse a cell's body as a tool's input: a JSON object, or lines of `key: value`.
 
-    In lines, dots nest (`outputs.count: 2`), a value that is JSON is taken as JSON, `#` begins a comment line. Then
-    `{{names}}` are filled in.
+    In lines, dots nest (`outputs.count: 2`), a value that is JSON is parsed as JSON, and `#` begins a comment. Then
+    `{{names}}` are replaced by the values of variables.
 
     Raises:
-        AskError: neither of the two; nothing has been sent.
-        template.TemplateError: an unknown name.
+        AskError: the body is neither; nothing has been sent.
+        template.TemplateError: a name is unknown, or its value cannot be inserted.
 
     >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
     {'brief': 'Autumn sale', 'outputs': {'count': 2}}
@@ -82,7 +82,7 @@ _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
 class ToolAnswer(WorkResult):
-    """What a tool answered: `data`, `content` (its blocks), and `text`, what its text blocks say."""
+    """The answer of a tool: `data`, `content` (its content blocks), and `text` (the text of its text blocks)."""
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
         super().__init__(bundle, (), result.chat or None)
@@ -106,10 +106,13 @@ def call(
     raise_error: bool = True,
     follow: Callable[..., JobResult] = follow,
 ) -> ToolAnswer | JobResult:
-    """Call a tool in this notebook's chat and show what it answers; one that takes its time is followed as a job.
+    """Call a tool in this notebook's chat and show its answer. If the service makes a job of it, `follow` follows that.
 
-    `follow` does that. Raises `AskError` (refused), `RunFailed` (it failed; not with `raise_error=False`), and what
-    `foreground.work` raises.
+    Raises:
+        AskError: the service refused the call, or could not be reached.
+        RunFailed: the tool failed (not with `raise_error=False`).
+
+    A job raises as `foreground.work`.
     """
     client, address = session.client(), session.address()
     try:
@@ -157,7 +160,7 @@ def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
 
 
 def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Mapping[str, str | None] = {}) -> Bundle:
-    """What a tool said, its pictures (data URIs by path), and its data."""
+    """A tool's answer as an output: its content blocks, or else its data. `pictured` has data URIs by path."""
     parts = [_block(block, pictured) for block in result.content]
     if not parts and result.data is not None:
         parts = [_json_bundle(result.data)]

@@ -1,4 +1,4 @@
-"""The catalog of tools: which there are, and what one takes, in words."""
+"""The catalog of tools, and the description of one tool with the fields of its input."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _WORDS: Final = {
 }
 
 Line = tuple[str, str, bool, str]
-"""Path, type, whether it is required, what it is."""
+"""A field in the table of a tool: its path, its type in words, whether it is required, its description."""
 
 
 def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
-    """The fields that hold values, those of objects within by their paths."""
+    """Yield the fields of an object; nested objects are flattened to paths, down to `DEPTH` levels."""
     for one in of.properties():
         at, inner = f"{path}{one.name}", [*one.properties()] if one.kind == "object" else []
         if inner and depth + 1 < DEPTH:
@@ -48,7 +48,7 @@ def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
 
 
 def kind(of: Field, depth: int = 0) -> str:
-    """A field's type as a few words."""
+    """Return a field's type in a few words."""
     if depth >= DEPTH:
         return "anything"
     match of.kind:
@@ -64,7 +64,7 @@ def kind(of: Field, depth: int = 0) -> str:
 
 
 def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
-    """The input with the defaults filled in, and `…` where something must be given."""
+    """Return an input to begin from: defaults, and for required fields without one an example or `…`."""
     found: dict[str, Any] = {}
     for one in of.properties():
         if one.default is not MISSING:
@@ -83,7 +83,10 @@ _PRE: Final = '<pre style="white-space:pre-wrap">'
 
 
 def tools(session: Session) -> ResultTable:
-    """The service's tools: how each is called, and whether it has what it needs. Raises `AskError`."""
+    """List the service's tools: the magic that calls each, and whether it is configured.
+
+    Raises `AskError` when the service fails.
+    """
     with errors_as_cells(session):
         found = list(session.client().tools.list())
     session.known.tools = {tool.name: tool.asynchronous for tool in found}
@@ -109,7 +112,10 @@ def _catalog_row(tool: ToolDescription) -> Row:
 
 
 def tools_describe(session: Session, name: str) -> Preview:
-    """What a tool does and takes, with a cell to begin from. Raises `AskError`."""
+    """Describe a tool and its input, with a cell to begin from.
+
+    Raises `AskError` when there is no such tool, or the service fails.
+    """
     try:
         tool = session.client().tools.describe(name)
     except StefanBrainError as error:
@@ -118,9 +124,9 @@ def tools_describe(session: Session, name: str) -> Preview:
 
 
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
-    """A tool's description, the fields of its input, and a cell to begin from, with what is given filled in.
+    """A tool's description, the fields of its input, and a cell to begin from, with the values `given`.
 
-    Without `magics` it is a call of the client.
+    Without `magics`, a call of the client stands for the cell.
     """
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(lines(whole), _FIELDS)]

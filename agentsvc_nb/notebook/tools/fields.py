@@ -1,4 +1,4 @@
-"""A JSON Schema as a tree of typed fields, read only as far as it is looked at: a recursive schema has no end."""
+"""A JSON Schema as a tree of typed fields. It is expanded lazily, because a recursive schema has no end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentsvc_nb.wire.text import label
 
 Schema = Mapping[str, Any]
 _HOPS: Final = 50
-"""References and `allOf`s that are followed; more go round."""
+"""The most references and `allOf`s that are followed; a longer chain is taken for a cycle."""
 
 
 def resolved(part: object, root: Schema) -> Schema:
-    """A schema without `$ref` and `allOf` at its top; what goes round, or leads nowhere here, says nothing."""
+    """Return a schema with `$ref` and `allOf` at its top level resolved; `{}` for a cycle or an unknown target."""
     for _ in range(_HOPS):
         if not isinstance(part, Mapping):
             return {}
@@ -32,12 +32,12 @@ def resolved(part: object, root: Schema) -> Schema:
 
 
 def is_listed(schema: Schema, word: str) -> bool:
-    """Whether there is a list under this word."""
+    """Whether the value of this keyword is a list."""
     return isinstance(schema.get(word), list)
 
 
 def pointed(root: Schema, reference: object) -> Schema:
-    """What `#/$defs/...` points to; nothing for an address elsewhere."""
+    """Return the schema that a reference such as `#/$defs/...` points to; `{}` if it is not in this document."""
     found: Any = root
     for part in unquote(str(reference)).removeprefix("#").split("/")[1:] if str(reference).startswith("#") else ["?"]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -49,7 +49,7 @@ def pointed(root: Schema, reference: object) -> Schema:
 
 
 def _merged(parts: list[Any], root: Schema) -> Schema:
-    """All of them in one, as far as a form can show it: the first has its way where two say something different."""
+    """Merge schemas as far as a form needs it: of contradicting keywords, the first counts."""
     whole: dict[str, Any] = {}
     for part in parts:
         part = {**pointed(root, part["$ref"]), **part} if isinstance(part, Mapping) and "$ref" in part else part
@@ -90,11 +90,11 @@ _KEYWORDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "text": ("pattern", "format", "minLength", "maxLength"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""The keywords that tell the kind of a schema without a `type`."""
+"""The keywords from which the kind of a schema without a `type` is inferred."""
 
 
 class Missing(enum.Enum):
-    """No value at all, which is not null."""
+    """The absence of a value, as distinct from null."""
 
     MISSING = "missing"
 
@@ -104,7 +104,10 @@ MISSING: Final = Missing.MISSING
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field. `name` is its key in the object around it, empty for items, rows and variants."""
+    """A field of a schema. `schema` is resolved against `root`, the whole document.
+
+    `name` is its key in the containing object, empty for items of an array, rows and variants.
+    """
 
     name: str
     title: str
@@ -115,26 +118,26 @@ class Field:
 
     @property
     def about(self) -> str:
-        """The description (Markdown), and the bounds in words."""
+        """The description (Markdown), and the schema's limits in words."""
         said = self.schema.get("description")
         return " ".join([*([label(said, 600)] if isinstance(said, str) and said else []), *_bounds(self.schema)])
 
     @property
     def default(self) -> Any:
-        """The schema's, a constant's own, else MISSING."""
+        """The schema's default, or the value of a required constant, else MISSING."""
         if self.kind == "const" and self.required:
             return self.schema["const"]
         return self.schema.get("default", MISSING)
 
     @property
     def example(self) -> Any:
-        """The first of the examples, or MISSING."""
+        """The schema's first example, or MISSING."""
         examples = self.schema.get("examples")
         return examples[0] if isinstance(examples, list) and examples else MISSING
 
     @property
     def is_long(self) -> bool:
-        """Whether a text may well have several lines."""
+        """Whether a text is likely to have several lines."""
         most, single = self.schema.get("maxLength"), str(self.schema.get("pattern", "")).startswith("^")
         if single or "format" in self.schema:
             return False
@@ -142,11 +145,11 @@ class Field:
 
     @property
     def options(self) -> list[tuple[str, Any]]:
-        """Name and value of what a choice, or an item of choices, can be."""
+        """The names and values of the options of a `choice`, or of an item of `choices`."""
         return options_of(self.schema if self.kind == "choice" else resolved(self.schema.get("items"), self.root))
 
     def properties(self) -> Iterator[Field]:
-        """The fields of an object, also those that are only said to be required."""
+        """Yield the fields of an object, including those that are listed as required but have no schema."""
         known = self.schema.get("properties")
         known = known if isinstance(known, Mapping) else {}
         required = [name for name in _list(self.schema, "required") if isinstance(name, str)]
@@ -157,17 +160,17 @@ class Field:
                 yield field(part, self.root, name=name, required=name in required)
 
     def others(self) -> Field | None:
-        """What further keys of an object hold, when the schema says that there may be some."""
+        """The field of the values of further keys, if `additionalProperties` allows some; else None."""
         part = self.schema.get("additionalProperties")
         allowed = part is True or isinstance(part, Mapping)
         return field(part, self.root, title="Value") if self.kind == "object" and allowed else None
 
     def item(self) -> Field:
-        """What an array holds."""
+        """The field of an array's items."""
         return field(self.schema.get("items", True), self.root, title=f"{self.title}: item")
 
     def variants(self) -> list[Field]:
-        """What a value may be one of; each has all that stands beside the choice, too."""
+        """The alternatives of `anyOf`, `oneOf` or a list of types, each with the keywords that stand beside them."""
         apart = ("anyOf", "oneOf", "default", "title", "description")
         base = {word: part for word, part in self.schema.items() if word not in apart}
         if isinstance(types := self.schema.get("type"), list):
@@ -178,7 +181,7 @@ class Field:
 
     @property
     def nullable(self) -> Field | None:
-        """What it is when it is not null, where null is the one other thing that it may be."""
+        """The other alternative, if there are exactly two and one of them is null; else None."""
         if self.kind != "variants":
             return None
         found = self.variants()
@@ -191,7 +194,7 @@ class Field:
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """A schema (or true) as a field; it is called by its own title, not by that of what it refers to."""
+    """Make a field of a schema (or true). Its title is that beside a `$ref`, not that of the referenced schema."""
     own = part if isinstance(part, Mapping) else {}
     schema = resolved(part, root)
     called = own.get("title") if isinstance(own.get("title"), str) and name else ""
@@ -201,7 +204,7 @@ def field(part: object, root: Schema, *, name: str = "", title: str = "", requir
 
 
 def kind_of(schema: Schema, root: Schema) -> Kind:
-    """How a schema (resolved) is filled in."""
+    """Return the kind of field for a resolved schema."""
     if "const" in schema:
         return "const"
     if options_of(schema):
@@ -233,7 +236,7 @@ def _array(schema: Schema, root: Schema) -> Kind:
 
 
 def options_of(schema: Schema) -> list[tuple[str, Any]]:
-    """Names and values of an enum, or of alternatives that are all constants; none when it is neither."""
+    """Return the names and values of an enum, or of alternatives that are all constants; else none."""
     values = [(shown(value), value) for value in _list(schema, "enum")]
     if values:
         return values
@@ -244,14 +247,14 @@ def options_of(schema: Schema) -> list[tuple[str, Any]]:
 
 
 def shown(value: Any) -> str:
-    """A value as one line: a text as it is where that says it all, else as JSON."""
+    """Format a value as one line: a text as it is if that is unambiguous, else as JSON."""
     if isinstance(value, str) and value and label(value, 120) == value and not value.isnumeric():
         return value
     return label(json.dumps(value, ensure_ascii=False), 120)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are written alike: 1 is neither 1.0 nor true."""
+    """Whether two values are the same JSON: 1 equals neither 1.0 nor true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""A tool's input as a cell to run, `key: value` lines where they say it all, else JSON; or as a call of the client."""
+"""Write a tool's input as a cell (`key: value` lines if they can express it, else JSON) or as a call of the client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
-    r"""The `%%tool` (or `%%job`) cell that sends this input.
+    r"""Return the `%%tool` (or `%%job`) cell that sends this input.
 
     >>> print(cell("web_search", False, {"query": "tents", "count": 8}))
     %%tool web_search
@@ -28,7 +28,7 @@ def cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
 
 
 def call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
-    """The same in Python, for where there are no magics.
+    """Return the call of the client that sends this input, for hosts without magics.
 
     >>> print(call("web_search", False, {"query": "tents", "count": 8}))
     client.tools.invoke('web_search', {'query': 'tents', 'count': 8})
@@ -43,7 +43,7 @@ def _body(given: Any) -> str:
         if plain(lines) == lines and calling.read_input(lines, {}) == calling.read_input(json.dumps(given), {}):
             return lines
     except AskError:
-        pass  # a key that can't stand in a line, say
+        pass  # for example a key that can't stand in a line
     text = json.dumps(given, indent=2, ensure_ascii=False)
     return text if plain(text) == text else json.dumps(given, indent=2)
 
@@ -66,11 +66,11 @@ def _value(value: Any) -> str:
         json.loads(value)
     except ValueError:
         return value
-    return text  # as it stands it would be read as a number, say
+    return text  # unquoted, it would be read as another JSON value, such as a number
 
 
 def _kept(value: Any) -> Any:
-    """With what looks like `{{name}}` written so that it is not filled in."""
+    """Escape `{{name}}` in all texts, so that it is sent as it stands."""
     if isinstance(value, dict):
         return {key: _kept(part) for key, part in value.items()}
     if isinstance(value, list):
