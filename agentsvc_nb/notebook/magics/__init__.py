@@ -1,6 +1,6 @@
-"""The magics: declare arguments, call a command, return its value. A module a group; `context` is what they share.
+"""The magics: declare arguments, call a command, return its value. One module for each group; `context` is shared.
 
-What the commands need (the client, Markdown, pandas) is imported when a magic runs, so that `%load_ext` is quick.
+The imports of the commands (the client, Markdown, pandas) happen when a magic runs, so that `%load_ext` is quick.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics and close the connection. IPython has no call for the first."""
+    """Remove the magics and close the connection. IPython has no function to unregister magics."""
     ours = _loaded(shell)
     here.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers

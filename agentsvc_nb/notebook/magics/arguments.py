@@ -1,4 +1,4 @@
-"""How a magic runs: IPython's parser and `?` help, its value kept with `-o`, its failure told in a few lines."""
+"""The decorators of magics: argument parsing and `?` help by IPython, `-o`, and failures in a few lines."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Declare = Callable[[Any], Any]
 
 
 def arg(*names: str, **spec: Any) -> Declare:
-    """One argument, as of `argparse.add_argument`."""
+    """Declare an argument; takes the parameters of `argparse`'s `add_argument`."""
     declare: Declare = argument(*names, **spec)  # type: ignore[no-untyped-call]
     return declare
 
 
 def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Magic]:
-    """Make a method a magic of this kind (`line_magic`, `cell_magic`) with these arguments, in order of its help."""
+    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`); its help lists the arguments in order."""
 
     def dress(magic: Magic) -> Magic:
         magic = kind(magic)
         for declare in reversed(declared):
             magic = declare(magic)
         dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
-        if kind is cell_magic:  # IPython's help knows line magics only
+        if kind is cell_magic:  # IPython's help shows every magic as a line magic
             dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
         return dressed
 
@@ -44,19 +44,19 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """The arguments of a line; `{{name}}` in one is the value of a variable, however many words that has.
+    """Parse the arguments of a magic's line. `{{name}}` is replaced after splitting: its value stays one argument.
 
-    Raises `AskError` for what the magic does not take, or can't be inserted.
+    Raises `AskError` for invalid arguments, and for a name that cannot be replaced.
     """
-    from agentsvc_nb.notebook.template import expand  # not when the magics are loaded: it needs the client
+    from agentsvc_nb.notebook.template import expand  # imports the client, which `%load_ext` must not
 
     return _parsed(magic, lambda: [expand(word, variables) for word in shlex.split(line)])
 
 
 def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Options, then words that are taken as they stand, quotes and leading dashes too, as one last argument.
+    """Parse options first; the rest of the line, with its quotes and dashes, is one last argument, verbatim.
 
-    Raises `AskError` as `parse`.
+    Raises `AskError` for invalid arguments.
     """
     return _parsed(magic, lambda: _led(magic.parser, line.strip()))
 
@@ -94,9 +94,9 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[M], Any]:
-    """Make a method of a group a magic that takes these arguments, `-o` and `--no-raise-error`.
+    """Decorate a group's method as a magic that takes these arguments, `-o` and `--no-raise-error`.
 
-    The method gets the parsed arguments (and a cell's body); `read(magic, line, variables)` parses them.
+    The method is called with the parsed arguments (and the cell's body); `read(magic, line, variables)` parses them.
     """
 
     def dress(method: M) -> Any:
@@ -112,7 +112,10 @@ def command(
 
 
 def run_command(group: MagicsGroup, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
-    """What `act` gives, kept where the arguments say; a failure goes on to the cell, or is told."""
+    """Call `act`, keep its value in the variable of `-o`, and return it.
+
+    `AskError` and `RunFailed` are raised, or with `--no-raise-error` printed.
+    """
     try:
         with group.keeping_partial_answer(args.out):
             return _kept(group, act(), args.out)

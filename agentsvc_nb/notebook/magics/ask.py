@@ -1,6 +1,6 @@
-"""`%%ask`: its options, and the question that they and the cell's body make.
+"""`%%ask`: its options, and the question made of them and the cell's body.
 
-An option is declared at `Ask.ask` and read in `question_of`; what it changes in the request stands in `Question`.
+An option is declared at `Ask.ask` and read in `question_of`; `Question` defines its effect on the request.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EXCLUSIVE: Final = (
 
 
 def check(args: argparse.Namespace, background: bool) -> None:
-    """Raise `AskError` for options that exclude each other, or a number of variants that is out of range."""
+    """Raise `AskError` for options that exclude each other, or a number of variants out of range."""
     if args.n is not None and not FEWEST_VARIANTS <= args.n <= MOST_VARIANTS:
         raise AskError(
             f"--n {args.n}: {FEWEST_VARIANTS} to {MOST_VARIANTS} variants can be asked for; nothing was sent."
@@ -58,7 +58,7 @@ def check(args: argparse.Namespace, background: bool) -> None:
 
 
 def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: LastError) -> Question:
-    """The question of a cell. Raises `AskError` for invalid options or values; nothing has been sent then."""
+    """Return the question of a cell. Raises `AskError` for invalid options or values, before anything is sent."""
     from agentsvc_nb.notebook import host, template
     from agentsvc_nb.notebook.ask.question import Question
     from agentsvc_nb.notebook.runs.answer import REQUEST
@@ -87,7 +87,7 @@ def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: Las
 def _files(
     args: argparse.Namespace, variables: Mapping[str, Any], last_error: LastError
 ) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
-    """The attached files, and a line for each attached DataFrame."""
+    """Return the attached files, and a line for each attached DataFrame."""
     from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, in_memory_file, picture_file
 
     tables = [dataframe_file(name, variables) for name in args.df]
@@ -99,7 +99,7 @@ def _files(
 
 
 def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | None:
-    """The schema in the variable `name`. Raises `AskError` if it is undefined or no schema."""
+    """Return the answer's shape in the variable `name`, if given. Raises `AskError` if it is undefined or no shape."""
     from agentsvc_nb.notebook.runs.answer import AnswerShape
 
     if name is None:
@@ -113,7 +113,7 @@ def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | No
 
 
 def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str, Any]) -> RowsQuestion:
-    """The question of a cell with `--each`. Raises `AskError`; nothing has been sent then."""
+    """Return the question of a cell with `--each`. Raises `AskError` for invalid options, before anything is sent."""
     from agentsvc_nb.notebook.ask.each import RowsQuestion
 
     shape = shape_of(args.schema, variables)
@@ -236,14 +236,14 @@ class Ask(MagicsGroup):
         card = self.context.card()
         try:
             background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
-        except BaseException as error:  # an interrupt, too: the card would never be updated again
+        except BaseException as error:  # also an interrupt: nothing else would ever update the card
             card.finish(error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", "")))
             raise
         card.cancels(background.cancel)
         return background
 
     def _propose(self, code: str | None) -> None:
-        """Put the code into the next cell. It is not run."""
+        """Insert the code as the next cell, without running it; print a line if there is no code."""
         if code is None:
             print("The answer holds no Python code block; no cell is proposed.")
         else:

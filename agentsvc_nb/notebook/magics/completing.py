@@ -1,6 +1,6 @@
-"""Tab in the lines of our magics: actions, options, and names that the notebook has seen; never the network.
+"""Tab completion in the lines of our magics: actions, options and known names. It never sends a request.
 
-Runs, jobs and chats come from the journal on this machine, files, tools and projects from what was listed last.
+Runs, jobs and chats come from the journal on this machine; files, tools and projects from their last listing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REFERENCE = re.compile(r"\{\{\s*(\w*)$")
 
 
 def matcher(context: MagicsContext) -> Callable[..., Any]:
-    """What IPython asks on Tab, for its list of matchers."""
+    """Return the completer for IPython's list of matchers."""
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
     def match(request: Any) -> Found:
@@ -35,13 +35,13 @@ def matcher(context: MagicsContext) -> Callable[..., Any]:
 
 
 class Names:
-    """What can stand where a magic takes a name, by what its help calls it."""
+    """The known names of each kind that a magic's arguments may take."""
 
     def __init__(self, context: MagicsContext) -> None:
         self._context = context
 
     def magic(self, kind: str, name: str) -> Any | None:
-        """Our magic of this name, `line` or `cell`."""
+        """Return the magic of this name and kind (`line` or `cell`), if it is ours."""
         from agentsvc_nb.notebook.magics.context import MagicsGroup
 
         found = self._context.shell.magics_manager.magics[kind].get(name)
@@ -98,7 +98,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]]
     ("tool", None): Names.tools,
     ("job", None): Names.jobs_tools,
 }
-"""By magic and action, what its words are."""
+"""The names that a magic's positional arguments take, by magic and action (None: the magic has no actions)."""
 _VALUES: Final[Mapping[str, Callable[[Names], Iterable[str]]]] = {
     "chat": Names.chats,
     "project": Names.projects,
@@ -106,11 +106,11 @@ _VALUES: Final[Mapping[str, Callable[[Names], Iterable[str]]]] = {
     "image": Names.variables,
     "schema": Names.variables,
 }
-"""By option, what its value is. Other values are files of this machine, which IPython completes, or anything."""
+"""The names that an option's value takes. Values of other options are local files, which IPython completes, or free."""
 
 
 def completions(lines: list[str], names: Names) -> Found:
-    """What fits at the end of these lines: the cell up to the cursor."""
+    """Return the completions at the end of these lines, which are the cell up to the cursor."""
     if len(lines) > 1 and (head := _LINE.match(f"{lines[0]} ")) and head[1] == "%%":
         return _in_body(lines[-1], head[2], names)
     line = _LINE.match(lines[-1])
@@ -143,7 +143,7 @@ def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: Name
 
 
 def _positional(words: list[str], options: Mapping[str, argparse.Action]) -> list[str]:
-    """The words that are neither options nor their values."""
+    """Return the words that are neither options nor values of options."""
     found, value = [], False
     for word in words:
         if value:
@@ -176,4 +176,4 @@ def _quoted(path: str) -> str:
 
 
 def _nothing() -> Found:
-    return {"completions": []}  # a new one each time: IPython writes into it
+    return {"completions": []}  # a new dict each time, because IPython changes it

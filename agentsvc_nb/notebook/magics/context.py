@@ -1,4 +1,4 @@
-"""What all groups of magics share: the shell, the notebook's session, the options of `%config Ask`, the bell."""
+"""The context shared by all groups of magics (shell, session, options of `%config Ask`), their base class, the bell."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ _MAC: Final = "on run words\ndisplay notification (item 2 of words) with title (
 
 
 class Bell:
-    """One a shell; call it with IPython's results."""
+    """Announces the end of work (`--notify`): on the desktop at once, and below the cell that ends next.
+
+    To be registered as IPython's `post_run_cell` callback.
+    """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
 
     def ring(self, line: str) -> None:
-        """Something has ended: a line without any word of the agent. From any thread."""
+        """Announce a line, which must not have text of the agent. May be called from any thread."""
         self._lines.append(label(line))
         desktop("agentsvc", label(line))
 
@@ -48,7 +51,7 @@ class Bell:
 
 
 def desktop(title: str, text: str) -> bool:
-    """A notification on the desktop of the kernel's machine; whether there was a way to show one."""
+    """Show a notification on the desktop of the kernel's machine; return whether that worked."""
     if sys.platform == "darwin":
         command = ["osascript", "-e", _MAC, title, text]
     else:
@@ -65,13 +68,13 @@ K = TypeVar("K", bound="DisplayedResult")
 
 
 class AskConfig(Protocol):
-    """What `%config Ask` sets and every group heeds."""
+    """The options of `%config Ask` that every group uses."""
 
     live: Any
 
 
 class MagicsContext:
-    """One a shell. The session is made when it is first needed, so that `%load_ext` is quick."""
+    """The context of a shell's magics. The session is created when first needed, so that `%load_ext` is quick."""
 
     options: AskConfig
 
@@ -81,7 +84,7 @@ class MagicsContext:
 
     @property
     def session(self) -> Session:
-        """What the cells of this notebook share."""
+        """The session of this notebook."""
         if self._session is None:
             from agentsvc_nb.notebook.host import notebook
             from agentsvc_nb.notebook.state.session import Session
@@ -92,54 +95,54 @@ class MagicsContext:
 
     @property
     def mode(self) -> Mode:
-        """How the running cell is watched."""
+        """The kind of host of the running cell."""
         from agentsvc_nb.notebook import host
 
         return host.mode(self.shell, self.options.live)
 
     @property
     def widgets(self) -> bool:
-        """Whether the running cell's widgets are seen and answer."""
+        """Whether the host of the running cell shows widgets that react."""
         from agentsvc_nb.notebook import host
 
         return host.shows_widgets(self.shell, self.options.live)
 
     def screen(self) -> Screen:
-        """Where the running cell's run is shown."""
+        """Return a screen for a run of the running cell."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.screen(self.shell, self.mode)
 
     def card(self) -> CardScreen | QuietScreen:
-        """Where a run in the background of the running cell is shown, in a browser or a terminal."""
+        """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
         from agentsvc_nb.notebook.runs.approving import decide
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.card(self.shell, self.mode, partial(decide, self.session))
 
     def board(self) -> Board:
-        """Where the variants of the running cell are shown."""
+        """Return an output for the variants of the running cell."""
         from agentsvc_nb.notebook.ask.variants import Board
         from agentsvc_nb.notebook.widgets import outputs
 
         return Board(outputs.output(self.shell, self.mode), self.mode == "live")
 
     def rows_bar(self) -> RowsBar:
-        """Where the progress over the rows of a DataFrame is shown."""
+        """Return an output for the progress of a batch (`--each`)."""
         from agentsvc_nb.notebook.ask import each
         from agentsvc_nb.notebook.widgets import outputs
 
         return each.RowsBar(outputs.output(self.shell, self.mode), self.mode)
 
     def bar(self) -> Bar:
-        """Where the running cell's job or call is shown."""
+        """Return an output for a job or tool call of the running cell."""
         from agentsvc_nb.notebook.display import screens
         from agentsvc_nb.notebook.widgets import outputs
 
         return screens.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
 
     def bars(self) -> Bars:
-        """Where jobs in the background of the running cell are shown."""
+        """Return progress bars for background jobs of the running cell."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.bars(self.shell, self.mode)
@@ -161,24 +164,24 @@ class MagicsGroup(Magics):
         self._listeners: list[Callable[[Any], None]] = []
 
     def add_listener(self, listener: Callable[[Any], None]) -> None:
-        """Call it with the result of every cell, until the extension is unloaded."""
+        """Call `listener` with IPython's result of every cell, until the extension is unloaded."""
         self.shell.events.register("post_run_cell", listener)
         self._listeners.append(listener)
 
     def leave(self) -> None:
-        """The extension is unloaded."""
+        """Remove the listeners and close the session, because the extension is unloaded."""
         for listener in self._listeners:
             self.shell.events.unregister("post_run_cell", listener)
         self.context.close()
 
     @property
     def session(self) -> Session:
-        """What the cells of this notebook share."""
+        """The session of this notebook."""
         return self.context.session
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """What a failed or stopped run left is kept in the variable all the same."""
+        """Keep the partial answer of a run that fails or stops in the `with` block in the variable `name`, if given."""
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:
@@ -187,7 +190,10 @@ class MagicsGroup(Magics):
             raise
 
     def keep(self, kept: K, name: str | None) -> K:
-        """Set the variable; the cell has shown the output already and must not show it twice."""
+        """Keep a result in the variable `name`, if given, and return it as the cell's value.
+
+        The cell has already displayed the result, so it is hidden until the next cell.
+        """
         from agentsvc_nb.notebook.display.results import WorkResult
 
         if name:

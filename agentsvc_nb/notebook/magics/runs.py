@@ -1,4 +1,4 @@
-"""`%runs` and `%approve`: the notebook's runs, what can be done with them, and what waits for a yes or no."""
+"""`%runs` and `%approve`: the notebook's runs, the actions on them, and the tool calls that wait for approval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _NUMBERS: Final = {"show": (1, 1), "attach": (1, 1), "cancel": (1, 99), "diff": (2, 2), "export": (1, 99)}
-"""How many words each action takes, at least and at most."""
+"""The least and greatest number of words that each action takes."""
 _EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
 
 
