@@ -1,4 +1,4 @@
-"""What the magics do, as plain functions: usable from scripts and tests, without IPython.
+"""The commands behind the magics as plain functions, usable from scripts and tests without IPython.
 
 Example:
     session = Session()
@@ -77,7 +77,7 @@ __all__ = [
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that was started before, from its beginning. Returns and raises as `RunWatcher.watch`."""
+    """Follow a run that was started before, from its first event. Returns and raises as `RunWatcher.watch`."""
     run_id, client = the_run(session, run_id), session.client()
     feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
     return RunWatcher(session, client, feed, screen, timeout).watch()

@@ -1,4 +1,4 @@
-"""Which service the notebook uses: say it, change it."""
+"""The service, chat, project and session label in use: show or change them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.text import label
 
 AskKey = Callable[[str], str]
-"""Asks for a key without showing it; empty for none."""
+"""Prompts for a key without echo, and returns it; empty if none was typed."""
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
+"""How long to wait for any response of a new address."""
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_key: bool = False) -> PrintedText:
     """Use the service at `url`, or with `local` the embedded one, from now on (docs/api/embedded.md "Address and key").
 
-    Where no key is known for it, `ask_key(prompt)` is called for one, if given; `keep_key` puts it into the keyring.
-    Raises `AskError` for no address, or when nothing answers there; the connection then stays as it was.
+    If no key is known for it, `ask_key(prompt)` is called for one, if given; `keep_key` stores it in the keyring.
+    Raises `AskError` for an invalid address, or when nothing responds there; the connection then stays as it was.
     """
     if url == LOCAL:
         session.connect(EMBEDDED)
@@ -42,19 +43,25 @@ def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_k
 
 
 def chat(session: Session, chat_id: str | None = None) -> PrintedText:
-    """Ask in this chat from now on; without an id, say which chat is asked in. Raises `AskError`."""
+    """Ask in this chat from now on; without an id, show the current one.
+
+    Raises `AskError` for an invalid id, a chat that this account does not have, or a failing service.
+    """
     if chat_id is None:
         return PrintedText(session.known_chat(session.address()) or "none yet; the first ask begins one")
     if not ids.is_chat(chat_id):
         raise AskError(f"{label(chat_id, 80)!r} is no chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
     with errors_as_cells(session):
-        next(iter(session.client().files.list(chat_id)), None)  # is it there?
+        next(iter(session.client().files.list(chat_id)), None)  # raises if there is no such chat
     session.move(chat_id)
     return status(session)
 
 
 def workstream(session: Session, name: str | None = None) -> PrintedText:
-    """Ask in the chat of this session label from now on; without one, in the notebook's own chat. Raises `AskError`."""
+    """Ask in the chat of this session label from now on; without a label, in the notebook's own chat.
+
+    Raises `AskError` for an invalid label.
+    """
     if name is not None and not (0 < len(name) <= limits.SESSION_CHARS and name.isprintable()):
         raise AskError(f"A session label has 1 to {limits.SESSION_CHARS} characters on one line.", "Choose another.")
     session.turn_to(label=name, project=session.project)
@@ -62,7 +69,11 @@ def workstream(session: Session, name: str | None = None) -> PrintedText:
 
 
 def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
-    """Ask in this project from now on, by id or name; without one, in none. `create` makes it. Raises `AskError`."""
+    """Ask in the project of this id or name from now on; without one, in no project.
+
+    With `create`, a missing project is created. Raises `AskError` when none or several have the name, or the service
+    fails.
+    """
     found = None if named is None else _project(session, named, create)
     session.turn_to(label=session.workstream, project=found)
     return status(session)
@@ -84,7 +95,7 @@ def _project(session: Session, named: str, create: bool) -> str:
 
 
 def status(session: Session) -> PrintedText:
-    """Which service, key, chat and journal are in use, in words; sends nothing and names no secret."""
+    """Describe the service, the origin of the key, the chat and the journal in use. Sends nothing, shows no secret."""
     lines = [f"service  {_service(session)}"]
     lines += [f"project  {session.project}"] if session.project else []
     lines += [f"session  {session.workstream}"] if session.workstream else []
@@ -106,7 +117,7 @@ def _service(session: Session) -> str:
 
 
 def service_address(url: str) -> str:
-    """The address without a slash at its end. Raises `AskError` for what is none."""
+    """Return a service's address without trailing slashes. Raises `AskError` when it is not a valid address."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AskError(
@@ -118,7 +129,10 @@ def service_address(url: str) -> str:
 
 
 def _knock(address: str) -> None:
-    """Whether anything answers there, whatever it says. No key goes along: it may be the wrong place."""
+    """Check that anything responds at an address, with whatever status; else raise `AskError`.
+
+    No key is sent, because it may be the wrong address.
+    """
     # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says.
     direct = [urllib.request.ProxyHandler({})] if urlsplit(address).hostname in _LOOPBACK else []
     try:
@@ -134,7 +148,7 @@ def _knock(address: str) -> None:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer."""
+    """Does not follow redirects: a redirect is a response."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
-    """The limit that an error reports, as a sentence; empty if it reports none."""
+    """Return the limit that an error reports, as a sentence; empty if it reports none."""
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     for name, whose, limit, used in (
@@ -34,7 +34,7 @@ def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
 
 
 def local_time(moment: str, now: datetime | None = None) -> str:
-    """A timestamp of the service in local time, with the day unless it is today; unchanged if it is no timestamp.
+    """Format a timestamp of the service in local time, with the day unless it is today; other texts are unchanged.
 
     >>> local_time("soon")
     'soon'
@@ -120,7 +120,7 @@ def interrupts_as_run_stopped(magic: Callable[P, R]) -> Callable[P, R]:
 
 
 def to_ask_error(error: StefanBrainError, service: str) -> AskError:
-    """The `AskError` for an error of the client: its message with code and request id, and a hint.
+    """Return the `AskError` for an error of the client: its message with code and request id, and a hint.
 
     `service` is the address in use; the hint names it if there was no response.
     """

@@ -23,7 +23,7 @@ LIST_LIMIT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a report is about, as far as it is known: never the request itself."""
+    """The failed call that a report is about, as far as known; never has the content of the request."""
 
     endpoint: str | None = None
     error_code: str | None = None
@@ -31,7 +31,7 @@ class About:
 
     @classmethod
     def of(cls, error: object) -> Self | None:
-        """What there is to tell of the last error of a cell; None when it is none of ours."""
+        """Return the facts of a cell's error, or None if it did not come from the service."""
         error = error.error if isinstance(error, AskError) else error
         if isinstance(error, StefanBrainError):
             place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]
@@ -45,7 +45,10 @@ class About:
 
 
 def feedback(session: Session, *, status: Status | None = None) -> ResultTable:
-    """The account's reports with the team's replies, newest first: 100 at most. Raises `AskError`."""
+    """List at most 100 of the account's reports with the team's replies, newest first.
+
+    Raises `AskError` when the service fails.
+    """
     with errors_as_cells(session):
         found = session.client().feedback.list(status=status, limit=LIST_LIMIT)
     session.known.feedback = [report.id for report in found]
@@ -69,13 +72,13 @@ def _row(report: FeedbackReport) -> Row:
 
 
 def feedback_show(session: Session, report_id: str) -> Preview:
-    """A report and the team's reply. Raises `AskError`."""
+    """Show a report and the team's reply. Raises `AskError` when there is no such report, or the service fails."""
     with errors_as_cells(session):
         return Preview(report_bundle(session.client().feedback.get(report_id)))
 
 
 def report_bundle(report: FeedbackReport) -> Bundle:
-    """A report and its reply, which is foreign text as an agent's is."""
+    """A report and its reply as an output. The reply is untrusted text, as an agent's answer is."""
     facts = [report.id, report.status, report.category, report.impact, report.endpoint, report.error_code]
     head = " · ".join(label(fact, 80) for fact in facts if fact)
     said = f"**You:** {report.summary}\n\n" + (f"**The team:** {report.reply}" if report.reply else "*No reply yet.*")
@@ -93,7 +96,10 @@ def feedback_send(
     impact: Impact | None = None,
     about: About | None = None,
 ) -> PrintedText:
-    """Send a report; never sent twice. `about`: the error that it is about. Raises `AskError`."""
+    """Send a report; it is never sent a second time. `about` is the failed call that it is about.
+
+    Raises `AskError` when the report is empty, or the service fails.
+    """
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
     known = about or About()
@@ -111,7 +117,10 @@ def feedback_send(
 
 
 def last_error(session: Session, error: object) -> About:
-    """What is known of the cell's last error, else of the last call of this notebook that failed. Raises `AskError`."""
+    """Return the facts of a cell's error, or else of the last failed call of this notebook's client.
+
+    Raises `AskError` when no call has failed.
+    """
     found = About.of(error) or About.of(session.client().history.last_error)
     if found is None:
         raise AskError("No call has failed; nothing was sent.", "Leave out --error.")

@@ -1,4 +1,4 @@
-"""The session of this notebook, for functions that are called without a magic."""
+"""The session of this notebook, for public functions that are called without a magic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LoadedMagics(Protocol):
-    """What the magics of a shell share."""
+    """The part of `magics.context.MagicsContext` that is used here."""
 
     @property
     def session(self) -> Session: ...
@@ -20,11 +20,14 @@ class LoadedMagics(Protocol):
 
 
 contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
-"""By shell, while the magics are loaded there."""
+"""The context of each shell in which the magics are loaded."""
 
 
 def here() -> tuple[Session, bool]:
-    """The session, and whether widgets are shown here. The magics' own where they are loaded, else one a process."""
+    """Return the session, and whether the host shows widgets.
+
+    The session is that of the magics if they are loaded, else one per process and notebook.
+    """
     from IPython.core.getipython import get_ipython
 
     from agentsvc_nb.notebook import host

@@ -1,4 +1,4 @@
-"""What a cell runs in: a browser that takes updates, a page of voila, what keeps outputs (nbclient), a terminal."""
+"""Detection of the host of a cell: a live front end, a page of voila, a static host (nbclient), or a terminal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from typing import Any, Final, Literal
 from agentsvc_nb.notebook.state.execution_history import Place
 
 Mode = Literal["live", "page", "static", "terminal"]
+"""A kind of host.
+
+- `live`: a front end that shows updates of outputs, and widgets.
+- `page`: voila, which shows widgets, but drops updates of outputs.
+- `static`: nbclient and the like, which keep the first state of an output.
+- `terminal`: IPython without a kernel.
+"""
 
 _VOILA: Final = "VOILA_BASE_URL"
-"""Set in every kernel of voila, also in one that it has started ahead of its visitor, where SERVER_SOFTWARE is not."""
+"""Set in every kernel of voila; SERVER_SOFTWARE is missing in kernels that voila started before a visitor came."""
 
 
 def mode(shell: Any, live: bool | None = None) -> Mode:
-    """How a cell of this shell is watched; `live` decides where it is given and there is a kernel.
+    """Return the kind of host that executes this shell's cells; in a kernel, `live` overrides the detection.
 
-    JupyterLab and VS Code send the cell's id with each request; nbclient, papermill and nbconvert send none, and would
-    keep the first state of an output that is updated. So does voila, but widgets are alive in its pages.
+    JupyterLab and VS Code send the cell's id with each request. nbclient, papermill and nbconvert send none; they keep
+    the first state of an output that is updated. So does voila, but its pages show widgets.
     """
     if not hasattr(shell, "kernel"):
         return "terminal"
@@ -33,12 +40,12 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
 
 
 def shows_widgets(shell: Any, live: bool | None = None) -> bool:
-    """Whether widgets are seen and answer."""
+    """Whether the host shows widgets that react."""
     return mode(shell, live) in ("live", "page")
 
 
 def asker(shell: Any) -> Callable[[str], str] | None:
-    """A prompt that does not show what is typed; None where nobody can type."""
+    """Return a prompt without echo, for keys; None if the host has no input."""
     kernel = getattr(shell, "kernel", None)
     can = getattr(kernel, "_allow_stdin", False) if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
     return getpass.getpass if can else None
@@ -51,13 +58,13 @@ def cell_id(shell: Any) -> str:
 
 
 def place(shell: Any, body: str) -> Place:
-    """The running cell: its id, or where there is none, what stands in it."""
+    """Return the execution of the running cell; a cell without an id is identified by its content."""
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
     return Place(cell, int(getattr(shell, "execution_count", 0) or 0))
 
 
 def notebook(shell: Any) -> str | None:
-    """The path of the notebook that this kernel belongs to, where its server or editor tells it."""
+    """Return the path of the kernel's notebook, if its server or editor provides it."""
     if not hasattr(shell, "kernel"):
         return None
     return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None

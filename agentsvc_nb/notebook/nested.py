@@ -1,7 +1,7 @@
-"""`allow_nested_loops()`: `asyncio.run` inside a running loop, for whoever needs it for code of their own.
+"""`allow_nested_loops()`: allow `asyncio.run` inside a running loop, for users' own code.
 
-Nothing of ours needs it, and nothing of ours calls it: it patches asyncio for the whole kernel. On ipykernel 7 and
-later the old package and early versions of the new one lose queued cells for ever; there it refuses.
+This package neither needs nor calls it, because it patches asyncio for the whole kernel. On ipykernel 7 and later,
+nest-asyncio and early versions of nest-asyncio2 lose queued cells for ever, so it refuses to use them there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.errors import AskError
 NEW: Final = "nest-asyncio2"
 OLD: Final = "nest-asyncio"
 SAFE: Final = (1, 7, 4)
-"""The first version of the new package that loses no cells."""
+"""The first version of nest-asyncio2 that loses no cells."""
 LOSING_KERNEL: Final = (7,)
 _ADVICE: Final = "%pip install -U nest-asyncio2, then restart the kernel; or use `await` in the cell instead."
 
@@ -25,7 +25,7 @@ Version = tuple[int, ...]
 
 
 def installed(package: str) -> Version | None:
-    """The numbers of a package's version; None when it is not there."""
+    """Return the version of a package as numbers; None if it is not installed."""
     try:
         parts = version(package).split(".")
     except PackageNotFoundError:
@@ -53,7 +53,7 @@ def allow_nested_loops(found: Callable[[str], Version | None] = installed) -> st
 
 
 def choose(found: Callable[[str], Version | None]) -> str:
-    """The package that is safe here. Raises `AskError` when none is."""
+    """Return the name of the installed package that is safe in this kernel. Raises `AskError` when there is none."""
     new, old, kernel = found(NEW), found(OLD), found("ipykernel")
     if new is not None and new >= SAFE:
         return NEW

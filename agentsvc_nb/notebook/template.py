@@ -22,17 +22,17 @@ _SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, dateti
 
 
 class TemplateError(AskError):
-    """A `{{name}}` that can't be filled in; nothing was sent."""
+    """A `{{name}}` cannot be replaced by a value; nothing was sent."""
 
 
 def expand(prompt: str, variables: Mapping[str, Any]) -> str:
-    """The prompt with its `{{...}}` filled in.
+    """Replace each `{{...}}` in a prompt by the value of a variable.
 
-    Names, attributes (`{{plan.title}}`) and keys (`{{row[price]}}`) only: no expression is evaluated. Text, numbers,
-    dates and paths go in as they print, lists and dicts as JSON.
+    Only names, attributes (`{{plan.title}}`) and keys (`{{row[price]}}`) are allowed: no expression is evaluated. Text,
+    numbers, dates and paths are inserted as `str` prints them, lists and dicts as JSON.
 
     Raises:
-        TemplateError: no name, an unknown one, or a value that is no text (a DataFrame, say).
+        TemplateError: not a name, an unknown name, or a value that has no text form (such as a DataFrame).
 
     >>> expand("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -47,7 +47,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
 
 
 def insert(value: Any, variables: Mapping[str, Any]) -> Any:
-    """`expand` in all texts of a JSON value; a text that is one `{{name}}` alone takes a number, list or dict as it is.
+    """Apply `expand` to all texts of a JSON value. A text of just `{{name}}` becomes the number, list or dict itself.
 
     >>> insert({"count": "{{n}}", "brief": "{{n}} pictures"}, {"n": 3})
     {'count': 3, 'brief': '3 pictures'}
