@@ -52,6 +52,7 @@ def asker(shell: Any) -> Callable[[str], str] | None:
 
 
 def cell_id(shell: Any) -> str:
+    """Return the id of the running cell; empty if the host sends none."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else None
     metadata = (parent or {}).get("metadata") or {}
     return str(metadata.get("cellId") or "") if isinstance(metadata, Mapping) else ""

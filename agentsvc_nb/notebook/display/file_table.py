@@ -19,7 +19,7 @@ EDGE_PIXELS: Final = 256
 PER_OUTPUT: Final = 12
 """The most thumbnails in one output."""
 OUTPUT_BYTES: Final = 300_000
-"""The most bytes of thumbnails in one output, as base64."""
+"""The most characters of thumbnails in one output, as data URIs."""
 SOURCE_BYTES: Final = 20_000_000
 """The largest picture that a thumbnail is made of."""
 _PIXELS_MAX: Final = 40_000_000

@@ -65,6 +65,7 @@ class _Renderer(SafeRenderer):
 
 @functools.cache
 def parser() -> MarkdownIt:
+    """The parser of an agent's Markdown, without raw HTML."""
     return parser_with(_Renderer)
 
 

@@ -121,6 +121,7 @@ class Extras:
 
 
 def mark(status: str) -> str:
+    """Return a state with its symbol: `✓ completed`."""
     return f"{_MARKS.get(status, '●')} {label(status, 30)}"
 
 

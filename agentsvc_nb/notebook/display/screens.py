@@ -55,6 +55,8 @@ class SavedOutput(Output, Protocol):
 
 
 class Screen(Protocol):
+    """The display of one run: `draw` while it goes on, then `finish` or `clear`."""
+
     def draw(self, view: RunView) -> None:
         """Show the current state of the run; called about ten times a second, even if nothing has changed."""
         ...

@@ -39,7 +39,7 @@ class FolderEntry:
 
 
 class Folders:
-    """An index of files by path, which lists folders fast enough for 100,000 files.
+    """The files of a chat, sorted by path, so that listing a folder need not read the paths outside of it.
 
     Args:
         files: in any order.

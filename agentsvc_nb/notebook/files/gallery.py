@@ -62,6 +62,7 @@ def _text(value: object) -> str:
 
 
 _SEEN_MAX: Final = 240
+"""The most pictures whose facts are cached."""
 _FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 _CAPTION: Final = f"{MUTED};max-width:256px"
 
@@ -100,7 +101,7 @@ class Pictures:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Decode all pictures of a `with` block in one child process; outside of it, each has a process of its own."""
+        """Decode all pictures of a `with` block in the same child processes; outside of it, each starts new ones."""
         with Thumbnails() as self._looking:
             try:
                 yield

@@ -148,6 +148,8 @@ def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskErro
 
 
 class _JobPoller:
+    """Polls one job, draws its bar, and cancels it on an interrupt. `job` is the job as last read."""
+
     def __init__(
         self,
         client: AgentService,

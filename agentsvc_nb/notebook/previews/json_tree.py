@@ -13,10 +13,13 @@ from agentsvc_nb.wire.text import escape, excerpt, label
 NODES: Final = 200
 DEPTH: Final = 12
 OPEN_DEPTH: Final = 2
+"""How many levels are unfolded at first."""
 CHILDREN: Final = 50
+"""How many fields or items of one value are shown."""
 KEY_CHARS: Final = 60
 VALUE_CHARS: Final = 160
 LINES: Final = 20
+"""How many lines of JSON Lines are shown."""
 _INDENT: Final = "margin-left:1.2em"
 
 

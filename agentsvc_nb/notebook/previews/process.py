@@ -12,7 +12,9 @@ from agentsvc_nb.wire.text import label
 
 CHILD: Final = "agentsvc_nb.notebook.previews.child"
 PATIENCE_SECONDS: Final = 20.0
+"""How long the decoding of one file may take."""
 ANSWER_BYTES: Final = 1_000_000
+"""The longest answer that is read."""
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 """The limits of the process. The child itself limits the processor time of each file."""
 

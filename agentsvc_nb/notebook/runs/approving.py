@@ -67,6 +67,7 @@ def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> 
 
 def _the_call(session: Session, given: str) -> WaitingCall:
     if given.startswith(_CALL):
+        # A call id does not tell its run, so all runs of this machine are searched.
         found = [c for c in _waiting(session, True) if len(given) >= _ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
     elif given == LAST:  # when the notebook is run again, this would approve a call that nobody has looked at

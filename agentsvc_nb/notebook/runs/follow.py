@@ -40,7 +40,7 @@ class WaitingForRun:
 
 
 Item = Run | Event | WaitingForRun | BaseException | None
-"""The run as started, an event, what the start waits for, the exception of the stream, or None at its end."""
+"""An item of a feed: the run as started, an event, the run that delays the start, an exception, or None at the end."""
 
 
 class StartControl:
@@ -188,6 +188,8 @@ def follow(
 
 
 class _FollowLoop:
+    """Applies the items of a feed to the view, draws it, and cancels the run on an interrupt."""
+
     def __init__(
         self,
         feed: Source,
@@ -227,6 +229,7 @@ class _FollowLoop:
         return item is None
 
     def stop(self) -> End:
+        """Handle an interrupt: cancel the run and wait for its end, unless the kernel closes or a second one comes."""
         if not self.feed.started:
             return "left"
         self.view.stopping = True
@@ -242,6 +245,7 @@ class _FollowLoop:
         return "left"
 
     def _cancel_and_wait(self) -> bool:
+        # Wait first: only after a moment is it known whether the kernel is closing (`SHUTDOWN_SECONDS`).
         if self.until(SHUTDOWN_SECONDS):
             return True
         self._cancel()

@@ -138,7 +138,7 @@ class RunWatcher:
                 on_open=opened,
                 closing=self.session.closing,
             )
-            if end == "ended" and not view.ended:
+            if end == "ended" and not view.ended:  # the stream ended without the run's last event
                 view.settle(self.client.runs.get(view.run_id))
         except (AskError, StefanBrainError) as error:
             raise self._broken(error) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One execution of a cell. Without cell ids (terminals, nbclient) the prompt number identifies the cell."""
+    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text."""
 
     cell: str
     execution: int

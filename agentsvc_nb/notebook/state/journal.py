@@ -109,7 +109,10 @@ def default_path() -> Path:
 
 
 class Journal:
-    """The journal of runs and jobs. `Journal(None)` is in memory only. Its methods never raise: see `warning`."""
+    """The journal of runs and jobs; `Journal(None)` is in memory only.
+
+    An unusable file raises nothing, because asking works without a journal: see `warning`. Thread-safe.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.warning = ""
@@ -251,4 +254,5 @@ def _pairs(stored: str) -> frozenset[Upload]:
 
 
 def now() -> str:
+    """Return the current time in UTC, in the format of the service's times."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -292,7 +292,7 @@ class Session:
         """Ask from now on in the chat of this label (None: the notebook's own), in this project (None: in none)."""
         self._chat, self.workstream, self.project = None, label, project
 
-    # -- what to tell --------------------------------------------------------------------------------------------
+    # -- notes for the next output -------------------------------------------------------------------------------
 
     def note(self, line: str) -> None:
         """Add a line to the next output."""

@@ -20,7 +20,9 @@ from agentsvc_nb.wire.text import escape, excerpt, label, plain
 from agentsvc_nb.wire.tools import ToolDescription
 
 DEPTH: Final = 4
+"""How many levels of nested objects are described."""
 KINDS_MAX: Final = 6
+"""How many alternatives of a type are named."""
 _WORDS: Final = {
     "file": "path of a file",
     "number": "number",

@@ -75,6 +75,7 @@ Kind = Literal[
 FILE_FORMAT: Final = "workspace-path"
 """The `format` of a text that is the path of a file in the chat's workspace."""
 LONG_CHARS: Final = 250
+"""A text that may be longer than this gets an input of several lines."""
 _TYPES: Final[Mapping[object, Kind]] = {
     "string": "text",
     "number": "number",

@@ -142,7 +142,7 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
 
 
 def lines(said: str) -> ipywidgets.HTML:
-    """Preformatted lines, wrapped if long; the caller limits their number."""
+    """Preformatted lines, wrapped if long; the caller limits the length of the text."""
     part = ipywidgets.HTML()
     put_lines(part, said)
     return part

@@ -82,6 +82,7 @@ class TerminalOutput:
 
 
 def screen(shell: Any, how: Mode) -> Screen:
+    """Return the screen of a run in the foreground for this kind of host."""
     if how == "terminal":
         return TerminalScreen(sys.stdout)
     return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
@@ -106,6 +107,7 @@ def bars(shell: Any, how: Mode) -> Bars:
 
 
 def output(shell: Any, how: Mode) -> SavedOutput:
+    """Return the output of the running cell for this kind of host."""
     if how == "terminal":
         return TerminalOutput()
     return PageOutput(shell) if how == "page" else CellOutput(shell)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
 
+# The edges are tried in this order, in pixels, until the picture has at most the number of bytes.
 EDGES: Final = (800, 512, 256)
 PICTURE_BYTES: Final = 70_000
 LARGE_EDGES: Final = (1_200, 600, 256)
@@ -23,7 +24,9 @@ LARGE_BYTES: Final = 300_000
 LARGE_QUALITIES: Final = (85, 60, 30)
 SMALL_EDGE: Final = 256
 TEXT_CHARS: Final = 100_000
+"""The most characters of text chunks; longer ones are all ignored."""
 PIXELS_MAX: Final = 100_000_000
+"""The most pixels that are decoded."""
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 

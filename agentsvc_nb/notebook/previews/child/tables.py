@@ -15,6 +15,8 @@ ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
 UNPACKED_BYTES: Final = 100_000_000
+"""The largest workbook, unpacked, that is read."""
+# No temporary files, no downloads of extensions, no access to the variables of this process.
 _DUCKDB: Final[dict[str, Any]] = {
     "memory_limit": "400MB",
     "max_temp_directory_size": "0KB",

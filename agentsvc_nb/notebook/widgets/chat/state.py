@@ -21,7 +21,14 @@ _EDGE: Final = "border-left:3px solid var(--jp-brand-color1,#1976d2)"
 
 @dataclass
 class ChatTurn:
-    """One turn: the message as it would be typed in a cell, and the answer once there is one."""
+    """One turn of a chat.
+
+    Attributes:
+        number: from 1.
+        typed: the message as it would be typed in a cell (see `as_typed`).
+        files: the names of its attachments.
+        bundle: the answer, once the run has ended and is loaded.
+    """
 
     number: int
     typed: str
@@ -31,6 +38,7 @@ class ChatTurn:
 
     @property
     def message(self) -> str:
+        """The message as sent: `typed` without the escapes of `as_typed`."""
         return REFERENCE.sub(lambda found: found[0].removeprefix("\\"), self.typed)
 
 

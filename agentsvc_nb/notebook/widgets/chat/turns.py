@@ -127,7 +127,7 @@ class TurnScreen:
         self.turn.bundle = bundle
 
     def clear(self) -> None:
-        pass  # the run was not started: the controller shows the error here instead
+        pass  # the run was not started: `finish` is called with the error instead
 
 
 CELL_ROWS = 12

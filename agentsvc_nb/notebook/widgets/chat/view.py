@@ -51,16 +51,19 @@ class ChatView:
         ]
 
     def set_active(self, active: bool) -> None:
+        """Switch the buttons between an active run (Stop) and none (Send)."""
         self.send.disabled = active
         self.stop.disabled = False
         self.stop.description = "Stop"
         self.stop.layout.display = None if active else "none"
 
     def is_stopping(self) -> None:
+        """Show that Stop was pressed."""
         self.stop.disabled = True
         self.stop.description = "Stopping"
 
     def has_earlier(self, count: int) -> None:
+        """Show the number of earlier turns on their button, or hide it."""
         self.earlier.description = f"Show earlier ({count})"
         self.earlier.layout.display = None if count else "none"
 
