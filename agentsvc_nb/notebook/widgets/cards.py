@@ -58,7 +58,7 @@ class LiveOutput:
 
 
 Decide = Callable[[WaitingCall, bool, str], None]
-"""Sends an approval (True) or a refusal with its reason. Raises `AskError` when that fails, or the call waits no more."""
+"""Sends an approval (True) or a refusal with its reason. Raises `AskError` when that fails."""
 
 
 class ApprovalCards:
