@@ -24,16 +24,16 @@ from agentsvc_nb.wire.routes.route import SCOPES
 from agentsvc_nb.wire.times import utc_month
 
 ACCOUNT = "acct_local"
-"""The one account of a self-hosted service."""
+"""The id of a self-hosted service's only account."""
 
 _PREFIX_CHARS = len(ids.MEMBER_PREFIX) + 4
 
 
 class KeyDirectory(Protocol):
-    """The keys that requests are made with."""
+    """Looks up the API keys of requests."""
 
     async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        """The key with this secret, and its account. Raises as `find_key`."""
+        """The key with this secret, and its account. Raises what `find_key` raises."""
         ...
 
 
@@ -46,7 +46,7 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
 ) -> tuple[KeyRecord, str]:
-    """A new key and its secret, which is stored nowhere. Raises `ApiError("invalid_scope")`."""
+    """Create a key; the key and its secret, of which only a hash is stored. Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
     secret = ids.new_key(member)
     record = keys.insert(
@@ -65,9 +65,9 @@ def create_key(
 
 
 def check_terms(accepted: object, version: object) -> None:
-    """The current developer terms are accepted.
+    """Check that the current developer terms are accepted.
 
-    Raises `developer_terms_not_accepted` and `developer_terms_version_mismatch`, with the version that is required.
+    Raises `developer_terms_not_accepted` or `developer_terms_version_mismatch`, with the required version.
     """
     required = {"requiredDeveloperTermsVersion": TERMS_VERSION}
     if accepted is not True:
@@ -77,7 +77,7 @@ def check_terms(accepted: object, version: object) -> None:
 
 
 async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
-    """Create the key that a signed-in user asks for, whose terms are accepted; its secret is shown this once."""
+    """Create a key for a signed-in user; only this answer holds its secret. The caller has checked the terms."""
     name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
     record, secret = await context.write(
         lambda tx: create_key(tx, context.clock, name=name, scopes=scopes, budget_cents=budget)
@@ -86,17 +86,17 @@ async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
 
 
 async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
-    """The account's keys, deleted ones too: bills name them."""
+    """The account's keys, including deleted ones, because bills name them."""
     return await context.read(lambda tx: keys.all(tx, account))
 
 
 async def list_usage(context: UseCaseContext, account: str) -> list[UsageRecord]:
-    """What the account was billed, by month and key."""
+    """The lines of the account's bill, by month and key."""
     return await context.read(lambda tx: usage.by_key_and_month(tx, account))
 
 
 def check_scopes(scopes: Sequence[str]) -> None:
-    """Raises `invalid_scope`: an unknown scope is never ignored (docs/api/accounts.md "Scopes")."""
+    """Raises `invalid_scope` for an unknown scope, which is never ignored (docs/api/accounts.md "Scopes")."""
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:
         raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
@@ -105,7 +105,7 @@ def check_scopes(scopes: Sequence[str]) -> None:
 def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
     """The key with this secret, and its account.
 
-    Raises `unauthorized` for unknown, malformed and revoked ones alike, `key_suspended` and `plan_access_required`.
+    Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
     pepper = keys.meta(tx, "pepper")
     record = keys.by_digest(tx, _digest(pepper, secret)) if pepper else None
@@ -120,28 +120,32 @@ def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
 
 
 def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:
-    """Refuse the key with this id, name or prefix as `key_suspended`. Raises `key_not_found`."""
+    """Suspend the key with this id, name or prefix: its requests are refused with `key_suspended`.
+
+    Raises `key_not_found`, also when several keys match.
+    """
     return _set_suspended(tx, text, now)
 
 
 def resume_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """End the suspension of a key. Raises what `suspend_key` raises."""
     return _set_suspended(tx, text, None)
 
 
 def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
-    """End the key for good: it is answered as if there had never been one."""
+    """Revoke the key for good: its requests are refused with `unauthorized`. Raises what `suspend_key` raises."""
     key = _named(tx, text)
     keys.revoke(tx, key.id, now)
     return replace(key, revoked_at=now)
 
 
 async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
-    """The key with this id. Raises `key_not_found` for a deleted one, too."""
+    """The key with this id. Raises `key_not_found` for an unknown or deleted key."""
     return await context.read(lambda tx: _key_of(tx, account, id))
 
 
 async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
-    """End the key for good. Its row stays, for what it used. Raises `key_not_found`."""
+    """Revoke the key for good. Its row stays, because bills name it. Raises `key_not_found`."""
     now = context.now
     await context.write(lambda tx: keys.revoke(tx, _key_of(tx, account, id).id, now))
 
@@ -173,6 +177,7 @@ def _ids(found: list[KeyRecord]) -> str:
 
 
 def _pepper(tx: Tx) -> str:
+    """The key of `_digest`, created at first use; `set_meta` keeps an existing one."""
     keys.set_meta(tx, "pepper", secrets.token_hex(32))
     pepper = keys.meta(tx, "pepper")
     assert pepper is not None
@@ -185,7 +190,8 @@ def _digest(pepper: str, secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account with its money, in micro-cents: what the wallet was ever billed, the plan this month, and holds."""
+    """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan` what the plan
+    pool was billed this month, and `held` the sum of the holds."""
 
     account: AccountRecord
     wallet: int
@@ -203,26 +209,27 @@ def standing(tx: Tx, account: str, now: int) -> Standing:
 
 
 def suspend(tx: Tx, account: str, until: int | None = None) -> None:
-    """Refuse its requests with `user_suspended`, until `until` (ms) or `resume`."""
+    """Refuse the account's requests with `user_suspended`, until `until` (ms) or `resume`."""
     accounts.set_state(tx, account, "suspended", until)
 
 
 def throttle(tx: Tx, account: str, until: int | None = None) -> None:
-    """Refuse its requests with `user_throttled`, until `until` (ms) or `resume`."""
+    """Refuse the account's requests with `user_throttled`, until `until` (ms) or `resume`."""
     accounts.set_state(tx, account, "throttled", until)
 
 
 def resume(tx: Tx, account: str) -> None:
+    """End a suspension or throttling."""
     accounts.set_state(tx, account, "active", None)
 
 
 def set_plan(tx: Tx, account: str, plan: bool) -> None:
-    """Whether the account may use the Developer API at all: without the plan it is `plan_access_required`."""
+    """Set whether the account has the plan. Without it every request is refused with `plan_access_required`."""
     accounts.set_plan(tx, account, plan)
 
 
 def reconcile(tx: Tx, account: str) -> None:
-    """The operator has settled what a call without token counts cost: the wallet may be used again."""
+    """Let the wallet be used again, once the operator has settled the cost of a model call without token counts."""
     accounts.set_review(tx, account, None)
 
 
@@ -230,7 +237,7 @@ _TTL_MS: Final = SESSION_SECONDS * 1000
 
 
 async def open_session(context: UseCaseContext) -> str:
-    """A new session's secret, for the cookie. Sessions that are over go at the same time."""
+    """Open a session and return its secret, for the cookie. Deletes expired sessions in the same transaction."""
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
@@ -242,7 +249,7 @@ async def open_session(context: UseCaseContext) -> str:
 
 
 async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | None:
-    """The session with this secret, unless it is over."""
+    """The session with this secret; None when it is unknown or has expired."""
     now = context.now
     return await context.read_single(lambda tx: accounts.session_of(tx, digest(secret), now))
 
@@ -252,16 +259,16 @@ async def close_session(context: UseCaseContext, session: SessionRecord) -> None
 
 
 async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
-    """Which of these sessions, by their digests, are not over."""
+    """Those of `digests` whose sessions are still open."""
     now = context.now
     return await context.read(lambda tx: {digest for digest in digests if accounts.session_of(tx, digest, now)})
 
 
 def digest(secret: str) -> str:
-    """What is stored. Without a salt: nobody guesses 256 random bits."""
+    """The hash under which a session is stored. It needs no salt: a secret of 256 random bits cannot be guessed."""
     return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
 def is_token(given: str, token: str) -> bool:
-    """`given` is the sign-in link's token, compared in constant time; without a token nothing is."""
+    """True if `given` is the sign-in link's token, compared in constant time. Always False for an empty `token`."""
     return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

@@ -1,5 +1,5 @@
-"""What a worker does with a run: claim, resume, write and end it. Each write carries the attempt, so that a late one is
-refused (docs/decisions/0009-attempts.md)."""
+"""The use cases of a run's worker: claim, resume, append events, checkpoint and finish. Each write carries the attempt
+number, so that writes of an earlier attempt are refused (docs/decisions/0009-attempts.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LostRun(Exception):
 
 
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """Begin a queued run; None when it is no longer queued."""
+    """Mark a queued run as running and return it; None when it is no longer queued."""
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -38,8 +38,8 @@ async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 
 async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecord | None:
-    """Take a run over at its last checkpoint: what was said since no longer counts (docs/api/events.md). None for a
-    late attempt."""
+    """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
+    readers (docs/api/events.md). None when `attempt` is no longer the run's."""
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -58,7 +58,7 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
 async def append(
     context: UseCaseContext, run_id: str, attempt: int, type: str, found: Sequence[dict[str, Any]]
 ) -> None:
-    """Write events of one type, with the payloads `found`, in order. Raises `LostRun`."""
+    """Append one event of type `type` for each payload in `found`, in order. Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
@@ -71,19 +71,22 @@ async def append(
 
 
 async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any]) -> None:
-    """Keep where a run is to go on after a crash. Raises `LostRun`."""
+    """Store the state from which a takeover resumes the run. Raises `LostRun`."""
     if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state)):
         raise LostRun(run_id)
 
 
 async def leave(context: UseCaseContext, run_id: str) -> None:
-    """Leave a run to the service's next start, in good order: that does not count as a restart."""
+    """Leave an active run for recovery at the next start. An orderly stop does not count against `RESTARTS_MAX`."""
     await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
-    """After a crash, holding the folder's lock: every active run is nobody's. Those to be worked on again, by the
-    settings' model: what another model began is not its to finish."""
+    """After a crash: end the active runs that cannot go on, and return the others, to be woken.
+
+    Ended are runs that were being cancelled, that were cut off too often, or that another model than the settings'
+    began. The caller holds the folder's lock, so no other worker has any of these runs.
+    """
     now = context.now
     return await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
 
@@ -107,7 +110,8 @@ def _recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
-    """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
+    """End a run: its record, its last status event and `run.ended`, in one transaction. None when `attempt` is no
+    longer the run's."""
     now = context.now
     record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now))
     context.signals.notify(run_id)
@@ -115,6 +119,6 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
 
 
 def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
-    """What the last checkpoint counted still counts."""
+    """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
     counted = dict(record.saved().get("counted", {}))
     return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))

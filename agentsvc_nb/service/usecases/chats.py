@@ -1,4 +1,4 @@
-"""Projects and chats: which chat a request means (docs/api/runs.md, docs/api/tools-and-jobs.md), and what is in one."""
+"""Projects and chats: finding the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and its page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEW: Final = "new"
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A chat as a request gives it: by id, or by project and session."""
+    """The fields of a request that name its chat: the chat's id (or `new`), or a project and session."""
 
     chat: str | None = None
     project: str | None = None
@@ -31,7 +31,7 @@ class Where:
 
 
 def check(where: Where, *, new_allowed: bool = False) -> None:
-    """The references are well formed. Raises `invalid_chat`, `invalid_project`."""
+    """Check that the ids are well formed. Raises `invalid_chat`, `invalid_project`."""
     if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise ApiError("invalid_chat")
     if where.project is not None and not ids.is_project(where.project):
@@ -39,8 +39,11 @@ def check(where: Where, *, new_allowed: bool = False) -> None:
 
 
 def check_known(tx: Tx, where: Where, account: str) -> None:
-    """What is referred to exists and can be worked in. References come before the Idempotency-Key
-    (docs/api/conventions.md)."""
+    """Check that the project and chat exist and the chat takes starts. Done before the Idempotency-Key is looked up
+    (docs/api/conventions.md).
+
+    Raises `project_not_found`, `invalid_chat`, `chat_not_found`, `chat_project_mismatch`, `chat_id_retired`.
+    """
     if where.project is not None and not chats.project_exists(tx, where.project, account):
         raise ApiError("project_not_found")
     if where.chat is not None and where.chat != NEW:
@@ -52,7 +55,7 @@ def check_known(tx: Tx, where: Where, account: str) -> None:
 
 
 def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
-    """The chat, for reading. Raises `invalid_chat` or `chat_not_found`."""
+    """The account's chat, also when it is retired. Raises `invalid_chat` or `chat_not_found`."""
     if not ids.is_chat(chat):
         raise ApiError("invalid_chat")
     record = chats.get(tx, chat, account)
@@ -62,12 +65,12 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
 
 
 async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
-    """Raises as `of_account`."""
+    """`of_account`, in a transaction of its own."""
     return await context.read(lambda tx: of_account(tx, chat, account))
 
 
 async def retire(context: UseCaseContext, account: str, chat: str) -> None:
-    """Take no more starts in this chat; safe to repeat. What runs in it goes on, and what is in it stays readable.
+    """Retire the chat: it takes no more starts. Active runs go on and its contents stay readable; safe to repeat.
 
     Raises `invalid_chat` or `chat_not_found`.
     """
@@ -85,13 +88,13 @@ async def projects(context: UseCaseContext, account: str) -> list[ProjectRecord]
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """The chats last used, those used before `before` (ms)."""
+    """The chats used before `before` (ms; None: all), last used first, at most `limit`."""
     return await context.read_long(lambda tx: chats.recent(tx, account, before, limit))
 
 
 def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """The chat to work in, after `check_known`. `shared`: without chat and session it is the one that tools share,
-    else a new one."""
+    """The chat to work in, created if need be; call `check_known` first. When `where` has neither chat nor session, it
+    is the chat that tools share if `shared`, else a new one."""
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
     label = where.session or ("" if shared else None)
@@ -101,7 +104,8 @@ def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> Ch
 
 
 def known(tx: Tx, where: Where, account: str) -> ChatRecord | None:
-    """The chat of an earlier submit, for looking it up; None when there is none."""
+    """The chat of an earlier submit, by the same fields; None when there is none. Raises what `check` and
+    `check_known` raise."""
     check(where)
     if where.chat is not None:
         return of_account(tx, where.chat, account)
@@ -111,7 +115,7 @@ def known(tx: Tx, where: Where, account: str) -> ChatRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run, its text: the output, or what was said so far."""
+    """A run as a page shows it; `text` is its output, or its text so far while it is active."""
 
     run: RunRecord
     text: str
@@ -124,13 +128,13 @@ class TurnView:
 
     @property
     def seconds(self) -> float | None:
-        """How long it ran; None while it does."""
+        """Seconds from the run's start to its end; None while it is active."""
         return None if self.run.ended_at is None else (self.run.ended_at - self.run.created_at) / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A chat with its latest turns, jobs and files; `more_turns` and `more_files` say that there are others."""
+    """A chat with one page of its turns, jobs and files; `more_turns` and `more_files`: there are further pages."""
 
     chat: ChatRecord
     turns: list[TurnView]
@@ -141,7 +145,7 @@ class ChatPage:
 
     @property
     def asking(self) -> bool:
-        """Whether somebody is asked for a verdict: nobody can write a reason on a page that loads itself again."""
+        """True if a call waits for approval. Such a page must not reload itself: a reason may be half typed in it."""
         return any(turn.waiting for turn in self.turns)
 
     @property
@@ -155,9 +159,10 @@ _FILES: Final = 100
 
 
 async def view(context: UseCaseContext, account: str, chat: str, before: int | None, files_after: str) -> ChatPage:
-    """The chat with its turns started before `before` (ms), and its files after the path `files_after`.
+    """The chat with its latest turns that started before `before` (ms; None: all), and its files after the path
+    `files_after`.
 
-    Raises as `of_account`.
+    Raises what `of_account` raises.
     """
     return await context.read_long(lambda tx: _view(tx, account, chat, before, files_after))
 
@@ -183,7 +188,8 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
 
 
 def text_so_far(events: Iterable[Event]) -> str:
-    """What was said and still counts: after a crash a step may speak again (docs/api/events.md "run.resumed")."""
+    """The text of a run from its events, without the deltas that a `run.resumed` discards (docs/api/events.md
+    "run.resumed")."""
     said: list[tuple[int, str]] = []
     for event in events:
         if event.type == "run.resumed":
@@ -194,7 +200,8 @@ def text_so_far(events: Iterable[Event]) -> str:
 
 
 async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
-    """A run of the chat, and whether it is among the latest turns. Raises `run_not_found`, and as `of_account`."""
+    """A run of the chat, and whether it is on the page of the latest turns. Raises `run_not_found`, and what
+    `of_account` raises."""
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
         of_account(tx, chat, account)

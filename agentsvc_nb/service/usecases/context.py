@@ -1,4 +1,4 @@
-"""What a use case works with: its transactions, the clock, the settings, and whom it wakes."""
+"""The context that every use case takes: database, search index, clock, settings, signals and workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UseCaseContext:
-    """The first argument of each use case, which opens its own transaction and wakes others after the commit.
+    """The first argument of each use case. A use case opens its own transaction, and notifies watchers and workers
+    after the commit.
 
     A function that takes a `Tx` instead is a step within the transaction of a use case.
     """
@@ -25,18 +26,18 @@ class UseCaseContext:
     clock: Clock
     settings: Settings
     origin: str
-    """The address that people use: links in records begin with it."""
+    """The service's public address; links in records begin with it."""
     signals: Signals
     workers: Workers
     check: Callable[[], Awaitable[None]] | None = None
-    """Called before each write. Raises `ApiError` when the caller is refused by now."""
+    """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
 
     @property
     def now(self) -> int:
         return self.clock.now()
 
     def checked(self, check: Callable[[], Awaitable[None]]) -> UseCaseContext:
-        """The same, for a caller who is checked before each write."""
+        """A copy of this context that calls `check` before each write."""
         made = object.__new__(UseCaseContext)  # each request makes one: `replace` takes twenty times as long
         made.__dict__.update(self.__dict__, check=check)
         return made
@@ -50,13 +51,13 @@ class UseCaseContext:
         return self.database.read_single(use)
 
     async def read_long(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        """`read` in a thread, with the `seconds` of the processor that it may take. Raises `ReadTooLong`."""
+        """`read` in a thread. Raises `ReadTooLong` after `seconds` of processor time."""
         return await asyncio.to_thread(self.database.read, use, seconds)
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
 
-        `long`: it indexes texts or touches many rows; other writes wait for it, requests go on.
+        `long`: `use` indexes texts or touches many rows, so it runs in a thread; other writes wait, requests go on.
         """
         if self.check is not None:
             await self.check()

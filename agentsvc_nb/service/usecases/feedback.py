@@ -19,7 +19,7 @@ HOUR_MS: Final = 3_600_000
 
 
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
-    """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when that ends."""
+    """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when the next is accepted."""
     now = context.now
     return await context.write(lambda tx: _send(tx, account, given, now))
 
@@ -39,12 +39,12 @@ def _send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """The account's latest reports, all or those of one status."""
+    """The account's reports, newest first, at most `limit`; with `status`, only those that have it."""
     return await context.read(lambda tx: feedback.page(tx, account, status, limit))
 
 
 async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRecord:
-    """Raises `invalid_feedback` for what is no id, `feedback_not_found`."""
+    """The account's report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
     record = await context.read(lambda tx: _known(tx, report))
     if record.account != account:
         raise ApiError("feedback_not_found")
@@ -52,14 +52,15 @@ async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRec
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
-    """The team's answer; a later one takes its place. Raises as `get`."""
+    """Store the team's reply, replacing an earlier one. Raises `invalid_feedback` for an empty reply or a malformed id,
+    `feedback_not_found`."""
     if not text.strip():
         raise ApiError("invalid_feedback", "The reply is empty: write one.")
     return feedback.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)
 
 
 def close(tx: Tx, report: str) -> FeedbackRecord:
-    """Nothing more will be done about it. Raises as `get`."""
+    """Close the report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
     return feedback.close(tx, _known(tx, report).id) or _known(tx, report)
 
 

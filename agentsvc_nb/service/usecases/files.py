@@ -1,4 +1,4 @@
-"""Files: staged, attached, listed and renamed (docs/api/files.md)."""
+"""Files of a chat: stage, attach, write, list, rename (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UPLOADED = Author("upload")
 async def upload(
     context: UseCaseContext, account: str, contents: Sequence[Content], chat: str | None
 ) -> list[UploadRecord]:
-    """Keep files for a later start, as long as the settings say; with `chat` also put them into that chat."""
+    """Stage files for a later start, for `upload_ttl_seconds`; with `chat`, also put them into that chat."""
     now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
 
     def use(tx: Tx) -> list[UploadRecord]:
@@ -33,7 +33,8 @@ async def upload(
 
 
 def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
-    """Put files into a chat, each replacing the earlier one of its name; two of one name here stay two."""
+    """Put uploaded files into a chat. Each replaces the chat's file of its name; two of one name within this upload get
+    different paths."""
     taken: set[str] = set()
     written = []
     for content in contents:
@@ -44,7 +45,7 @@ def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], n
 
 
 def attach(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
-    """Put a start's attachments into its chat. No file is lost: another file of that name gets another path."""
+    """Put a start's attachments into its chat. None replaces a file with other content: it gets another path."""
     taken: set[str] = set()
     written = []
     for content in contents:
@@ -72,7 +73,7 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 
 
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
-    """`write`, of what a run or job makes."""
+    """Write a file that a run or job made (`write`, in a transaction of its own)."""
     now = context.now
     return await context.write(lambda tx: write(tx, context.index, chat, path, content, author, now), long=True)
 
@@ -86,7 +87,8 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
 
 
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
-    """The files of the chat by path, those after the path `after`."""
+    """A page of the chat's files in the order of their paths, after the path `after`. Raises what `chats.of_account`
+    raises."""
 
     def use(tx: Tx) -> list[FileRecord]:
         chats.of_account(tx, chat, account)
@@ -101,12 +103,12 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str) -> FileRecord:
-    """Raises `file_not_found`, and what `chats.of_account` raises."""
+    """The file at `path`. Raises `file_not_found`, and what `chats.of_account` raises."""
     return await context.read(lambda tx: _file_of(tx, account, chat, path))
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
-    """Show the file by another name; None: by its own again. Raises as `get`."""
+    """Set the name that the file is shown by; None restores its own. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileRecord:
         _file_of(tx, account, chat, path)
@@ -120,7 +122,7 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
 
 
 async def list_all(context: UseCaseContext, chat: str) -> list[FileRecord]:
-    """Every file of the chat, scratch too."""
+    """Every file of the chat, including scratch."""
     return await context.read(lambda tx: files.all(tx, chat))
 
 
@@ -144,6 +146,7 @@ def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
+    """`uploads/NAME`, or the first of `uploads/NAME-2`, `-3`, ... that is not `occupied`."""
     stem, dot, ending = file_name.rpartition(".")
     stem, ending = (stem, dot + ending) if stem else (file_name, "")
     number, path = 1, UPLOADS + file_name

@@ -1,4 +1,4 @@
-"""Tool jobs, direct calls and asks: submit, read, cancel; claim, finish and recovery by a worker."""
+"""Tool jobs, direct calls and asks. Callers submit, read and cancel; workers claim, finish and recover."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agentsvc_nb.wire.tools import Job
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, where: Where) -> tuple[Bill, ChatRecord]:
-    """Who pays for a direct call, and the chat to work in. Raises as a submit."""
+    """Check a direct tool call; the bill that it goes on, and the chat to work in. Raises what `submit` raises."""
     now = context.now
 
     def use(tx: Tx) -> tuple[Bill, ChatRecord]:
@@ -38,14 +38,15 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, where: Where) -> t
 
 
 async def end_call(context: UseCaseContext, bill: Bill, uses: Mapping[str, int]) -> None:
-    """Bill what a direct call used."""
+    """Bill the per-use charges of a direct call."""
     now = context.now
     await context.write(lambda tx: money.charge_uses(tx, bill, uses, now))
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """A validated submit. `idempotency_key` is None for tools that do not deduplicate."""
+    """A validated submit of a job. `idempotency_key` is None for tools that do not deduplicate; `received_at` (ms)
+    fixes the key's UTC day."""
 
     tool: str
     family: str
@@ -56,12 +57,15 @@ class Submit:
 
 
 Make = Callable[[Bill, ChatRecord], JobRecord]
-"""Makes the job once everything is checked: who pays, and the chat to work in."""
+"""Creates the job's row after the checks, from the bill that it goes on and the chat to work in."""
 
 
 async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
-    """Queue a job. An Idempotency-Key seen today for the family gives the original; seen in another chat it is
-    `idempotency_conflict`. Raises what `money.check` raises, too."""
+    """Queue a job. An Idempotency-Key that the tool's family has seen today returns the original job.
+
+    Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
+    raise.
+    """
     now = context.now
     record, new = await context.write(
         lambda tx: _submit(tx, context, key, given, now, lambda bill, chat: insert(tx, bill, chat.id, None, given, now))
@@ -74,13 +78,13 @@ async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobR
 def _submit(
     tx: Tx, context: UseCaseContext, key: KeyRecord, given: Submit, now: int, make: Make
 ) -> tuple[JobRecord, bool]:
-    """The job, and whether it is new."""
+    """The job, and whether it is new (False for a replay)."""
     chats.check_known(tx, given.where, key.account)
     bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
     original = jobs.get(tx, idempotency.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
-        return original, False  # the address of the first submit, sent again
+        return original, False  # the retry of a submit with `chat: "new"`: the original's chat is the one it made
     chat = chats.resolve(tx, given.where, key.account, now, shared=True)
     if original is not None:
         if original.chat != chat.id:
@@ -95,7 +99,7 @@ def _submit(
 def insert(
     tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int, *, follows: str | None = None
 ) -> JobRecord:
-    """A queued job, of a run when `run_id` is given; the handle of a run when it `follows` one."""
+    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`."""
     return jobs.insert(
         tx,
         job_id=ids.new("job"),
@@ -114,7 +118,8 @@ def insert(
 
 
 async def get(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
-    """The job, looked up in its chat (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`."""
+    """The job, looked up in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`,
+    and what `chats.known` raises."""
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
 
 
@@ -127,7 +132,7 @@ def _job_of(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
 
 
 async def result(context: UseCaseContext, account: str, job_id: str, where: Where) -> Job:
-    """The job with its files, or its data. Raises `job_not_finished`, and as `get`."""
+    """The finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
     now = context.now
     return await context.read(lambda tx: _result(tx, _job_of(tx, account, job_id, where), now))
 
@@ -144,7 +149,7 @@ def _result(tx: Tx, record: JobRecord, now: int) -> Job:
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
-    """Ask a job to stop, and with it the run that it follows; safe to repeat."""
+    """Request that a job stop, and the run that it follows, if any; safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord:
@@ -162,7 +167,7 @@ async def cancel(context: UseCaseContext, account: str, job_id: str, where: Wher
 
 
 async def stop(context: UseCaseContext, job_id: str) -> None:
-    """End a job whose run ends."""
+    """Request that a job stop because its run ends."""
     now = context.now
     job = await find(context, job_id)
     if job is not None:
@@ -171,19 +176,19 @@ async def stop(context: UseCaseContext, job_id: str) -> None:
 
 
 def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
-    """A queued job ends here, a running one when its tool has stopped."""
+    """End a queued job; mark a running one `cancelling`, which its worker ends once the tool has stopped."""
     if record.status == "queued":
         return jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
     return jobs.cancelling(tx, record.job_id) or record
 
 
 async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """The job, whosever it is: for its worker."""
+    """The job of any account, for workers."""
     return await context.read(lambda tx: jobs.get(tx, job_id))
 
 
 async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """Begin a job, or go on with one that was cut off; None when it has ended."""
+    """Start a job, or restart one that was cut off, under the next attempt number; None when it has ended."""
     now = context.now
     record = await context.write(lambda tx: jobs.claim(tx, job_id, now))
     if record is not None:
@@ -192,18 +197,18 @@ async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
 
 
 async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
-    """Show the job's progress. That of a late attempt is not shown."""
+    """Store the job's progress. That of an earlier attempt is dropped."""
     await context.write(lambda tx: jobs.progress(tx, record.job_id, record.attempt, progress))
     context.signals.notify(record.job_id)
 
 
 async def leave(context: UseCaseContext, job_id: str) -> None:
-    """Leave a job to the service's next start, in good order: that does not count as a restart."""
+    """Leave an active job for recovery at the next start. An orderly stop does not count against `RESTARTS_MAX`."""
     await context.write(lambda tx: jobs.restarted(tx, job_id, -1))
 
 
 async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
-    """End a job and bill what it used. None for a late attempt."""
+    """End a job and bill what it used. None when `attempt` is no longer the job's."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord | None:
@@ -219,10 +224,10 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 
 
 async def recover(context: UseCaseContext) -> list[JobRecord]:
-    """After a crash: end what was being cancelled or was cut off too often; the rest is to be worked on again.
+    """After a crash: end the jobs that cannot go on, and return the others, to be woken.
 
-    Comes after the recovery of runs: a job of a run that has ended is ended, too; that of one that goes on is followed
-    again. One that is the handle of a run ends with it.
+    Ended are jobs that were being cancelled, that were cut off too often, or whose run has ended; so recover runs
+    first. A job that is the handle of a run is left alone: it ends with its run.
     """
     now = context.now
     return await context.write(lambda tx: _recover(tx, now))
@@ -245,6 +250,7 @@ def _recover(tx: Tx, now: int) -> list[JobRecord]:
 
 
 def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
+    """True if the run that submitted the job has ended."""
     run = run_records.get(tx, job.run_id) if job.run_id is not None else None
     return run is not None and run.ended_at is not None
 
@@ -257,8 +263,8 @@ def _address(account: str, given: Submit) -> IdempotencyScope | None:
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures fetched
-    from their addresses; `unreached` has a sentence for each that could not be fetched."""
+    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
+    fetched; `unreached` has one sentence for each that could not be."""
 
     start: Start
     submit: Submit
@@ -267,9 +273,9 @@ class AskRequest:
 
 
 async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
-    """Start a run and make the job that is its handle, in one transaction.
+    """Start a run and create the job that is its handle, in one transaction.
 
-    Returns the job, and whether it is new; it `follows` its run. Raises what `submit` and `runs.begin` raise.
+    Returns the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
     """
     now = context.now
 
@@ -288,19 +294,19 @@ async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest)
 def _insert_ask(
     tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
 ) -> JobRecord:
-    """The run, its warnings, and the job that is its handle."""
+    """Insert the run, its warnings and the job that is its handle; the job."""
     run = runs.begin(tx, context, bill, given.start, chat, now)
     for message in given.unreached:
         warning = {"code": "image_not_fetched", "message": message}
         run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
     if given.pictures:
         run_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
-    free = replace(bill, hold_microcents=0)  # the run holds already
+    free = replace(bill, hold_microcents=0)  # the run has the hold
     return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
 
 
 async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
-    """Wait for the end of the run that the job follows, until that time (ms) at most; the job as it is then."""
+    """Wait for the end of the job's run, at most until the time `until` (ms); the job as it is then."""
     assert job.follows is not None
     run = await runs.find(context, job.follows)
     assert run is not None
@@ -309,6 +315,6 @@ async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) ->
 
 
 def _images_not_seen(pictures: int) -> dict[str, str]:
-    """No agent of this version looks at pictures."""
+    """The warning of an ask with pictures: no agent of this version looks at them."""
     which = "The picture was" if pictures == 1 else f"The {pictures} pictures were"
     return {"code": "images_not_seen", "message": f"{which} not looked at: this agent reads text only."}

@@ -52,20 +52,20 @@ LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """The account's page at `url`; the same one when it is added again. Raises `invalid_query` for what is no URL."""
+    """The account's page at `url`, created if it is new. Raises `invalid_query` for what is no web address."""
     if not is_web_address(url):
         raise ApiError("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
     return media.add(tx, account, url, now)
 
 
 async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
-    """`add_page`, of what a tool came across."""
+    """`add_page` in a transaction of its own, for a page that a tool found."""
     now = context.now
     return await context.write(lambda tx: add_page(tx, account, url, now))
 
 
 async def get_page(context: UseCaseContext, account: str, page: str) -> PageRecord:
-    """Raises `landing_page_not_found`."""
+    """The landing page. Raises `landing_page_not_found`."""
     return await context.read(lambda tx: _page_of(tx, account, page))
 
 
@@ -77,8 +77,11 @@ def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
 
 
 async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
-    """Replace a page's labels. Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the
-    present `version` when somebody else wrote since `expected_version` was read."""
+    """Replace a page's labels.
+
+    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the present `version` when that is
+    not the `expected_version`.
+    """
     return await context.write(lambda tx: _write_labels(tx, account, page, given))
 
 
@@ -93,14 +96,14 @@ def _write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageReco
 
 
 def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
-    """Store what a blob is and says. Raises `invalid_query` for a `url` that is none."""
+    """Insert a media record for a stored blob. Raises `invalid_query` when `facts.url` is no web address."""
     if facts.url is not None and not is_web_address(facts.url):
         raise ApiError("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
     return media.insert(tx, account, content, facts, now)
 
 
 async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
-    """Store it once: the same content from the same place is the same media. Raises as `add`."""
+    """The media record of this content from this source and address, added if it is new. Raises what `add` raises."""
     now = context.now
     return await context.write(
         lambda tx: media.same(tx, account, content, facts) or add(tx, account, content, facts, now)
@@ -116,7 +119,7 @@ async def find(context: UseCaseContext, account: str, media_id: str) -> MediaRec
 
 
 async def get(context: UseCaseContext, account: str, media_id: str) -> MediaRecord:
-    """Raises `media_not_found`."""
+    """The media record. Raises `media_not_found`."""
     record = await find(context, account, media_id)
     if record is None:
         raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
@@ -124,7 +127,8 @@ async def get(context: UseCaseContext, account: str, media_id: str) -> MediaReco
 
 
 def label_fault(labels: dict[str, str]) -> tuple[str, str] | None:
-    """The first label that is unknown, or has a value that it can't have, and what is allowed; None when all fit.
+    """The first label that is unknown or has a wrong value, with a message that names what is allowed; None when all
+    are valid.
 
     >>> label_fault({"urgency": "often"})
     ('urgency', "'often' is no value of urgency: use deadline, low_stock, seasonal or none.")

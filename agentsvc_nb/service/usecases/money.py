@@ -1,4 +1,4 @@
-"""May this key start work now, and what did it cost? Wallet, budgets, plan, and request rates."""
+"""Checks before a start (wallet, budget, plan pool, request rates) and charges after it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""What one use costs, by kind: billed to the wallet or the plan, never to a key's budget."""
+"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, never counted in a key's budget."""
 
 _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
 
 def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
-    """Cents a million tokens are micro-cents a token. The agent of another model knows its price.
+    """The price of tokens of an agent without a language model; 0 for other models, whose agents report their price.
+
+    The table's cents per million tokens are micro-cents per token.
 
     >>> cost_microcents("offline", 1_000, 500)
     150000
@@ -33,7 +35,7 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
 
 
 def whole_cents(microcents: int) -> int:
-    """Cents as the wire has them.
+    """Micro-cents as whole cents, rounded down, as the wire has them.
 
     >>> whole_cents(1_999_999)
     1
@@ -46,8 +48,10 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raises `user_suspended` or `user_throttled`, with the time when that ends, if it does by itself. What is `held`
-    open was asked for before: only a suspension ends it."""
+    """Raises `user_suspended` or `user_throttled`, with the time when that state ends, if it has one.
+
+    `held`: the request is open already; throttling refuses new requests only.
+    """
     state = account.state_at(now)
     if state == "suspended" or (state == "throttled" and not held):
         code = f"user_{state}"
@@ -57,15 +61,15 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
 
 
 class RateLimiter(Protocol):
-    """The counters of requests."""
+    """Counts requests against the rate limits."""
 
     async def count(self, key: KeyRecord, now: int) -> None:
-        """Count a request of this key. Raises the `ApiError` of the limit when it is one too many."""
+        """Count a request of this key. Raises the `ApiError` of the limit that it exceeds."""
         ...
 
 
 class DatabaseRateLimiter:
-    """`RateLimiter` in the database. Without a limit nothing is counted."""
+    """`RateLimiter` with its counters in the database. Counts only what has a limit."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
@@ -81,7 +85,7 @@ class DatabaseRateLimiter:
             raise refusal
 
     def _count(self, tx: Tx, key: KeyRecord, now: int) -> ApiError | None:
-        """The refusal is returned, not raised: the count is to be kept."""
+        """The refusal, or None. Returned rather than raised, because raising would roll back the count."""
         for code, subject, length, limit in (
             ("request_per_minute", key.id, MINUTE_MS, self._per_minute),
             ("request_per_minute_user", key.account, MINUTE_MS, self._per_minute_user),
@@ -101,13 +105,13 @@ def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> ApiE
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
-    """Whole seconds, rounded up: a client that waits so long is not refused again."""
+    """The `Retry-After` header until `reset` (ms). Rounded up, so that a client that waits is not refused again."""
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Who pays for a start, and what is held for it. A `usage.Payer`."""
+    """The account, key and pool that pay for a start, and the hold on the pool. A `usage.Payer`."""
 
     account: str
     key_id: str
@@ -116,7 +120,7 @@ class Bill:
 
 
 def check(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Bill:
-    """The key may start work now; who pays for it.
+    """Check that the key may start work now; the bill that the work goes on.
 
     Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
     tokens, `monthly_usage_limit_reached`.
@@ -131,7 +135,7 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Bill:
 
 
 def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
-    """Bill what calls of a language model took."""
+    """Bill calls of a language model. One without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         usage.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
     if spent.uncounted:
@@ -139,14 +143,15 @@ def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
 
 
 def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None:
-    """Bill per-use prices: how many of each kind (`usecases.money.PER_USE`)."""
+    """Bill per-use charges: `uses` has the quantity of each kind in `PER_USE`."""
     for kind, quantity in uses.items():
         if quantity:
             usage.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
 
 
 def _require_review(tx: Tx, payer: Payer, now: int) -> None:
-    """A model call came without its token counts: what the wallet owes is not known until somebody looks."""
+    """Block the wallet until the operator reconciles it (`accounts.reconcile`): a model call came without token counts,
+    so its cost is unknown."""
     if payer.pool == "wallet":
         accounts.set_review(tx, payer.account, now)
 

@@ -1,4 +1,4 @@
-"""Runs, for those who ask: started, read, waited for, cancelled. What their workers do is in `attempts`."""
+"""The use cases of a run's caller: start, read, wait, cancel. Those of its worker are in `attempts`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from agentsvc_nb.wire.times import utc_day
 T = TypeVar("T")
 
 STEPS_EXCEEDED: Final = "budget_limited"
-"""Why a run failed that needed more model steps than a run may take (`wire.failures`)."""
+"""The last error of a run that reached the limit of model steps (`wire.failures`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A validated start. `received_at` (ms) fixes the UTC day of its key; `model` is the one that will answer."""
+    """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it."""
 
     message: str
     where: Where
@@ -46,7 +46,7 @@ class Start:
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
-    """Start a run; an Idempotency-Key seen today gives the original, whatever else changed.
+    """Start a run. An Idempotency-Key seen today returns the original run, even if other fields differ.
 
     Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check`
     raises, `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and
@@ -60,7 +60,7 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 
 def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
-    """The run, and whether it is new."""
+    """The run, and whether it is new (False for a replay)."""
     chats.check_known(tx, given.where, key.account)
     bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
@@ -76,7 +76,7 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """A new run in this chat, with its attachments. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
+    """Insert a run and its attachments into the chat. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
     _check_capacity(tx, bill.account, context.settings.run_capacity)
@@ -85,7 +85,7 @@ def begin(tx: Tx, context: UseCaseContext, bill: Bill, given: Start, chat: ChatR
 
 
 async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Raises `invalid_run_id` and `run_not_found`."""
+    """The account's run. Raises `invalid_run_id` and `run_not_found`."""
     return await context.read_single(lambda tx: of_account(tx, account, run_id))
 
 
@@ -112,7 +112,7 @@ def _found(run: T | None) -> T:
 
 
 async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventPage:
-    """A page of the run's events. Raises as `get`."""
+    """A page of the run's events. Raises what `get` raises."""
 
     def use(tx: Tx) -> EventPage:
         record = of_account(tx, account, run_id)
@@ -125,7 +125,7 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """The events after one, whether there are more, and whether the run has ended: then no other will come."""
+    """Events after a cursor. `more`: others are stored already; `ended`: the run has ended and will write no others."""
 
     events: list[Event]
     more: bool
@@ -133,7 +133,7 @@ class EventBatch:
 
 
 async def events(context: UseCaseContext, run_id: str, after: int, limit: int) -> EventBatch:
-    """The events after `after`, at most `limit` and as many as a page may hold."""
+    """The run's events after the id `after`: at most `limit`, and at most as many bytes as a page may hold."""
 
     def use(tx: Tx) -> EventBatch:
         run = runs.get(tx, run_id)
@@ -149,10 +149,10 @@ def _events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[Event], b
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end, until that time (ms) at most; the run as it is then (docs/api/runs.md)."""
+    """Wait for the run's end, at most until the time `until` (ms); the run as it is then (docs/api/runs.md)."""
     with context.signals.watch(record.run_id) as watch:
         while True:
-            # It wakes at each event: what it looks at is one word, and the record is read once.
+            # Each event of the run wakes this loop, so it reads the status only, and the whole record once at the end.
             status = await context.read_single(lambda tx: runs.status(tx, record.run_id))
             left = (until - context.now) / 1000
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
@@ -161,7 +161,10 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
 
 
 async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Ask a run to stop: a queued one ends here, a running one when its agent has stopped. Safe to repeat."""
+    """Request that a run stop; safe to repeat. A queued run ends at once, a running one when its agent has stopped.
+
+    Raises what `get` raises.
+    """
     now = context.now
     record = await context.write(lambda tx: request_stop(tx, of_account(tx, account, run_id), context.origin, now))
     context.workers.interrupt_run(record.run_id)
@@ -180,7 +183,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 
 
 async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """The run, whosever it is: for its worker."""
+    """The run of any account, for workers."""
     return await context.read(lambda tx: runs.get(tx, run_id))
 
 
@@ -189,12 +192,13 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 
 
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[RunRecord]:
-    """The run and those before it in its chat, the latest first."""
+    """The run and earlier ones of its chat, latest first, at most `limit`."""
     return await context.read(lambda tx: runs.of_chat(tx, record.chat, record.created_at + 1, limit))
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
-    """End a run: its record, its last status event and `run.ended`, in one transaction. None for a late attempt."""
+    """End a run: its record, its last status event, `run.ended`, its bill and its ask job. None when `attempt` is no
+    longer the run's."""
     billed = _is_billed(ending)
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
@@ -209,7 +213,8 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
 
 
 def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
-    """When the service is full, an account may still have its fair share (docs/api/runs.md "Capacity")."""
+    """Raises `runtime_capacity_busy` when the service is full and the account has its fair share of active runs
+    (docs/api/runs.md "Capacity")."""
     if capacity is None:
         return
     active = runs.active_by_account(tx)
@@ -219,9 +224,9 @@ def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
 
 
 def _is_billed(ending: Ending) -> bool:
-    """A run that reached the limit of steps is not billed, and its record shows no cost (docs/api/runs.md "Record").
+    """False for a run that reached the limit of steps: its record shows no cost (docs/api/runs.md "Record").
 
-    Decided here alone: the runner only says how the run ended.
+    This is the only place that decides it; the runner only reports how the run ended.
     """
     return ending.last_error != STEPS_EXCEEDED
 
@@ -247,6 +252,7 @@ def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[s
 
 
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
+    """Write the event `run.status` with the record's status, under an id that the record has counted already."""
     runs.note(tx, record.run_id, event_id, "run.status", {"status": record.status}, now)
 
 
@@ -258,16 +264,17 @@ def _address(account: str, given: Start) -> IdempotencyScope | None:
 
 
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
-"""The status of an ask job by that of its run (docs/api/tools-and-jobs.md "Ask")."""
+"""The final status of an ask job, by that of its run (docs/api/tools-and-jobs.md "Ask")."""
 
 
 def update_ask_job(tx: Tx, run: RunRecord) -> None:
-    """Show the run's status on the ask job that is its handle, if it has one."""
+    """Copy the run's status to its ask job, if it has one."""
     jobs.follow(tx, run.run_id, run.status, run.started_at)
 
 
 def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
-    """End the ask job together with its run: nothing waits for the run, and a crash leaves neither half ended."""
+    """End the run's ask job, if it has one, in the transaction that ends the run: a crash cannot end only one of
+    them, and no task has to wait for the run."""
     job = jobs.following(tx, run.run_id)
     if job is not None:
         jobs.finish(tx, job.job_id, job.attempt, _ask_job_ending(run, origin), now)

@@ -1,4 +1,8 @@
-"""Search in the files of a chat, by name and by words; files of older versions come into the index at the start."""
+"""Search in a chat's files by name and content; and at start, the re-indexing of files that an older version indexed.
+
+A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is used when too many files match to rank
+(docs/decisions/0011-search-at-scale.md).
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,16 @@ from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
-"""The length of text in which a word that stands once is at level 0. A constant: an average would move."""
+"""The length, in tokens, of a text in which a word that occurs once has level 0. BM25 would take the average length; a
+constant does not change while files are added."""
 _LEVEL_1 = 2**0.5
+"""The lowest density that has a level; `_level` adds one with each factor of the square root of 2."""
 _LENGTH_SHARE = 0.75
-"""How much length counts: the usual `b` of BM25."""
+"""The weight of a text's length: the usual `b` of BM25."""
 
 
 def indexed_text(text: str) -> IndexedText:
-    """A file's text, ready to be indexed. A megabyte takes most of a second: not for the writer's thread.
+    """A file's text with its tokens and levels. Takes most of a second per megabyte, so not for the writer's thread.
 
     >>> indexed_text("Sale! Sale, sale.").levels
     '6sale'
@@ -54,14 +60,14 @@ BATCH: Final = 200
 
 
 async def index_older_files(context: UseCaseContext) -> None:
-    """Bring the index to this version's tokens: once, and minutes for 100,000 files."""
+    """Index all files again if an older version indexed them. Takes minutes for 100,000 files."""
     place = None if await context.read(context.index.is_current) else FIRST
     while place is not None:
         place = await context.write(partial(_index_again, index=context.index, after=place), long=True)
 
 
 def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
-    """Index some files, those next after `after`; the last of them, or None when all are indexed."""
+    """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
     found = files.every(tx, after, BATCH)
     for record in found:
         if not is_scratch(record.path):
@@ -76,9 +82,10 @@ def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
 async def search(
     context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
 ) -> FileSearch:
-    """Name matches first, then contents by rank; one per typed output; at most 50 (docs/api/files.md "Search").
+    """Matches by name first, then by content, best first; one per typed output; at most 50 (docs/api/files.md
+    "Search").
 
-    Raises `ReadTooLong` after `seconds` of the processor, and what `chats.of_account` raises.
+    Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
     """
     return await context.read_long(lambda tx: within(tx, context.index, account, chat, q), seconds)
 
@@ -95,19 +102,19 @@ def within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A file that matched, `by` its name or its content."""
+    """A file that matched; `by` is `name` or `content`."""
 
     file: FileRecord
     by: str
 
 
 async def find(context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float) -> list[SearchHit]:
-    """The first files of the chat that match, best first. Raises `ReadTooLong` after `seconds` of the processor."""
+    """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
     return await context.read_long(lambda tx: list(islice(_find(tx, context.index, chat, query), limit)), seconds)
 
 
 def _find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
-    """The files of the chat that match, best first; lazily, for there may be very many."""
+    """The files of the chat that match, best first. Lazy, because there may be very many."""
     named = set[str]()
     for path in index.by_name(tx, chat, query):
         named.add(path)
@@ -125,7 +132,7 @@ def _file(tx: Tx, chat: str, path: str) -> FileRecord:
 
 
 def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
-    """A typed output answers once, as the file within it that matched best."""
+    """The hits, with only the best one of each typed output."""
     seen: set[str] = set()
     for hit in hits:
         output = hit.file.output_id or f"path:{hit.file.path}"

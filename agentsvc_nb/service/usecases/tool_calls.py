@@ -1,4 +1,4 @@
-"""The tool calls of a run: kept, moved on and billed by its worker, approved or refused by its caller."""
+"""The tool calls of a run: its worker records, updates and bills them, its caller approves or refuses them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CallApproval, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
-"""The states of a call that had this verdict already."""
+"""The states in which a call has received this verdict (approved: True, refused: False) already."""
 
 
 async def open(
     context: UseCaseContext, run: RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
-    """The call with this key: an earlier attempt's, or a new one. Raises `LostRun`."""
+    """The call that an earlier attempt recorded under this key, or a new one. Raises `LostRun`."""
     call_id, now = ids.new("call"), context.now
     opened = await context.write(lambda tx: tool_calls.open(tx, run, attempt, key, call_id, tool, given, now))
     if opened is None:
@@ -36,7 +36,7 @@ async def open(
 
 
 async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
-    """The call as it is by now."""
+    """The call, read again."""
     found = await context.read(lambda tx: tool_calls.get(tx, call.run_id, call.key))
     assert found is not None
     return found
@@ -50,7 +50,10 @@ async def move(
     state: State,
     outcome: Outcome | None = None,
 ) -> CallRecord:
-    """Keep what became of the call and, with its end, bill what it used. Raises `LostRun`."""
+    """Set the call's state. With an `outcome`, also bill its per-use charges, unless the call's job bills them.
+
+    Raises `LostRun`.
+    """
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
@@ -65,10 +68,11 @@ async def move(
 
 
 async def submit(context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool) -> JobRecord:
-    """Queue the job of a call, once: both are written, or neither. Raises `LostRun`."""
+    """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
+    of submitting another. Raises `LostRun`."""
     now = context.now
     given = Submit(tool.name, tool.family, call.input, Where(chat=run.chat), now)
-    bill = Bill(run.account, run.key_id, run.pool)  # the run holds already
+    bill = Bill(run.account, run.key_id, run.pool)  # no hold: the run has one
 
     def use(tx: Tx) -> JobRecord:
         job = jobs.insert(tx, bill, run.chat, run.run_id, given, now)
@@ -80,10 +84,10 @@ async def submit(context: UseCaseContext, run: RunRecord, attempt: int, call: Ca
 
 
 async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    """Approve or refuse a call; the same verdict once more changes nothing.
+    """Approve or refuse a call. Repeating the same verdict changes nothing.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` for the other verdict and for a
-    call whose run has ended.
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
+    verdict, does not wait for one, or its run has ended.
     """
     verdict = await context.write(lambda tx: _decide(tx, account, run_id, call_id, given))
     context.signals.notify(verdict.run_id)
