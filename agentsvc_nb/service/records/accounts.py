@@ -1,4 +1,4 @@
-"""Accounts, their counters of requests, and the sessions of signed-in browsers."""
+"""Accounts, request counters and browser sessions as rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ State = Literal["active", "throttled", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """What the operator decided; `state` holds until `state_until` (ms), or until it is taken back."""
+    """An account. `state` holds until `state_until` (ms), or until the operator changes it; `review_since` (ms) is set
+    while the wallet waits for reconciliation."""
 
     id: str
     state: State = "active"
@@ -24,11 +25,13 @@ class AccountRecord:
     review_since: int | None = None
 
     def state_at(self, now: int) -> State:
+        """`state`, or `active` once it has expired."""
         over = self.state_until is not None and self.state_until <= now
         return "active" if over else self.state
 
 
 def get(tx: Tx, account: str) -> AccountRecord:
+    """The account; one without a row has the defaults."""
     row = tx.one(_sql["get"], id=account)
     return AccountRecord(account) if row is None else AccountRecord(**{**row, "plan": bool(row["plan"])})
 
@@ -49,7 +52,8 @@ def set_review(tx: Tx, account: str, since: int | None) -> None:
 
 
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
-    """Count one request of `subject` (a key's or an account's id); how many there were since `begins` (ms)."""
+    """Count one request of `subject` (the id of a key or account) against the limit `span`; the number counted since
+    `begins` (ms)."""
     row = tx.one(_sql["count"], subject=subject, span=span, begins=begins)
     assert row is not None
     requests: int = row["requests"]
@@ -76,7 +80,7 @@ def insert(tx: Tx, digest: str, account: str, now: int, expires_at: int) -> None
 
 
 def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
-    """The session, unless it is over."""
+    """The session; None when it is unknown or has expired."""
     row = tx.one(_sessions["get"], digest=digest, now=now)
     return None if row is None else SessionRecord(**row)
 

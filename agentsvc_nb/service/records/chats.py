@@ -16,7 +16,7 @@ _MESSAGE_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """A chat; `label` is the session that owns it, "" for the one that tools share, None for one of its own."""
+    """A chat. `label` is the session that it belongs to, "" for the chat that tools share, None for any other chat."""
 
     id: str
     account: str
@@ -39,7 +39,7 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsedChat:
-    """A chat with its last turn, if it has any: the `message`'s beginning, its run and that one's `status`."""
+    """A chat with its last turn, if it has one: the run's id and `status`, and the beginning of its `message`."""
 
     id: str
     project: str | None
@@ -65,7 +65,7 @@ def retire(tx: Tx, chat: str, account: str, now: int) -> None:
 
 
 def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
-    """The chat that has the label now: a retired one has given it back."""
+    """The chat with this label that is not retired."""
     return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
@@ -80,12 +80,12 @@ def create_project(tx: Tx, account: str, name: str, now: int) -> ProjectRecord:
 
 
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:
-    """All of the account, the oldest first."""
+    """All projects of the account, oldest first."""
     return [ProjectRecord(**row) for row in tx.all(_sql["projects"], account=account)]
 
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """The last used first, those used before `before` (ms)."""
+    """The chats used before `before` (ms; None: all), last used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_MESSAGE_CHARS)
     return [UsedChat(**row) for row in rows]
 

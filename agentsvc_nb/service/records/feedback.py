@@ -66,13 +66,13 @@ def get(tx: Tx, report: str) -> FeedbackRecord | None:
 
 
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """The newest first."""
+    """The account's reports, newest first; with `status`, only those that have it."""
     rows = tx.all(_sql["page"], account=account, status=status, limit=limit)
     return [FeedbackRecord(**row) for row in rows]
 
 
 def times_since(tx: Tx, account: str, since: int) -> list[int]:
-    """When each report after `since` was sent, the newest first."""
+    """The times (ms) of the account's reports after `since`, newest first."""
     return [row["created_at"] for row in tx.all(_sql["since"], account=account, since=since)]
 
 

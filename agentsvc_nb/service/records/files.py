@@ -15,12 +15,12 @@ from agentsvc_nb.wire.times import rfc3339
 _sql = load("files")
 
 WITH_CONTENTS: Final = ("file", "media", "upload")
-"""Every table whose rows name a blob, in a column `sha256`: a blob that none of them names is garbage."""
+"""The tables that name blobs, in a column `sha256`. A blob that none of them names is garbage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with what is known of it. `reading` is what search reads in it, at most 1 MB."""
+    """A stored blob with its name, type and size. `reading` is the text that search indexes, at most 1 MB."""
 
     file_name: str
     media_type: str
@@ -31,7 +31,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote a file, and the typed output that it belongs to."""
+    """What wrote a file (`kind`: `upload` or `output`, with its run), and the typed output that the file belongs to."""
 
     kind: str
     run_id: str | None = None
@@ -58,11 +58,11 @@ class FileRecord:
 
     @property
     def names(self) -> list[str]:
-        """What the file answers to: its name, and the one that the member gave it."""
+        """The names that search finds the file by: its own, and the member's if it was renamed."""
         return [self.file_name, *([self.name] if self.name else [])]
 
     def facts(self) -> dict[str, Any]:
-        """The fields of `wire.files.FileFacts`, but for its `object`."""
+        """The fields of `wire.files.FileFacts`, except `object`."""
         return {
             "id": self.sha256,
             "path": self.path,
@@ -108,7 +108,7 @@ class UploadRecord:
 
 
 def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write a file's row, replacing the one at that path (its member's name is kept)."""
+    """Write a file's row, replacing the one at that path, whose member-given name is kept."""
     row = tx.one(
         _sql["put"],
         chat=chat,
@@ -132,6 +132,7 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
 
 
 def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
+    """The chat's files by path, after the path `after`."""
     return [FileRecord(**row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
 
 
@@ -140,7 +141,7 @@ def all(tx: Tx, chat: str) -> list[FileRecord]:
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
-    """The files of all chats, by chat and path; `after` is that of the last one seen."""
+    """The files of all chats in the order of (chat, path), after the place `after`."""
     chat, path = after
     return [FileRecord(**row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
@@ -175,6 +176,7 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
 
 
 def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
+    """The staged upload; None when it is unknown or has expired."""
     row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
     return None if row is None else UploadRecord(**row)
 

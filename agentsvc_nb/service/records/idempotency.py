@@ -1,7 +1,7 @@
 """Idempotency keys and the work that each has started (docs/api/runs.md "Idempotency keys").
 
-The row is written in the transaction that starts the work, so that of two starts at one moment one starts and the
-other finds its row.
+The row is written in the transaction that starts the work, so that of two concurrent starts with one key only one
+starts work, and the other finds the row.
 """
 
 from __future__ import annotations

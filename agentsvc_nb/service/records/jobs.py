@@ -1,4 +1,4 @@
-"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`."""
+"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`, and those of an earlier one change nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
 
 _sql = load("jobs")
 POLL_MS = (200, 5_000)
-"""How soon to look again, at first and at most: a tenth of the job's age between."""
+"""The least and the most milliseconds that a caller is told to wait between polls; between them, a tenth of the job's
+age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class JobRecord:
     run_id: str | None
     """The run that submitted the job."""
     follows: str | None
-    """The run that the job is the handle of: it has that run's state and end."""
+    """The run that this job is the handle of (an ask job); its status and result are copied from that run."""
     tool: str
     family: str
     input: dict[str, Any]
@@ -94,9 +95,9 @@ class JobEnding:
     files: tuple[str, ...] = ()
     """The paths written, in the job's chat."""
     uses: Mapping[str, int] = field(default_factory=dict)
-    """What is billed by use: how many of each kind (`usecases.money.PER_USE`)."""
+    """Per-use charges: the quantity of each kind (`usecases.money.PER_USE`)."""
     spent: Spent = field(default_factory=Spent)
-    """What it took of a language model."""
+    """Language model usage of the job's tool."""
 
 
 def insert(
@@ -139,7 +140,7 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
-    """The latest first, without those that are handles of runs."""
+    """The chat's jobs, latest first, without those that are handles of runs."""
     return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
 
 
@@ -149,7 +150,7 @@ def following(tx: Tx, run_id: str) -> JobRecord | None:
 
 
 def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
-    """The run has this status now, and so has its handle."""
+    """Copy the run's status to the job that is its handle, if it has one."""
     tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 
@@ -158,11 +159,12 @@ def active(tx: Tx) -> list[JobRecord]:
 
 
 def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
+    """Start the next attempt at a queued or running job; None for any other."""
     return _record(tx.one(_sql["claim"], job_id=job_id, now=now))
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:
-    """Count a restart of the service during this job; a stop in good order takes the one that follows back."""
+    """Add `by` to the job's restarts. Recovery adds 1; an orderly stop adds -1 beforehand, so that it does not count."""
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
 
@@ -194,7 +196,7 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 
 
 def spent_in(tx: Tx, run_id: str) -> Spent:
-    """What the jobs of a run took."""
+    """Language model usage of all jobs that the run submitted."""
     row = tx.one(_sql["spent_in"], run_id=run_id)
     assert row is not None
     return Spent(**row)

@@ -1,4 +1,4 @@
-"""API keys as rows: a keyed hash of the secret, never the secret."""
+"""API keys as rows, which hold a keyed hash of the secret, never the secret; and the values of the table `meta`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _sql = load("keys")
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key; no scopes means all of them (docs/api/accounts.md "Scopes")."""
+    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes")."""
 
     id: str
     account: str
@@ -91,7 +91,7 @@ def find(tx: Tx, account: str, text: str) -> list[KeyRecord]:
 
 
 def suspend(tx: Tx, id: str, at: int | None) -> None:
-    """Suspend from `at` (ms); None takes it back."""
+    """Suspend the key from `at` (ms); None ends the suspension."""
     tx.run(_sql["suspend"], id=id, at=at)
 
 
@@ -105,7 +105,7 @@ def meta(tx: Tx, name: str) -> str | None:
 
 
 def set_meta(tx: Tx, name: str, value: str) -> None:
-    """Keep `value` under `name`, unless there is one already."""
+    """Store `value` under `name`, unless the name has a value already."""
     tx.run(_sql["set_meta"], name=name, value=value)
 
 

@@ -18,7 +18,7 @@ _sql = load("media")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a media file beside its content. `transcript` has `language`, `text` and `segments`."""
+    """Metadata of a media file. `transcript` has `language`, `text` and `segments`."""
 
     kind: MediaKind
     source: str
@@ -77,13 +77,13 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
 
 
 def same(tx: Tx, account: str, content: Content, facts: Facts) -> MediaRecord | None:
-    """The media of the account with this content from this place."""
+    """The account's media record with this content, source and address."""
     row = tx.one(_sql["same"], account=account, sha256=content.sha256, source=facts.source, url=facts.url)
     return None if row is None else _read(row)
 
 
 def transcribe(tx: Tx, media: str, account: str, transcript: Mapping[str, Any]) -> None:
-    """Store what is said in it."""
+    """Store the transcript of a media record."""
     text = json.dumps(transcript, ensure_ascii=False)
     tx.run(_sql["transcribe"], id=media, account=account, transcript=text)
 
@@ -116,7 +116,7 @@ class PageRecord:
 
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """The account's page at `url`, made when it is new."""
+    """The account's page at `url`, inserted if it is new."""
     row = tx.one(_pages["add"], id=ids.new("page"), account=account, url=url, now=now)
     assert row is not None
     return _read_page(row)
@@ -127,7 +127,7 @@ def get_page(tx: Tx, page: str, account: str) -> PageRecord | None:
 
 
 def write(tx: Tx, page: str, account: str, labels: dict[str, str], expected: int) -> PageRecord | None:
-    """Replace the labels of version `expected`; None when the page has another version."""
+    """Replace the page's labels if its version is `expected`; None otherwise."""
     text = json.dumps(labels, ensure_ascii=False)
     return _record(tx.one(_pages["write"], id=page, account=account, labels=text, expected=expected))
 

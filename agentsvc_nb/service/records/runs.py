@@ -1,4 +1,4 @@
-"""Runs: their rows, and a run as it goes over the wire, written without the checks of its model for speed."""
+"""Runs and their events as rows; and a run as JSON, built without validating the wire model, for speed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 _sql = load("runs")
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _AT_ONCE: Final = 100
-"""Rows of events that are in memory at a time beyond those of a page."""
+"""Events read per query. A page is limited in bytes, too, so reading its `limit` at once could load far more."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run as the service knows it; `public` is what goes over the wire."""
+    """A run's row; `public` is its wire model."""
 
     run_id: str
     account: str
@@ -55,14 +55,15 @@ class RunRecord:
     """Paths of the files that came with the message."""
 
     def saved(self) -> dict[str, Any]:
-        """What the last checkpoint saved. Parsed for whoever goes on from it: it holds all that was said so far."""
+        """The last checkpoint's state; empty before the first. Parsed only here, because it holds the whole text so
+        far and few readers need it."""
         return _load(self.checkpoint) or {}
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
 
     def document(self, origin: str) -> dict[str, Any]:
-        """`public` as JSON."""
+        """The wire model as a JSON document, without validating it."""
         row = {name: getattr(self, name) for name in self.__slots__}
         return document(row, self.structured_output, origin)
 
@@ -78,7 +79,7 @@ class Ending:
     last_error_message: str | None = None
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
-    """What the agent took of a language model."""
+    """Language model usage of the agent, without that of jobs."""
 
 
 def insert(
@@ -134,7 +135,7 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, before: int | None, limit: int) -> list[RunRecord]:
-    """The latest first, those started before `before` (ms)."""
+    """The chat's runs that started before `before` (ms; None: all), latest first."""
     return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, before=before, limit=limit)]
 
 
@@ -143,21 +144,22 @@ def active(tx: Tx) -> list[RunRecord]:
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
-    """How many active runs each account has that has any."""
+    """The number of active runs of each account that has any."""
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
 def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    """Mark a queued run as running; None when it is not queued."""
     return _record(tx.one(_sql["claim"], run_id=run_id, now=now))
 
 
 def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
-    """Take over from attempt `attempt`, whose writes are refused from now on."""
+    """Raise the run's attempt number, so that writes of `attempt` are refused; None when `attempt` is not the run's."""
     return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt))
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:
-    """Count a restart of the service during this run; a stop in good order takes the one that follows back."""
+    """Add `by` to the run's restarts. Recovery adds 1; an orderly stop adds -1 beforehand, so that it does not count."""
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
@@ -170,7 +172,7 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
-    """End a run. What it shows as used is what its agent took, and what its `jobs` did."""
+    """End a run; None when `attempt` is not the run's. The record's usage is that of the agent plus that of `jobs`."""
     row = tx.one(
         _sql["finish"],
         run_id=run_id,
@@ -190,7 +192,7 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: 
 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
-    """Write the next event; its id, or None when the attempt is no longer the run's, or the run has ended."""
+    """Write the run's next event; its id, or None when `attempt` is no longer the run's or the run has ended."""
     row = tx.one(_sql["next_event"], run_id=run_id, attempt=attempt)
     if row is None:
         return None
@@ -200,13 +202,13 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
-    """Write an event that the run has counted already: of its start, its claim or its end."""
+    """Write an event under an id that the run's row has counted already: at its start, claim and end."""
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[tuple[Event, int]], bool]:
-    """The events after `after`, each with the characters of its payload: at most `limit`, and so many that a page may
-    hold them; and whether there are more."""
+    """The events after the id `after`, each with the length of its stored payload in characters, and whether there are
+    more. At most `limit` events, and at most `EVENT_PAGE_BYTES` in all, but at least one."""
     found: list[tuple[Event, int]] = []
     total = 0
     while True:
@@ -224,7 +226,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[tuple[Even
 
 
 def said(tx: Tx, run_id: str) -> list[Event]:
-    """The events that make the text so far."""
+    """The events from which `usecases.chats.text_so_far` makes the text."""
     return [_event(row) for row in tx.all(_sql["said"], run_id=run_id)]
 
 
@@ -250,6 +252,7 @@ def _load(text: str | None) -> Any:
 
 
 def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
+    """The account's run as a JSON document. Reads only the columns that it shows."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
     if row is None:
         return None
@@ -258,7 +261,7 @@ def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any]
 
 
 def document(row: Row, structured_output: dict[str, Any] | None, origin: str) -> dict[str, Any]:
-    """The columns of a run as JSON."""
+    """The wire form of a run from its columns; `structured_output` is parsed already."""
     return {
         "object": "agent_run",
         "run_id": row["run_id"],

@@ -1,4 +1,4 @@
-"""The tool calls of runs as rows. Every write of a worker carries its `attempt`: a late one touches nothing."""
+"""The tool calls of runs as rows. A worker's writes carry its `attempt`, and those of an earlier one change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ State = Literal["called", "waiting", "approved", "refused", "begun", "done"]
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call; `key` is the same in each attempt at its run."""
+    """One tool call. A takeover that repeats a step makes the call under the same `key`, and finds this record."""
 
     run_id: str
     key: str
@@ -35,7 +35,8 @@ class CallRecord:
 def open(
     tx: Tx, run: RunRecord, attempt: int, key: str, call_id: str, tool: str, given: dict[str, Any], now: int
 ) -> CallRecord | None:
-    """The call with this key: an earlier attempt's, or a new one. None when the attempt is no longer the run's."""
+    """The call that an earlier attempt recorded under this key, or a new one. None when the call is new and `attempt`
+    is no longer the run's."""
     document = json.dumps(given, ensure_ascii=False)
     tx.run(
         _sql["insert"],
@@ -64,14 +65,15 @@ def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
 
 
 def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
-    """The call as decided; None when it does not wait, or its run does not go on."""
+    """Store a verdict and return the call; None when the call does not wait for one, or its run
+    is not running."""
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason))
 
 
 def move(
     tx: Tx, call: CallRecord, attempt: int, state: State, *, job_id: str | None = None, outcome: Outcome | None = None
 ) -> CallRecord | None:
-    """The call in another state; None when the attempt is no longer the run's."""
+    """Set the call's state and return the call; None when `attempt` is no longer the run's."""
     text = None if outcome is None else outcome.model_dump_json()
     return _record(
         tx.one(

@@ -1,4 +1,4 @@
-"""What was billed and what is held, in micro-cents (docs/api/accounts.md "Money")."""
+"""Bills and holds as rows, in micro-cents (docs/api/accounts.md "Money")."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from agentsvc_nb.service.records.queries import load
 _sql = load("usage")
 
 Pool = Literal["wallet", "plan"]
-"""What pays: the account's prepaid wallet, or for member tokens the plan's monthly pool."""
+"""What a start is billed to: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
 
 
 TOKENS_MAX: Final = 10**12
-"""What a model reports is not trusted further: it must fit the database, and so must its price."""
+"""The most tokens that are counted for one run or job: a model may report any number, and the sum must fit the
+database's integers. `MICROCENTS_MAX` does the same for the cost."""
 MICROCENTS_MAX: Final = 10**15
 
 
 class Payer(Protocol):
-    """Whose usage it is: a key, or the run or job that it started."""
+    """What usage is billed to: the account, key and pool of a start, run or job."""
 
     @property
     def account(self) -> str: ...
@@ -32,7 +33,7 @@ class Payer(Protocol):
 
 @dataclass(slots=True)
 class Spent:
-    """What calls of a language model took so far; `uncounted`: one came without its token counts.
+    """Tokens and cost of language model calls so far; `uncounted`: a call came without its token counts.
 
     >>> spent = Spent()
     >>> spent.use(1_000, 500, 150_000)
@@ -46,6 +47,7 @@ class Spent:
     uncounted: bool = False
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        """Add one call."""
         self.input_tokens = min(self.input_tokens + input_tokens, TOKENS_MAX)
         self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
@@ -53,7 +55,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """One line of the bill; `quantity` are tokens, pictures or searches."""
+    """One line of the bill; `quantity` counts tokens, pictures or searches, as `kind` says."""
 
     key_id: str
     month: str
@@ -77,22 +79,23 @@ def add(tx: Tx, payer: Payer, month: str, kind: str, quantity: int, microcents: 
 
 
 def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
-    """All that was billed to the pool, or what was in one month."""
+    """Micro-cents billed to the pool, in all or in one billing month."""
     return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, month: str) -> int:
-    """What counts against a key's budget: no per-use charges (docs/api/accounts.md "Budgets")."""
+    """Micro-cents billed to the key for tokens in the month. A budget counts no per-use charges (docs/api/accounts.md
+    "Budgets")."""
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, month=month)
 
 
 def held(tx: Tx, account: str, pool: Pool) -> int:
-    """The holds of the account's active runs and jobs."""
+    """Micro-cents held by the account's active runs and jobs in the pool."""
     return _sum(tx, _sql["held"], account=account, pool=pool)
 
 
 def held_by_runs_of_key(tx: Tx, account: str, key_id: str) -> int:
-    """What may yet count against the key's budget: runs use tokens, tools are billed by use."""
+    """Micro-cents held by the key's active runs. Jobs are left out: a budget counts tokens only."""
     return _sum(tx, _sql["held_by_runs_of_key"], account=account, key_id=key_id)
 
 

@@ -188,7 +188,8 @@ async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
 
 
 async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """Start a job, or restart one that was cut off, under the next attempt number; None when it has ended."""
+    """Start a job, or restart one that was cut off, under the next attempt number; None when it has ended or
+    is being cancelled."""
     now = context.now
     record = await context.write(lambda tx: jobs.claim(tx, job_id, now))
     if record is not None:

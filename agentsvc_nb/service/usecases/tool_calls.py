@@ -87,7 +87,7 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
     """Approve or refuse a call. Repeating the same verdict changes nothing.
 
     Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
-    verdict, does not wait for one, or its run has ended.
+    verdict, does not wait for one, or its run is not running.
     """
     verdict = await context.write(lambda tx: _decide(tx, account, run_id, call_id, given))
     context.signals.notify(verdict.run_id)
