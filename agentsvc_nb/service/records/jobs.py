@@ -1,4 +1,4 @@
-"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`, and those of an earlier one change nothing."""
+"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`, and earlier ones change nothing."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:
-    """Add `by` to the job's restarts. Recovery adds 1; an orderly stop adds -1 beforehand, so that it does not count."""
+    """Add `by` to the job's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
 

@@ -159,7 +159,7 @@ def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:
-    """Add `by` to the run's restarts. Recovery adds 1; an orderly stop adds -1 beforehand, so that it does not count."""
+    """Add `by` to the run's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 

@@ -1,5 +1,5 @@
-"""A run's events as its worker writes them: in order, fenced by the attempt, text coalesced (docs/api/events.md), none
-larger than a reader takes (docs/decisions/0031-large-payloads.md)."""
+"""Writes a run's events: in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and payloads
+limited in size (docs/decisions/0031-large-payloads.md)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 class EventLog:
     """Appends the events of one attempt at one run.
 
-    Text is sent at once when there was none for 50 ms, else gathered: at most one event in 50 ms, but for a text that
-    takes several.
+    Text deltas are written at most every 50 ms: at once after 50 ms without any, otherwise gathered until then. Text
+    that is too long for one event is split.
     """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
@@ -29,7 +29,7 @@ class EventLog:
         self._run_id = run.run_id
         self._workspace = ChatWorkspace(storage, run.chat)
         self.attempt = run.attempt
-        self._order = asyncio.Lock()
+        self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
         self._kind = "text.delta"
         self._gathered: list[str] = []
         self._sent_at = float("-inf")
@@ -50,11 +50,12 @@ class EventLog:
             self._later = asyncio.create_task(self._flush_after(wait))
 
     async def append(self, kind: str, payload: dict[str, Any]) -> None:
+        """Write an event after the gathered text. Raises `LostRun`."""
         await self.flush()
         await self._write(kind, [await self._bounded(kind, payload)])
 
     async def flush(self) -> None:
-        """Everything said is in the database when this returns. Raises `LostRun`."""
+        """Write the gathered text to the database. Raises `LostRun`."""
         async with self._order:
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
@@ -66,11 +67,12 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(LostRun):  # the worker meets it at its own next write
+        with contextlib.suppress(LostRun):  # the worker's own next write raises it
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload; of one that is too large as much as an event may hold, with all of it in a file of the chat."""
+        """The payload. One that is too large for an event is shortened, and stored whole in a file of the chat, whose
+        path is `whole_path`."""
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))

@@ -1,4 +1,4 @@
-"""Execute tool jobs: claim, run the tool, end. One asyncio task a job."""
+"""Executes tool jobs: claim the job, run its tool, end the job. One asyncio task per job."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN: Final = (
 
 
 class JobRunner:
-    """Runs the jobs that it is woken for."""
+    """Executes the jobs that it is woken for."""
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
@@ -40,11 +40,12 @@ class JobRunner:
         self.supervisor.start(job_id)
 
     async def recover(self) -> None:
+        """Recover jobs after a crash, and wake those that go on. Requires the folder's lock."""
         for job in await jobs.recover(self._use_case):
             self.wake(job.job_id)
 
     def interrupt(self, job_id: str) -> None:
-        """The job was asked to stop: wake those who watch it, and stop its tool."""
+        """Stop the job's tool and notify the job's watchers, after its cancellation was stored."""
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
@@ -60,7 +61,7 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool; None when the service is stopping and the job is left for recovery."""
+        """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery."""
         written: list[str] = []
         task = self._task(job, written)
         ending = await self._tried(job, task, written)
@@ -94,7 +95,7 @@ class JobRunner:
         return await performed(tool, tool.Input.model_validate(job.input), task)
 
     def _task(self, job: JobRecord, written: list[str]) -> WorkspaceTask:
-        """What the tool gets in hand; the paths of its files go to `written`."""
+        """The tool context of the job; the paths of files that the tool writes are added to `written`."""
 
         async def report(done: float, total: float | None, message: str) -> None:
             value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}

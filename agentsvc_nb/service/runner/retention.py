@@ -1,6 +1,6 @@
 """Garbage collection at start and every hour: expired uploads, old idempotency keys, unreferenced blobs.
 
-Only under the data folder's lock. Each batch is a write of its own, so that requests come in between.
+Requires the data folder's lock. Each batch is a write of its own, so that requests are answered in between.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ BATCH: Final = 500
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
-"""A start that found an upload just before it expired may still be reading it."""
+"""How long an expired upload is kept: a start that found it just before it expired may still be reading it."""
 BLOB_AGE_MS: Final = DAY_MS
-"""A content is stored before the row that names it: a new one without a row is on its way to having one."""
+"""The age at which an unreferenced blob is garbage: a blob is stored before the row that names it, so a new one may
+still get its row."""
 
 
 class Retention:
-    """`unless_backed_up()` holds the blobs for removal, and yields False while a backup is reading them."""
+    """Garbage collection. `unless_backed_up()` locks the blobs for removal; it yields False while a backup reads them."""
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
         self._storage = storage
@@ -40,12 +41,12 @@ class Retention:
         while True:
             try:
                 await self.sweep()
-            except Exception:  # a full disk, a locked database: in an hour it may be better
+            except Exception:  # a full disk or a locked database may pass within the hour
                 log.exception("garbage could not be removed; trying again in an hour")
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
-        """Remove all garbage there is now."""
+        """Remove all present garbage."""
         now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
@@ -55,6 +56,7 @@ class Retention:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
+        """Repeat `delete`, each time in a transaction of its own, until it deletes nothing; the number deleted."""
         total = 0
         while deleted := await self._storage.use_case.write(delete, long=True):
             total += deleted
@@ -64,7 +66,8 @@ class Retention:
         with self._unless_backed_up() as free:
             if not free:
                 return 0
-            # Old ones first, then what is named: a row that comes in between names a content stored just now.
+            # List old blobs before reading references: a row written in between names a blob stored after `before`,
+            # and `remove` spares that.
             old = list(self._storage.blobs.stored_before(before))
             named = self._storage.use_case.database.read(files.referenced_contents) if old else set()
             return sum(self._storage.blobs.remove(sha256, before) for sha256 in old if sha256 not in named)

@@ -1,4 +1,4 @@
-"""The `agents.port.RunContext` of a run: an agent's verbs become events, files and jobs."""
+"""The service's `agents.port.RunContext`: what an agent does with it becomes events, files, tool calls and jobs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ TOO_LONG: Final = (
 
 
 class LiveRunContext:
-    """One attempt at one run."""
+    """`agents.port.RunContext` for one attempt at one run."""
 
     state: dict[str, Any] | None
     _steps: int
     _spent: Spent
     _room: int
-    """Bytes that the answer may still take."""
+    """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
     _called: int
-    """How many tools were called in this step."""
+    """Number of tool calls in this step; part of the key of a call that has none from the agent."""
 
     def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
         self.message = run.message
@@ -69,7 +69,8 @@ class LiveRunContext:
         await self.log.append("step.started", {"step": self._steps})
 
     async def say(self, text: str) -> None:
-        """Raises `WorkFailure("output_too_long")` once the answer would be longer than one may be."""
+        """Add to the answer. Raises `WorkFailure("output_too_long")` when it exceeds `OUTPUT_BYTES`, after writing what
+        fits."""
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._room:
             text = data[: self._room].decode("utf-8", "ignore")
@@ -94,6 +95,7 @@ class LiveRunContext:
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self._called += 1
+        # A takeover repeats the step: the same call in the same place finds the recorded one, another call does not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
         place = f"{self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given)
@@ -125,13 +127,15 @@ class LiveRunContext:
         self._restore(record.saved())
 
     def counted(self) -> dict[str, Any]:
-        """Steps, tokens and cost so far, as a checkpoint keeps them."""
+        """Steps, tokens and cost so far, as stored in a checkpoint."""
         return {"steps": self._steps, **asdict(self._spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
+        """An `Ending` with the steps and usage so far."""
         return Ending(status, **fields, steps=self._steps, spent=self._spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
+        """Continue from a checkpoint; from the beginning with an empty one."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._said = [checkpoint.get("said", "")]

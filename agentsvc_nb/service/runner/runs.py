@@ -1,4 +1,4 @@
-"""Execute runs: claim, drive the agent, end. One asyncio task a run."""
+"""Executes runs: claim the run, drive its agent, end the run. One asyncio task per run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRunner:
-    """Runs the runs that it is woken for."""
+    """Executes the runs that it is woken for."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class RunRunner:
         self.supervisor.start(run_id)
 
     def interrupt(self, run_id: str) -> None:
-        """The run was asked to stop: wake those who read it, and stop its agent."""
+        """Stop the run's agent and notify the run's watchers, after its cancellation was stored."""
         self._use_case.signals.notify(run_id)
         self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
-        """End what a dead server left and nobody goes on with; the runs to be woken. Only under the folder's lock."""
+        """Recover runs after a crash; the ids of those that go on, to be woken. Requires the folder's lock."""
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
@@ -63,15 +63,17 @@ class RunRunner:
         except LostRun:
             log.warning("run %s was taken over", run_id)
             return
-        except Exception:  # the last words of the run could not be written
+        except Exception:  # the run's last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
         if ending is not None:
             await self._finish(run_id, context.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """A queued run begins; another active one is a dead server's, and goes on from its checkpoint. So does one that
-        was asked to stop since: somebody has to end it."""
+        """Claim a queued run, or take over an active one that a crashed server left; None when it has ended.
+
+        A run that is being cancelled is taken over, too, because a worker has to end it.
+        """
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
         found = await runs.find(self._use_case, run_id)
@@ -80,7 +82,7 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
-        """Drive the agent; None when the service is stopping and the run is left for recovery."""
+        """Drive the agent; the run's ending, or None when the service is stopping and leaves the run for recovery."""
         try:
             answer, fault = await self.supervisor.interruptible(
                 run.run_id, self._drive(run, context), lambda: self._asked_to_stop(run)
@@ -106,8 +108,8 @@ class RunRunner:
         return context.ending("completed", output=answer, structured_output=output.as_object(answer))
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """The final text, and why it is no answer, as a code and a message: too long, or misfit for the schema that was
-        asked for."""
+        """Run the agent. Returns the final text and, when it is too long or does not fit the requested schema, the
+        code and message with which the run fails."""
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure("model_required", "Structured output needs a language model.")
         answer = await self._agent.run(context)
@@ -134,6 +136,7 @@ class RunRunner:
 
 
 async def _failed(context: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:
+    """A failed ending, with `output` or else the text so far."""
     await context.log.flush()
     return context.ending("failed", output=output or _spoken(context), last_error=code, last_error_message=message)
 
@@ -143,5 +146,5 @@ def _unexpected(message: str) -> Ending:
 
 
 def _spoken(context: LiveRunContext) -> str | None:
-    """What was said before the end came."""
+    """The text so far; None when there is none."""
     return context.said.removesuffix("\n") or None

@@ -1,7 +1,7 @@
-"""Who waits for what: a reader is woken after each commit that concerns it, within this process.
+"""Signals within this process: watchers of a run or job are woken after each commit that changes it.
 
-A signal is a hint, the database the truth: subscribe, then read, then wait (an event written between the read and
-the wait is then never missed).
+A signal is a hint, the database is the truth. Subscribe, then read, then wait: an event that is written between the
+read and the wait is then never missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class LocalSignals:
     def __init__(self) -> None:
         self._watchers: dict[str, set[LocalWatch]] = {}
         self.sent = 0
-        """How many there were so far: what was read at the same count is as new as can be known."""
+        """The number of signals so far. While it stays the same, what was read from the database is current."""
         self.stopping = False
 
     def notify(self, name: str) -> None:
@@ -45,8 +45,11 @@ class LocalSignals:
 
 
 class LocalWatch:
-    """One who waits. The timer goes on from wait to wait, and looks when it rings how long there is still to wait: a
-    timer for each wait would cost a stream more than all its events."""
+    """One subscription to a run or job.
+
+    One timer serves many waits: when it fires too early for the present wait, it is set again. A new timer for each
+    wait would cost a stream more than all its events.
+    """
 
     def __init__(self) -> None:
         self._happened = False

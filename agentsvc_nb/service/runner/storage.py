@@ -1,4 +1,4 @@
-"""What workers share: the context of their use cases, and the blobs; how content is stored; the files of a chat."""
+"""Storage for workers: blobs, the description of stored content, and the workspace of a chat."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 
 class SystemClock:
-    """`ports.Clock`, strictly the machine's."""
+    """`ports.Clock` on the machine's clock."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
 
 class Blob(Protocol):
-    """A stored content."""
+    """A stored blob; `head` is enough of its beginning to recognise the media type."""
 
     head: bytes
     size_bytes: int
@@ -41,7 +41,7 @@ class Blob(Protocol):
 
 
 class Blobs(Protocol):
-    """Where contents are stored (`store.blobs`)."""
+    """The blob store (`store.blobs.LocalBlobs`)."""
 
     def put(self, data: bytes) -> Blob: ...
     def path(self, sha256: str) -> Path: ...
@@ -51,13 +51,13 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """What every worker needs."""
+    """The use case context and the blob store, which every worker needs."""
 
     use_case: UseCaseContext
     blobs: Blobs
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
-        """Recognise a stored blob and read its words, in a thread."""
+        """The media type, size and indexed text of a stored blob, read in a thread."""
         return await asyncio.to_thread(self._describe, file_name, blob)
 
     async def store(self, file_name: str, data: bytes) -> Content:
@@ -66,7 +66,7 @@ class Storage:
         return await self.describe(file_name, blob)
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
-        """A staged upload again, with its words."""
+        """The content of a staged upload; its text is read again, because staging does not store it."""
         path = self.blobs.path(upload.sha256)
         found = await asyncio.to_thread(_read, path, upload.media_type)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
@@ -85,7 +85,7 @@ FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
-    """`tools.port.Workspace` on the database and the blobs."""
+    """`tools.port.Workspace` of a chat, on the database and the blobs."""
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage
@@ -105,7 +105,8 @@ class ChatWorkspace:
         return await files.text(self._use_case, self._chat, path)
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Paths with their ranks, best first. Raises `WorkFailure("too_much_work")`."""
+        """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
+        `WorkFailure("too_much_work")`."""
         parsed = grammar.parse(query)
         if parsed is None:
             return []
@@ -124,7 +125,10 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write all of what is told in part only; its path, the same for the same. Scratch: listed, never found."""
+        """Write a document that is shown shortened to a file, and return its path, which depends on its content.
+
+        The file is scratch, so it is listed but search does not find it.
+        """
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
         await self.write(path, data, author)

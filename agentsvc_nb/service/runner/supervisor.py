@@ -1,7 +1,7 @@
-"""The workers of this process: one asyncio task per run or job, whose inner work can be interrupted.
+"""Background tasks: one asyncio task per run or job, with an inner task for the agent's or tool's own work.
 
-The outer task is never cancelled, so that what it claimed it also ends; only the agent's or tool's own work is. That
-keeps a chat busy until its run has really stopped.
+Only the inner task is ever cancelled. The outer one goes on to end the run or job that it claimed, so a chat stays busy
+until its run has really stopped.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class TaskSupervisor:
     async def interruptible(
         self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
     ) -> T:
-        """Do `work` so that `interrupt(name)` cancels it, as does `asked_to_stop`, for what was asked before."""
+        """Run `work` as a task that `interrupt(name)` cancels. It is cancelled at once if `asked_to_stop` returns True,
+        because an interrupt from before found no task to cancel."""
         inner: asyncio.Task[T] = asyncio.create_task(work)
         self._inner[name] = inner
         try:
-            if self.stopping or await asked_to_stop():  # looked at once an interrupt would be heard
+            if self.stopping or await asked_to_stop():  # only now: from here on `interrupt` finds the task
                 inner.cancel()
             return await inner
         except BaseException:
@@ -55,10 +56,10 @@ class TaskSupervisor:
             del self._inner[name]
 
     async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Write a beginning or an end, again and again while that fails: a full disk will have room some day, and a
-        run or job that is not ended keeps its chat busy. None when the service stops first: it is left for recovery.
+        """Store the claim or the end of a run or job, retrying every second while that fails. A full disk may have room
+        again, and a run that is not ended keeps its chat busy. None when the service stops first; recovery goes on.
 
-        Raises `ValueError` and `OverflowError`: what can't be written at all.
+        Raises `ValueError` and `OverflowError`, for values that can never be stored.
         """
         while True:
             try:
@@ -72,7 +73,7 @@ class TaskSupervisor:
             await asyncio.sleep(STORE_AGAIN_SECONDS)
 
     async def stop(self) -> None:
-        """Interrupt everything and wait until it has stopped."""
+        """Interrupt all work and wait until it has stopped."""
         self.stopping = True
         for name in list(self._inner):
             self.interrupt(name)

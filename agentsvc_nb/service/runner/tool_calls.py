@@ -1,5 +1,5 @@
-"""The tool calls of one attempt at a run: each is kept, so that after a crash none is made twice that must not be
-(docs/decisions/0014-calls-are-kept.md).
+"""Makes the tool calls of one attempt at a run. Each is recorded, so that a takeover does not repeat a finished call or
+one with an effect (docs/decisions/0014-calls-are-kept.md).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNSEEN: Final = (
 
 @dataclass(frozen=True)
 class ToolCalls:
-    """Calls tools for a run, and keeps what became of each call."""
+    """Calls tools for a run and records each call with its outcome."""
 
     storage: Storage
     run: RunRecord
@@ -48,7 +48,7 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any]) -> Outcome:
-        """The outcome of the call with this key: the one that is kept, or that of making it."""
+        """The outcome of the call with this key: the recorded one, or else that of making the call now."""
         call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
         await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given})
         outcome = call.outcome or await self._checked(call)
@@ -64,6 +64,7 @@ class ToolCalls:
         await self.log.append("file.written", file_written(record))
 
     async def _checked(self, call: CallRecord) -> Outcome:
+        """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
         tool = self.tools.get(call.tool)
         if tool is None:
             return _failed("tool_not_found", f"There is no tool {call.tool!r}.")
@@ -82,7 +83,7 @@ class ToolCalls:
         return await self._direct(call, tool, checked)
 
     async def _decided(self, call: CallRecord) -> CallRecord:
-        """Wait until somebody has approved or refused the call; after a crash, again."""
+        """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""
         if call.state not in ("called", "waiting"):
             return call
         call = await self._move(call, "waiting")
@@ -97,6 +98,7 @@ class ToolCalls:
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
+        """Run a synchronous tool. One with an effect that an earlier attempt began is not run again."""
         if not repeatable(tool):
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)
@@ -113,6 +115,7 @@ class ToolCalls:
         return outcome
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool) -> Outcome:
+        """Run an asynchronous tool as a job and wait for its end; a takeover follows the job of the earlier attempt."""
         job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool))
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
@@ -120,7 +123,7 @@ class ToolCalls:
         try:
             job = await self._follow(job)
         except BaseException:
-            if not self.jobs.supervisor.stopping:  # else the run goes on, and follows it again
+            if not self.jobs.supervisor.stopping:  # on a stop the run goes on later and follows the job again
                 await jobs.stop(self.use_case, job.job_id)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
@@ -136,7 +139,7 @@ class ToolCalls:
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
-        """Wait for the job's end; its progress is the run's."""
+        """Wait for the job's end; its progress is reported as the run's."""
         shown = job.progress
         with self.use_case.signals.watch(job.job_id) as watch:
             while True:

@@ -1,4 +1,5 @@
-"""`tools.port.ToolContext` for real: what a tool writes becomes files of its chat; media and landing pages are kept."""
+"""The service's `tools.port.ToolContext`, and how a tool is run with it: a tool's files go to its chat, its media and
+landing pages to its account."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from agentsvc_nb.wire.media import MediaKind
 
 @dataclass(frozen=True, slots=True)
 class StoredMedia:
-    """`tools.port.MediaSource`."""
+    """A `tools.port.MediaSource`."""
 
     id: str
     kind: str
@@ -38,7 +39,7 @@ class StoredMedia:
 
 
 class MediaStore:
-    """Of one account."""
+    """The media and landing pages of one account, for tools."""
 
     def __init__(self, storage: Storage, account: str) -> None:
         self._storage = storage
@@ -74,9 +75,9 @@ OnWrite = Callable[[FileRecord], Awaitable[None]]
 
 
 class WorkspaceTask:
-    """What a tool gets in hand; progress goes to `report`, each file to `on_write`.
+    """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
 
-    `spent` is what it used of a language model so far: whoever runs the tool bills it, also when the tool fails.
+    `spent` is the tool's language model usage so far. The caller of the tool bills it, also when the tool fails.
     """
 
     def __init__(
@@ -107,7 +108,8 @@ class WorkspaceTask:
         await self._on_write(record)
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write all of what is told in part only; its path. It is none of the files that the work is to give."""
+        """Write a document that is shown shortened to a file, and return its path. The file does not count as an output
+        of the tool."""
         return await self.workspace.keep_whole(what, document, self._author)
 
     async def keep_page(self, url: str) -> str:
@@ -124,7 +126,7 @@ class WorkspaceTask:
 
 
 async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcome:
-    """What the tool answers. A result that is too large is shortened, and says where all of it is."""
+    """Run the tool; its outcome. A result that is too large is shortened and names the file that has all of it."""
     outcome = await tool.run(given, task)
     if outcome.error is not None:
         code, message = outcome.error
@@ -134,7 +136,8 @@ async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcom
 
 
 async def _shortened(outcome: Outcome, task: WorkspaceTask) -> Outcome:
-    """Half of the room is the content's, the other half the data's: these are there whole or not at all."""
+    """The outcome within `RESULT_BYTES`. Content may take half of that and is shortened; data may take the other half
+    and is left out if it is larger."""
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
     kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
@@ -158,7 +161,7 @@ log = logging.getLogger(__name__)
 
 
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> Outcome:
-    """Do the tool's work in the chat's workspace. Never raises for a failure of the tool: `Outcome.error` says so."""
+    """Run a tool directly, in the chat's workspace. A failure of the tool is not raised; it is `Outcome.error`."""
     try:
         task = WorkspaceTask(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
         return await performed(tool, given, task)
@@ -170,11 +173,11 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) 
 
 
 async def _report(done: float, total: float | None, message: str) -> None:
-    """Nobody watches: the caller waits for the answer."""
+    """Progress of a direct call is dropped: its caller waits for the result only."""
 
 
 async def _written(record: FileRecord) -> None:
-    """The file is in the workspace; there is no event to write."""
+    """A direct call has no event to write for a file that is in the workspace."""
 
 
 def _failed(code: str, message: str) -> Outcome:

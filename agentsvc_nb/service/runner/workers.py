@@ -1,4 +1,4 @@
-"""The workers of this process, as use cases reach them."""
+"""`ports.Workers` for the runners of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from agentsvc_nb.service.runner.runs import RunRunner
 
 
 class LocalWorkers:
-    """`ports.Workers`: the runners of this process, which are set once both are made, for they call use cases too."""
+    """Passes wake-ups and interrupts to the runners of this process.
+
+    The runners are set after they are created, because they need the use case context, which holds this object.
+    """
 
     runs: RunRunner
     jobs: JobRunner
