@@ -1,4 +1,5 @@
-"""A service's data in one tar file, and back into a folder: everything checked, the database last."""
+"""Backup of a service's data into one tar file, and restore into a folder: everything is checked, and the database is
+put in place last, so that a broken restore leaves no service."""
 
 from __future__ import annotations
 
@@ -37,12 +38,13 @@ Progress = Callable[[int, int], None]
 
 
 class BackupError(Exception):
-    """There is no backup, or it can't be restored; the message says why."""
+    """A backup can't be made or restored; the message says why."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds, as its first member says; sizes in bytes, `database_sha256` of the database file."""
+    """The first member of a backup: what the backup holds. Sizes are in bytes; `missing` counts blobs that the database
+    names but the folder lacked."""
 
     format: int
     version: str
@@ -59,7 +61,7 @@ class Manifest:
 
 
 def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
-    """Write a backup of the folder to `file`, which appears when it is whole, for this user alone (0600).
+    """Write a backup of the folder to `file`, which appears once it is complete, readable by this user only (0600).
 
     Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
     `SchemaTooNew`, and `OSError`.
@@ -84,7 +86,8 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
 
 
 def _copied(folder: DataFolder, copy: Path) -> set[str]:
-    """Copy the database; the hashes that it names. The copy gets this version's schema, which `records.files` knows."""
+    """Copy the database, check the copy and bring it to this version's schema, which `records.files` queries; the
+    hashes of the blobs that it names. Raises `BackupError`."""
     try:
         sqlite.copy(folder.database, copy)
         damage = sqlite.damage(copy)
@@ -134,10 +137,10 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
-    """Make the folder the service that `file` is a backup of.
+    """Restore the backup `file` into the folder.
 
-    Raises `BackupError` when `file` is no whole backup or the folder has a service already, `FolderHeld`,
-    `SchemaTooNew` for a backup of a newer version, and `OSError`. The folder then has no service.
+    Raises `BackupError` when `file` is no complete backup or the folder has a service already, `FolderHeld`,
+    `SchemaTooNew` for a backup of a newer version, and `OSError`. A failed restore leaves no database in the folder.
     """
     try:
         with tarfile.open(file, "r:") as tar:
@@ -145,7 +148,7 @@ def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
             _check_empty(folder)
             folder.make()
             with folder.hold():
-                _check_empty(folder)  # again: a server may have been first
+                _check_empty(folder)  # again, under the lock: a server may have started meanwhile
                 _restore(tar, manifest, folder, progress)
     except (tarfile.TarError, EOFError) as error:
         raise BackupError(f"{file} is no backup, or is not whole ({error}).") from None
@@ -169,7 +172,7 @@ def _restore(tar: tarfile.TarFile, manifest: Manifest, folder: DataFolder, progr
         kept = LocalBlobs(folder.blobs)
         for sha256 in found:
             kept.place(Path(beside, sha256), sha256)
-        for ending in ("-wal", "-shm"):  # of a database that was taken away: not this one's
+        for ending in ("-wal", "-shm"):  # left by a database that was removed: they would corrupt this one
             Path(f"{folder.database}{ending}").unlink(missing_ok=True)
         _sync()
         os.replace(database, folder.database)
@@ -190,7 +193,8 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
 
 
 def _unpack(tar: tarfile.TarFile, manifest: Manifest, beside: Path, progress: Progress) -> set[str]:
-    """Write what the backup holds, under its two kinds of names only; the hashes of its contents."""
+    """Write the database and the blobs to the folder `beside`, and return the blobs' hashes. Raises `BackupError` for
+    any other member and for a blob with a wrong hash."""
     found: set[str] = set()
     done = 0
     while member := tar.next():
@@ -210,7 +214,7 @@ def _unpack(tar: tarfile.TarFile, manifest: Manifest, beside: Path, progress: Pr
 
 
 def _write_member(content: IO[bytes], target: Path) -> str:
-    """The SHA-256 of what was written."""
+    """Write the content to `target`; its SHA-256."""
     digest = hashlib.sha256()
     with target.open("wb") as file:
         while chunk := content.read(CHUNK_BYTES):
@@ -220,13 +224,16 @@ def _write_member(content: IO[bytes], target: Path) -> str:
 
 
 def _sync() -> None:
-    """Everything on disk before the database gets its name: once, for thousands of files."""
+    """Flush everything to disk before the database gets its name: one `sync`, rather than thousands of `fsync`."""
     if hasattr(os, "sync"):  # not on Windows
         os.sync()
 
 
 def _check_database(database: Path, manifest: Manifest) -> None:
-    """Whole, undamaged, and of a schema that this version can bring up to date. Raises `SchemaTooNew`."""
+    """Check that the database is complete and undamaged, and bring it to this version's schema.
+
+    Raises `BackupError` and `SchemaTooNew`.
+    """
     if not database.exists():
         raise BackupError("The backup is not whole: the database is not in it.")
     with database.open("rb") as content:

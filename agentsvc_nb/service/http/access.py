@@ -1,4 +1,4 @@
-"""What a request was let in with, and whether it still would be: keys and sessions, looked at again while it lasts."""
+"""Credentials of requests: keys and sessions are checked again while a request is open, and found keys are cached."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 0.5
+"""How often the credentials of open requests are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request was let in with."""
+    """The key or session with which a request was authenticated."""
 
     kind: Literal["key", "session"]
     secret: str = field(repr=False)
 
 
 class Access:
-    """Looks at credentials again, as at the beginning of a request."""
+    """Checks the credentials of requests that are open already."""
 
     def __init__(self, keys: KeyDirectory, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:
-        """What ends a request with this credential now."""
+        """The error that ends a request with this credential; None while the credential is valid."""
         try:
             if credential.kind == "key":
                 _, account = await self._keys.find(credential.secret)
@@ -47,19 +48,19 @@ class Access:
                 return ApiError("unauthorized", "The session has ended: sign in again.")
         except ApiError as error:
             return error
-        except Exception:  # the database is busy, or closed: the next look tells
+        except Exception:  # the database is busy or closed: the next check decides
             log.warning("a credential could not be looked at", exc_info=True)
         return None
 
     async def check(self, request: Request) -> None:
-        """Raise what ends the request now."""
+        """Raises `ApiError` when the request's credential is no longer valid."""
         credential = credential_of(request.scope)
         if credential is not None and (error := await self.refusal(credential)):
             raise error
 
 
 def remember_credential(request: Request, credential: Credential) -> None:
-    """The request was let in with this."""
+    """Store the credential with which the request was authenticated."""
     request.scope["state"]["credential"] = credential
 
 
@@ -69,8 +70,8 @@ def credential_of(scope: Scope) -> Credential | None:
 
 
 class KnownKeys:
-    """A `KeyDirectory`: what was found counts until something is written, by whatever process, so that a key made,
-    suspended or revoked beside the running server counts at once. A refusal is not kept.
+    """A `KeyDirectory` with a cache, which any write to the database empties, also one by another process: a key that
+    the command line creates, suspends or revokes counts at once. Refusals are not cached.
     """
 
     def __init__(self, database: Database) -> None:
@@ -88,7 +89,8 @@ class KnownKeys:
         return found
 
     def _ask(self) -> None:
-        version = self._database.version()  # before the look-up: what is written in between is then looked up again
+        """Empty the cache if the database has changed; checked once per turn of the event loop."""
+        version = self._database.version()  # before the look-up, so that a write in between empties the cache next time
         if version != self._version:
             self._version = version
             self._found.clear()

@@ -1,4 +1,4 @@
-"""Answers: models as JSON, failures as the error envelope; for what is no HTTP at all, too."""
+"""Responses: models as JSON, and failures as the error envelope, also for input that is not valid HTTP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answer_json(document: dict[str, Any], status: int = 200) -> Response:
 
 
 def refusal(error: ApiError) -> Response:
-    """Every non-2xx answer has this shape (docs/api/errors.md "Envelope")."""
+    """The error envelope, which every non-2xx answer has (docs/api/errors.md "Envelope")."""
     response = answer_json(error.envelope(), error.row.status)
     response.headers.update(error.headers)
     return response
@@ -36,12 +36,12 @@ log = logging.getLogger(__name__)
 
 
 def enveloping(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
-    """uvicorn's `protocol`, on whichever parser, with another answer to what that can't parse."""
+    """uvicorn's `protocol` class, for either of its parsers, with the error envelope as answer to unparsable input."""
     return type(f"Enveloping{protocol.__name__}", (protocol,), {"send_400_response": _refuse})
 
 
 def _refuse(connection: Any, reason: str) -> None:
-    """Straight to the socket: there is no request that the application could answer."""
+    """Write the answer straight to the socket: there is no request that the application could answer."""
     cycle = connection.cycle
     if cycle is None or cycle.response_complete or not cycle.response_started:  # never into the middle of an answer
         request_id = f"req_{secrets.token_hex(12)}"

@@ -1,4 +1,5 @@
-"""Parsing of query parameters, headers, JSON bodies and forms; each that is wrong raises its own error code."""
+"""Parsing of query parameters, headers, JSON bodies and forms. Each parser raises `ApiError` with the code of its
+field."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re
 
 
 def text(context: RequestContext, name: str) -> str:
+    """A required query parameter. Raises `invalid_query`."""
     value = context.request.query_params.get(name)
     if not value:
         raise ApiError("invalid_query", f"The query parameter {name!r} is required.", param=name)
@@ -40,6 +42,7 @@ def text(context: RequestContext, name: str) -> str:
 
 
 def integer(context: RequestContext, name: str, default: int, low: int, high: int) -> int:
+    """An integer query parameter from `low` to `high`; `default` when it is absent. Raises `invalid_query`."""
     value = context.request.query_params.get(name)
     if value is None:
         return default
@@ -49,7 +52,10 @@ def integer(context: RequestContext, name: str, default: int, low: int, high: in
 
 
 def chat_of_query(context: RequestContext) -> Where:
-    """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs")."""
+    """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
+
+    Raises `invalid_query` when all are absent.
+    """
     query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
         raise ApiError(
@@ -76,7 +82,8 @@ def nonce(context: RequestContext) -> str | None:
 
 
 def last_event_id(context: RequestContext) -> int | None:
-    """The cursor of a resumed stream; an empty one means the start (docs/api/events.md "The stream")."""
+    """The cursor of a resumed stream from `Last-Event-ID`; 0, the start, for an empty header, None without one
+    (docs/api/events.md "The stream"). Raises `invalid_last_event_id`."""
     value = context.request.headers.get("last-event-id")
     if value is None:
         return None
@@ -93,8 +100,8 @@ def accepts(context: RequestContext, media_type: str) -> bool:
 
 
 def check_range(context: RequestContext, size: int) -> None:
-    """`Range` names bytes that a file of `size` bytes has, else `range_not_satisfiable`. Of several ranges those that
-    the file has are answered; a header that can't be read is dropped (RFC 9110 §14.2, §15.5.17)."""
+    """Reduce the request's `Range` header to the ranges that a file of `size` bytes has, and drop a header that can't
+    be parsed (RFC 9110 §14.2, §15.5.17). Raises `range_not_satisfiable` when the file has none of them."""
     value = context.request.headers.get("range")
     if value is None:
         return
@@ -110,7 +117,7 @@ def check_range(context: RequestContext, size: int) -> None:
 
 
 def _replace_range(context: RequestContext, value: str | None) -> None:
-    """What Starlette is to answer: it refuses several ranges when one of them is beyond the end."""
+    """Set the header that Starlette reads. It would refuse all ranges when one of them is beyond the end."""
     headers = context.request.scope["headers"]
     headers[:] = [header for header in headers if header[0] != b"range"]
     if value is not None:
@@ -139,9 +146,10 @@ B = TypeVar("B", bound=BaseModel)
 
 
 async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document:
-    """The JSON object of the body; keys with null are absent (docs/api/conventions.md "Values").
+    """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
 
-    One of more than `most` bytes is refused before it is read, or while it comes: what is parsed holds up everybody.
+    Raises `invalid_json`, and `attachment_too_large` for more than `most` bytes, by the declared length or while
+    reading: parsing blocks the event loop.
     """
     too_large = ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
@@ -157,7 +165,8 @@ async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """The fields of a page's form, stripped; empty ones are left out."""
+    """The fields of a page's form, stripped; empty ones are left out. Raises `attachment_too_large` and
+    `invalid_query`."""
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
@@ -181,8 +190,10 @@ def parse_object(data: bytes) -> Document:
 
 
 def checked(model: type[B], document: Document, code: str) -> B:
-    """The document as `model`, strictly: "5" is no integer, 5.0 is one, as JSON Schema has it. What does not fit is
-    answered `code`, with the field."""
+    """The document as `model`, without type coercion: "5" is no integer, but 5.0 is one, as in JSON Schema.
+
+    Raises `ApiError(code)` with the field that does not fit.
+    """
     try:
         return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
     except ValidationError as error:
@@ -191,7 +202,8 @@ def checked(model: type[B], document: Document, code: str) -> B:
 
 
 def without_nulls(value: Any) -> Any:
-    """null counts as absent (docs/api/conventions.md "Values"), at any depth; in a list it stands for itself.
+    """`value` without the keys whose value is null, at any depth; a null in a list stays (docs/api/conventions.md
+    "Values").
 
     >>> without_nulls({"a": {"b": None}, "c": [None]})
     {'a': {}, 'c': [None]}
@@ -202,7 +214,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """The same JSON, with 5 for 5.0."""
+    """The same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode would refuse."""
     if isinstance(value, dict):
         return {name: _whole(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -218,7 +230,8 @@ def message(document: Document) -> str:
 
 
 def chat_of_body(document: Document, *, new_allowed: bool = False) -> Where:
-    """`chat`, `project` and `session`, well formed."""
+    """`chat`, `project` and `session` of a body. Raises `invalid_chat`, `invalid_project`, and `invalid_json` for a
+    session that is not valid."""
     given = Where(*(document.get(name) for name in ("chat", "project", "session")))
     check_where(given, new_allowed=new_allowed)
     session = given.session
@@ -250,7 +263,10 @@ async def output_config(document: Document) -> Document | None:
 
 
 def file_ids(document: Document, files: int) -> list[str]:
-    """The staged files to attach, beside `files` sent along."""
+    """The ids of the staged files to attach; `files` is the number of files in the request itself.
+
+    Raises `invalid_json` and `too_many_attachments`.
+    """
     value = document.get("file_ids", [])
     if not isinstance(value, list) or not all(ids.is_upload(item) for item in value):
         raise ApiError("invalid_json", "`file_ids` must be a list of `upload_...` ids.")
@@ -260,7 +276,8 @@ def file_ids(document: Document, files: int) -> list[str]:
 
 
 def new_key(document: Document) -> NewKey:
-    """The key that is asked for; the terms are checked first, and unknown scopes before other fields."""
+    """The key to create. The terms are checked first, then the scopes, then other fields; raises the error of the first
+    that is wrong."""
     accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
     scopes = document.get("scopes", [])
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):

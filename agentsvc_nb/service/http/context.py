@@ -1,4 +1,4 @@
-"""What the handlers work with, and the context of one request."""
+"""The services behind the routes, and the context of one request."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from agentsvc_nb.wire.keys import CreatedKey
 
 @dataclass(frozen=True)
 class Services:
-    """The service behind the routes."""
+    """What handlers and pages work with, one for the whole service."""
 
     instance: str
     use_case: UseCaseContext
-    """That of the service itself; a request has its own (`RequestContext.use_case`)."""
+    """The context without a check before writes; handlers use `RequestContext.use_case`."""
     storage: Storage
     keys: KeyDirectory
     rates: RateLimiter
@@ -42,7 +42,7 @@ class Services:
     jobs: JobRunner
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """By a session's digest, the key that its form made and the page after it has not shown yet: here and nowhere
+    """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere
     else."""
 
     @property
@@ -52,7 +52,7 @@ class Services:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request that passed authentication. `received_at` in ms; without key and session the route is open."""
+    """A request that passed authentication; `received_at` in ms. An open route has neither key nor session."""
 
     request: Request
     services: Services
@@ -62,7 +62,7 @@ class RequestContext:
 
     @property
     def account(self) -> str:
-        """Whose key or session it is."""
+        """The account of the request's key or session."""
         known = self.known_key or self.known_session
         assert known is not None, "the route is open"
         return known.account
@@ -74,12 +74,12 @@ class RequestContext:
 
     @property
     def use_case(self) -> UseCaseContext:
-        """What the use cases of this request work with. They write nothing once the request would be refused."""
+        """The use case context of this request, which writes nothing once the request has lost access."""
         return self.services.use_case.checked(self._check)
 
     @property
     def origin(self) -> str:
-        """The address that people use."""
+        """The service's public address."""
         return self.services.use_case.origin
 
     @property
@@ -91,7 +91,7 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raises what refuses the request by now: its body may have taken minutes."""
+        """Raises `ApiError` when the request has lost access since it was received: its body may have taken minutes."""
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)
 

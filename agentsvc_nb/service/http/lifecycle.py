@@ -1,4 +1,5 @@
-"""Outermost middleware: request ids, the request log, the count of open requests, draining of refused uploads."""
+"""Outermost middleware: request ids, the request log, the set of open requests with their time-outs and access checks,
+and draining of refused uploads."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ _PATH_CHARS: Final = 300
 
 
 def note_key(scope: Scope, key_id: str) -> None:
-    """The request was made with this key."""
+    """Store the key's id, for the request log."""
     scope["state"]["key_id"] = key_id
 
 
 def tell(scope: Scope, status: int | None, seconds: float) -> None:
-    """The request was answered with `status`, or with None when the client went away before."""
+    """Log a request and its `status`, None when the client went away first. Successful reads are not logged."""
     method, state = scope["method"], scope["state"]
     if method in _READS and status is not None and status < 400:
         return
@@ -47,10 +48,11 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
 
 
 _LAST_WORDS: Final = b": this key's access has ended\n\n"
+"""A comment at the end of an event stream, which clients ignore."""
 
 
 class RequestLifecycleMiddleware:
-    """ASGI middleware; knows how many requests are open and since when none is."""
+    """ASGI middleware. `open` is the number of open requests, `last_seen` the time (monotonic) when one last ended."""
 
     def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access) -> None:
         self._app = app
@@ -85,7 +87,7 @@ class RequestLifecycleMiddleware:
         return len(self._exchanges)
 
     async def emptied(self) -> None:
-        """Wait until no request is open, for as long as a refused upload may be read on."""
+        """Wait until no request is open, at most `DISCARD_SECONDS`, the time for draining a refused upload."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DISCARD_SECONDS):
                 await self._empty.wait()
@@ -97,8 +99,8 @@ class RequestLifecycleMiddleware:
         self._checking = asyncio.create_task(self._check(), name="check of open requests")
 
     async def _check(self) -> None:
-        """Give up what was silent for too long, end what has lost its access, and look again while anything is open.
-        One timer for all: one for each request costs a read a twentieth of its time."""
+        """Answer requests that were silent for too long, end those that have lost access, and set the timer again while
+        any is open. One timer serves all requests; one each would cost a read a twentieth of its time."""
         soonest = CHECK_SECONDS
         try:
             soonest = await self._check_exchanges()
@@ -108,7 +110,7 @@ class RequestLifecycleMiddleware:
                 self._check_after(soonest)
 
     async def _check_exchanges(self) -> float:
-        """In how many seconds to look again."""
+        """Check all open requests; the seconds until the next check."""
         soonest = CHECK_SECONDS
         refusals: dict[Credential, ApiError | None] = {}
         for exchange in list(self._exchanges):
@@ -125,7 +127,7 @@ class RequestLifecycleMiddleware:
 
 
 class _Exchange:
-    """One request and its answer."""
+    """One request and its response, with the time-out and the draining of its body."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
@@ -145,7 +147,7 @@ class _Exchange:
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def go(self, app: ASGIApp) -> None:
-        """Have the application answer it."""
+        """Have the application answer the request, and log it."""
         received = time.monotonic()
         self._task = asyncio.current_task()
         try:
@@ -161,29 +163,31 @@ class _Exchange:
             tell(self._scope, self._status, time.monotonic() - received)
 
     async def _interrupted(self) -> None:
-        """The service ends and waits no longer for this request."""
+        """Answer `brain_unavailable`: the service stops and no longer waits for this request."""
         answer = refusal(ApiError("brain_unavailable", "The service was stopped during the request."))
         answer.headers["Connection"] = "close"
         await answer({"type": "http"}, self.receive, self.send)
 
     def seconds_left(self, seconds: float) -> float:
-        """Until it was silent for so many seconds; without end once it is answered."""
+        """Seconds left before the request has been silent for `seconds`; infinite once the answer has begun."""
         if self._status is not None or self._replacement is not None:
             return math.inf
         return self._last_sign + seconds - time.monotonic()
 
     def give_up(self, seconds: float) -> None:
-        """Answer for the application, which was silent for so many seconds and goes on."""
+        """Answer `gateway_timeout` after `seconds` of silence. The application goes on; its answer is dropped."""
         self._answer(ApiError("gateway_timeout", f"No answer within {seconds:g} seconds."))
 
     @property
     def credential(self) -> Credential | None:
-        """What it was let in with, while it is open to anything."""
+        """The request's credential; None before authentication, and once the request has been ended."""
         return None if self._replacement or self._cut else credential_of(self._scope)
 
     def end(self, error: ApiError) -> None:
-        """It would be refused by now: refuse it, or end the answer that has begun. The application goes on where it is
-        not answered: what it does between two steps must not be torn apart."""
+        """End a request that has lost access: answer with `error`, or cut off an answer that has begun.
+
+        Before its answer the application is not cancelled, because that could interrupt it between two writes.
+        """
         if self._status is None:
             self._answer(error)
         elif self._task is not None and not self._whole:
@@ -193,17 +197,17 @@ class _Exchange:
     def _answer(self, error: ApiError) -> None:
         answer = refusal(error)
         answer.headers["Connection"] = "close"
-        self._status = answer.status_code  # here: what the application sends from now on comes too late
+        self._status = answer.status_code  # set before the task runs; `send` drops the application's answer from now on
         self._replacement = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
 
     async def _close(self) -> None:
-        """End the answer; one whose length was said can only break off with its connection."""
+        """End an answer that has begun. One with a Content-Length can only break off, with its connection."""
         headers = dict(self._answered_with)
         if b"content-length" in headers:
             log.info("an answer broke off: its key or session has ended", extra=fields(request=self._request_id))
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CHECK_SECONDS):  # one who does not read is not waited for
+            async with asyncio.timeout(CHECK_SECONDS):  # a client that does not read would block this
                 streams = headers.get(b"content-type", b"").startswith(b"text/event-stream")
                 await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
 
@@ -232,6 +236,8 @@ class _Exchange:
         self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def _discard(self) -> None:
+        """Read and drop the rest of a refused body, within limits: a client that is still sending when the connection
+        closes may never see the answer."""
         left = DISCARD_BYTES
         try:
             async with asyncio.timeout(DISCARD_SECONDS):

@@ -1,4 +1,4 @@
-"""Multipart bodies, straight to disk: each file is hashed while it is written, and never whole in memory."""
+"""Multipart bodies: each file is streamed to disk and hashed on the way, never whole in memory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 PAYLOAD: Final = "payload"
 BOUNDARY_BYTES: Final = 200  # RFC 2046 allows 70
 LARGE_BYTES: Final = 32 * 1024
-"""What is smaller takes less time than changing threads."""
+"""Chunks below this size are parsed in the event loop: that takes less time than changing threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is refused, and by which code: staging and runs differ (docs/api/errors.md "Status codes")."""
+    """The limits of a multipart body and the error codes for exceeding them, which differ between staging and starts
+    (docs/api/errors.md "Status codes")."""
 
     too_large: str
     too_many: str
@@ -40,7 +41,8 @@ class Rules:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """What a multipart body held: the `payload` in memory, files as blobs not yet kept; other fields are ignored."""
+    """The parts of a multipart body: the `payload` in memory, and files as (name, blob) whose blobs are not kept yet.
+    Other fields are ignored."""
 
     payload: bytes = b""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
@@ -59,14 +61,15 @@ def is_multipart(request: Request) -> bool:
 
 
 def check_length(request: Request, rules: Rules) -> None:
-    """Refuse a body that is too large before it is read."""
+    """Raises `rules.too_large` for a body whose declared length is too large, before it is read."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
         raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
 
 
 async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> MultipartForm:
-    """Parse the body. Raises `invalid_multipart` and what `rules` name; nothing is left on disk then."""
+    """Parse the body. Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`, and then leaves
+    nothing on disk."""
     check_length(request, rules)
     reader = _MultipartReader(blobs, rules)
     try:
@@ -101,8 +104,8 @@ async def _feed(request: Request, reader: _MultipartReader, rules: Rules) -> Non
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
-    """Parse, hash and write a large chunk in a thread: 1 MB takes some 3 ms, in which the loop would answer nobody.
-    uvicorn receives the next one meanwhile, and no more than that."""
+    """Parse, hash and write a chunk; a large one in a thread, because 1 MB would block the event loop for 3 ms.
+    Meanwhile uvicorn receives the next chunk, and no more than that."""
     if len(chunk) < LARGE_BYTES:
         parser.write(chunk)
         return
@@ -110,12 +113,12 @@ async def _parse(parser: MultipartParser, chunk: bytes) -> None:
     try:
         await asyncio.shield(parsing)
     except asyncio.CancelledError:
-        await asyncio.wait([parsing])  # the file is not closed under its writer
+        await asyncio.wait([parsing])  # the thread must not write to a closed file
         raise
 
 
 class _MultipartReader:
-    """Callbacks of the parser; one part at a time."""
+    """The parser's callbacks, which build a `MultipartForm` one part at a time."""
 
     def __init__(self, blobs: LocalBlobs, rules: Rules) -> None:
         self.form = MultipartForm()

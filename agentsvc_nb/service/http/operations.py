@@ -1,4 +1,4 @@
-"""What endpoints and pages share: a run that the path names, its cancellation, approvals and events; a file's bytes."""
+"""Operations that endpoints and pages share, on the run that the path names; and the response with a file's bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.runs import CallApproval, Verdict
 
 
 async def named_run(context: RequestContext) -> RunRecord:
-    """The run that the path names."""
+    """The run that the path names. Raises what `runs.get` raises."""
     return await runs.get(context.use_case, context.account, context.path("run_id"))
 
 
@@ -28,7 +28,8 @@ async def cancel_run(context: RequestContext) -> RunRecord:
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
-    """Approve or refuse the tool call that the path names. Raises `invalid_approval`."""
+    """Approve or refuse the tool call that the path names. Raises `invalid_approval`, and what `tool_calls.decide`
+    raises."""
     given = bodies.checked(Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
@@ -40,7 +41,9 @@ async def run_events(context: RequestContext) -> Response:
     cursor = bodies.last_event_id(context)
     if bodies.accepts(context, "text/event-stream"):
         silent = context.request.method == "HEAD"
-        await context.services.access.check(context.request)  # else a stream that has ended for this would begin again
+        # This route is not rate-limited, so the account was not checked with the key. Without this check a client could
+        # resume a stream that was ended because the account was suspended.
+        await context.services.access.check(context.request)
         run_id = (await named_run(context)).run_id
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)

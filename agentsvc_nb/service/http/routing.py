@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class GuardedPath:
-    """The routes of one path, by method."""
+    """The routes of one path, by method; an ASGI endpoint that checks access, scopes and rates before the handler."""
 
     def __init__(self, methods: Mapping[str, tuple[Route, Handler]]) -> None:
         self._methods = methods
@@ -63,7 +63,7 @@ class GuardedPath:
 async def answered(
     request: Request, response: Awaitable[Response], refuse: Callable[[ApiError], Response]
 ) -> Response | None:
-    """The response, or what `refuse` makes of its failure; None when the client went away."""
+    """Await the response. A failure becomes the response that `refuse` makes of it; None when the client has gone."""
     try:
         return await response
     except ClientDisconnect:
@@ -103,9 +103,9 @@ async def unknown_path(request: Request, error: Exception) -> Response:
 
 
 def handler(route: Route) -> Handler:
-    """The function of an endpoints module that has the route's name: `runs_start` answers `runs.start`.
+    """The handler of a route: the function `runs_start` of an endpoints module handles `runs.start`.
 
-    Raises `LookupError` unless exactly one module has it.
+    Raises `LookupError` unless exactly one module has such a function.
     """
     name = route.name.replace(".", "_")
     found = [vars(module)[name] for module in _ENDPOINTS if name in vars(module)]
@@ -115,9 +115,9 @@ def handler(route: Route) -> Handler:
 
 
 def routes() -> list[BaseRoute]:
-    """One Starlette route a path, so that a wrong method is answered with every method that is right.
+    """One Starlette route per path, so that a 405 can list all methods of the path.
 
-    In the order of the table: `/landing-pages/labels` comes before `/landing-pages/{page_id}`.
+    They keep the table's order: `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
     """
     by_path: dict[str, dict[str, tuple[Route, Handler]]] = {}
     for route in ROUTES.values():

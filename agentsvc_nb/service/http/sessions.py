@@ -18,7 +18,8 @@ _NAME: Final = "agentsvc_session"
 
 
 async def require(request: Request, services: Services) -> SessionRecord:
-    """The request's session. Raises `unauthorized` without one (a key does not count), and `foreign_origin`."""
+    """The request's session. Raises `unauthorized` without one (an API key does not count), and `foreign_origin` when
+    another site's page sent the request."""
     secret = request.cookies.get(_name(request), "")
     found = await accounts.find_session(services.use_case, secret) if secret else None
     if found is None:
@@ -47,13 +48,14 @@ def take_back(request: Request, response: Response) -> None:
 
 
 def _name(request: Request) -> str:
-    """The cookie's name, with the port: browsers ignore it, and one machine can have several services."""
+    """The cookie's name. It contains the port, because cookies ignore ports and one host may run several services."""
     server = request.scope.get("server")
     return f"{_NAME}_{server[1]}" if server else _NAME
 
 
 def _is_own(origin: str | None, host: str) -> bool:
-    """
+    """True if the request comes from the service's own pages, or without an `Origin`.
+
     >>> _is_own(None, "127.0.0.1:8787"), _is_own("null", "127.0.0.1:8787")
     (True, False)
     >>> _is_own("http://127.0.0.1:8787", "127.0.0.1:8787"), _is_own("http://127.0.0.1:8888", "127.0.0.1:8787")

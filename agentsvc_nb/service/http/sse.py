@@ -19,14 +19,16 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: Event) -> str:
-    """One event as a frame; JSON holds no line break, so one `data:` line is enough."""
+    """One event as a frame. Its JSON has no line breaks, so one `data:` line is enough."""
     return f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(asdict(event), ensure_ascii=False)}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The events after `after` as frames, as they were after so many `signals`; `last` is the id of the last, and
-    `whole` says that there were no more. An ended run will have no more."""
+    """The frames of events after the id `after`, read when `signals` signals had been sent.
+
+    `last` is the id of the last event, `whole` says that no more were stored, `ended` that none will follow.
+    """
 
     after: int
     signals: int
@@ -37,7 +39,7 @@ class _EventPage:
 
 
 class Streams:
-    """The streams of all runs. Followers of a run that stand at the same event share one read and one encoding."""
+    """The event streams of all runs. Followers of a run that have the same cursor share one read and one encoding."""
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -45,13 +47,13 @@ class Streams:
         self._pages: dict[str, _EventPage] = {}
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> StreamingResponse:
-        """The stream of a run from the event after `after`, to its end. `silent`: its headers alone, for a HEAD, which
-        would else keep its connection for as long."""
+        """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD
+        request, which would otherwise keep its connection open as long."""
         frames = iter(()) if silent else self._frames(run_id, after)
         return StreamingResponse(frames, media_type="text/event-stream", headers=_HEADERS)
 
     async def _frames(self, run_id: str, after: int) -> AsyncIterator[bytes]:
-        """Subscribe, read, wait: what is written between the read and the wait wakes the wait."""
+        """Subscribe, read, wait: an event that is written between the read and the wait ends the wait."""
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
         signals = self._use_case.signals
         with self._following(run_id), signals.watch(run_id) as watch:
@@ -65,7 +67,7 @@ class Streams:
                 if page.ended:
                     return
                 if not await watch.wait(STREAM_PING_SECONDS):
-                    self._pages.pop(run_id, None)  # a signal is a hint: now and then the database is asked
+                    self._pages.pop(run_id, None)  # a signal is only a hint: read the database now and then
                     yield b": ping\n\n"
 
     @contextmanager
@@ -80,16 +82,17 @@ class Streams:
                 self._pages.pop(run_id, None)
 
     async def _page(self, run_id: str, after: int) -> _EventPage:
-        """What the one before has read, unless something was written since; else what there is."""
+        """The events after `after`: the shared page if it has this cursor and no signal was sent since, else a new
+        read."""
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._use_case.signals.sent:
             page = await self._read(run_id, after)
-            if page.whole:  # others who catch up stand elsewhere
+            if page.whole:  # a follower that still catches up shares its cursor with nobody
                 self._pages[run_id] = page
         return page
 
     async def _read(self, run_id: str, after: int) -> _EventPage:
-        sent = self._use_case.signals.sent  # before the read: what is written during it is read again
+        sent = self._use_case.signals.sent  # before the read, so that a write during it causes another read
         batch = await runs.events(self._use_case, run_id, after, PAGE_MAX)
         frames = "".join(frame(event) for event in batch.events).encode()
         last = batch.events[-1].id if batch.events else after

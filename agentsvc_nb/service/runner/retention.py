@@ -30,7 +30,7 @@ still get its row."""
 
 
 class Retention:
-    """Garbage collection. `unless_backed_up()` locks the blobs for removal; it yields False while a backup reads them."""
+    """Garbage collection. `unless_backed_up()` locks the blobs for removal; False while a backup reads them."""
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
         self._storage = storage

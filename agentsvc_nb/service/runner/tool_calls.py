@@ -98,7 +98,7 @@ class ToolCalls:
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run a synchronous tool. One with an effect that an earlier attempt began is not run again."""
+        """Run a synchronous tool. One that is not repeatable and that an earlier attempt began fails instead."""
         if not repeatable(tool):
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)

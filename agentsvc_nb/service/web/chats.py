@@ -19,7 +19,7 @@ from agentsvc_nb.service.web.rendering import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
 
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser may show in the page: pictures that can hold no script. All else is downloaded."""
+"""The media types that a page shows: pictures that cannot contain scripts. Other files are downloaded."""
 
 _TEXTS: Final = frozenset({"application/json", "application/xml", "application/x-ndjson"})
 _HEAD_BYTES: Final = 1_200
@@ -27,7 +27,7 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file, and a text's first lines."""
+    """A file and, if it is text, its beginning; `head` is empty otherwise."""
 
     file: FileRecord
     head: str
@@ -38,7 +38,7 @@ class ShownFile:
 
 
 def shown_file(file: FileRecord, content: Path) -> ShownFile:
-    """The file with what can be read in its head; one whose content is gone has none."""
+    """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob at `content` is missing."""
     if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
         return ShownFile(file, "")
     try:
@@ -59,7 +59,7 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """A page of the chat; with `run` (a run's `app_url`), the way to that run on it."""
+    """A page of the chat. With the parameter `run`, as in a run's `app_url`, a redirect to the page with that run."""
     chat, before, after = context.path("chat"), _before(context), context.request.query_params.get("files_after", "")
     if run_id := context.request.query_params.get("run"):
         return RedirectResponse(await _place(context, chat, run_id), 303)
@@ -70,7 +70,7 @@ async def show(context: RequestContext) -> Response:
 
 
 async def file(context: RequestContext) -> Response:
-    """A file's bytes: a picture may be shown, anything else is saved, and neither runs."""
+    """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     response = operations.file_response(context, record, "inline" if record.media_type in PICTURES else "attachment")
@@ -79,7 +79,7 @@ async def file(context: RequestContext) -> Response:
 
 
 async def approve(context: RequestContext) -> Response:
-    """Approve or refuse a call that waits for it, as the pressed button says, and back to its chat."""
+    """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     verdicts = {"approve": True, "refuse": False}
     await operations.decide_approval(
@@ -89,17 +89,17 @@ async def approve(context: RequestContext) -> Response:
 
 
 async def events(context: RequestContext) -> Response:
-    """The run's events, which the page follows."""
+    """The run's events, which the page's script follows."""
     return await operations.run_events(context)
 
 
 async def stop(context: RequestContext) -> Response:
-    """Cancel a run, and back to its chat."""
+    """Cancel a run, and redirect to it in its chat."""
     return RedirectResponse(_anchor(await operations.cancel_run(context)), 303)
 
 
 async def _place(context: RequestContext, chat: str, run_id: str) -> str:
-    """Where a run stands: on the page with the latest turns, or at the end of an earlier one."""
+    """The address of a run: on the page with the latest turns, or at the end of an earlier page."""
     run, latest = await chats.find_turn(context.use_case, context.account, chat, run_id)
     return _anchor(run, "" if latest else f"?before={run.created_at + 1}")
 
@@ -109,6 +109,6 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 
 
 def _before(context: RequestContext) -> int | None:
-    """Where an earlier page of a list begins, in ms."""
+    """The parameter `before` of a list's earlier pages, in ms; None on the first page."""
     given = bodies.integer(context, "before", -1, 0, EVENT_ID_MAX)
     return None if given < 0 else given

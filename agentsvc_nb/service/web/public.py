@@ -1,4 +1,4 @@
-"""What everybody may see: signing in and out, the terms, the reference of the API, the pages' own files."""
+"""Pages that need no session: sign-in, the terms, the API reference, static files; and sign-out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
 
 
 async def sign_in(context: RequestContext) -> Response:
-    """The link: a session for its token, and how to get the link for everything else."""
+    """Open a session for the token of the sign-in link; without a valid token, the page that says how to get the
+    link."""
     given = context.request.query_params.get("token", "")
     if not accounts.is_token(given, context.services.sign_in_token):
         return render("sign_in.html", 401 if given else 200, wrong=bool(given))
@@ -62,7 +63,7 @@ async def home(context: RequestContext) -> Response:
 
 
 async def _forget_keys(context: RequestContext) -> None:
-    """Secrets that were made for sessions that are over: nobody can load their page any more."""
+    """Drop the new keys of sessions that have ended: nobody can load the page that would show them."""
     fresh = context.services.fresh_keys
     there = await accounts.open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
@@ -75,7 +76,7 @@ async def show(context: RequestContext) -> Response:
 
 @functools.cache
 def _page() -> bytes:
-    """Built once, in a thread: it takes longer than a read, and is the same for everybody."""
+    """The reference page, built once; slower than a read, so called in a thread."""
     from agentsvc_nb.service.http.openapi import document, reference
 
     described = document.document()

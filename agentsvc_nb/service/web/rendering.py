@@ -1,4 +1,4 @@
-"""Templates to HTML. Everything foreign is escaped, and loses its control and bidirectional characters on the way."""
+"""Rendering of templates to HTML. All values are escaped and lose their control and bidirectional characters."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
-    """The template `name` with `context`; what the context lacks raises `jinja2.UndefinedError`."""
-    # "replace": a lone surrogate is no character, and could not be sent.
+    """The template `name` with `context`. Raises `jinja2.UndefinedError` for a variable that the context lacks."""
+    # "replace": a lone surrogate cannot be encoded.
     html = _templates.get_template(name).render(**context)
     return HTMLResponse(html.encode(errors="replace"), status)
 
 
 def when(ms: int) -> str:
-    """
+    """A time in ms as text.
+
     >>> when(0)
     '1970-01-01 00:00 UTC'
     """
@@ -36,7 +37,8 @@ def when(ms: int) -> str:
 
 
 def size(count: int) -> str:
-    """
+    """A number of bytes as text.
+
     >>> size(999), size(1_500), size(2_000_000)
     ('999 B', '1.5 kB', '2.0 MB')
     """
@@ -46,7 +48,8 @@ def size(count: int) -> str:
 
 
 def cost(microcents: int) -> str:
-    """
+    """Micro-cents as text.
+
     >>> cost(420_000), cost(130_000_000), cost(1)
     ('0.42 cents', '$1.30', 'under 0.01 cents')
     """
@@ -61,12 +64,14 @@ def _exact(value: object) -> str:
 
 
 def _markdown(text: str, chat: str) -> Markup:
-    """An answer in a chat, to whose files its quoted passages lead; a wide table scrolls in a box of its own."""
+    """An answer's Markdown as HTML. Quoted passages link to the files of `chat`, and wide tables scroll in their own
+    box."""
     shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
-    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # foreign text holds no <
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # the answer's own `<` is escaped
 
 
 def _harmless(value: object) -> object:
+    """A template's value without control and bidirectional characters; autoescaping follows."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

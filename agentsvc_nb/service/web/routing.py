@@ -1,4 +1,4 @@
-"""The pages' routes: the session, then the handler; every failure becomes a page."""
+"""The routes of the pages: the session is checked before the handler, and every failure becomes a page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
-    # Not `no-referrer`: with it a browser sends `Origin: null` with our own forms, and they would be refused.
+    # Not `no-referrer`: a browser would then send `Origin: null` with our own forms, and they would be refused.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
 
 class PageEndpoint:
-    """The handlers of one path, by method; `open` ones need no session."""
+    """An ASGI endpoint: the handlers of one path, by method. An `open` path needs no session."""
 
     def __init__(self, methods: Mapping[str, Handler], *, open: bool = False) -> None:
         self._methods = methods

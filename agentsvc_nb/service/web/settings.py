@@ -1,4 +1,4 @@
-"""The developer settings: keys and what each used; and the page of feedback."""
+"""The page of developer settings, with keys and their usage; and the page of feedback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """What one key used in one UTC month; `what` as words."""
+    """The usage of one key in one UTC month; `what` lists the quantities in words, `key` is the key's name."""
 
     month: str
     key: str
@@ -34,7 +34,7 @@ class UsageLine:
 
 
 def lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[UsageLine]:
-    """The bill's lines, in the order of the records; `names` are the keys' by id."""
+    """The usage lines, in the order of the records, grouped by month and key; `names` maps key ids to names."""
     found = []
     for (month, key_id), group in groupby(records, key=lambda record: (record.month, record.key_id)):
         parts = list(group)
@@ -45,13 +45,13 @@ def lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[Usag
 
 
 async def show(context: RequestContext) -> Response:
-    """The page, with the key on it that was just made, this once."""
-    seen = context.request.method == "GET"  # of HEAD nobody sees the page
+    """The settings page; the first time after a key was made, it shows the key's secret."""
+    seen = context.request.method == "GET"  # a HEAD must not use up the only time that the key is shown
     return await _page(context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None)
 
 
 async def create(context: RequestContext) -> Response:
-    """Make a key and go to the page that shows it, which makes none when it is loaded again; or say what is wrong."""
+    """Create a key and redirect to the page that shows it, so that reloading creates no other; or show the error."""
     form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),

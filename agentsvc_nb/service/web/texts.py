@@ -1,4 +1,4 @@
-"""The page of a file's text, with a place for each line or row that an answer can point at."""
+"""The page of a file's text, with an anchor for each line or row that an answer can cite."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""A browser should not have to lay out more."""
+"""The most lines, cells and columns that a page shows: a browser takes too long for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a text; `id` is what an address ends in that leads to it: `line=12` or `page=2,line=5`."""
+    """A line of a text; `id` is its anchor: `line=12` or `page=2,line=5`."""
 
     id: str
     number: int
@@ -38,7 +38,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _TextPage:
-    """A page of a text, or all of one that has none (`number` 0): its lines, those of a passage together."""
+    """A page of a document, or all of a text without pages (`number` 0): its lines, grouped by passage."""
 
     number: int
     passages: Sequence[Sequence[_Line]]
@@ -52,7 +52,7 @@ async def show(context: RequestContext) -> Response:
 
 
 def _page(record: FileRecord, text: str) -> Response:
-    unread = len(text) >= INDEXED_TEXT_BYTES  # what follows is not in the index
+    unread = len(text) >= INDEXED_TEXT_BYTES  # the index holds only the beginning of the file
     table = parse(record.path, text) if is_table(record.path, record.media_type) else None
     pages = [] if table or not text.strip() else _pages(text)
     columns, rows = _cells(table, unread) if table else ([], [])
@@ -72,7 +72,7 @@ def _page(record: FileRecord, text: str) -> Response:
 
 def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     columns = table.columns[:_COLUMNS]
-    rows = table.rows[:-1] if unread else table.rows  # the last one is half there
+    rows = table.rows[:-1] if unread else table.rows  # the last row is cut off
     return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
 
 
@@ -89,7 +89,7 @@ def _pages(text: str) -> list[_TextPage]:
 def _numbered(lines: Sequence[str], page: int) -> _TextPage:
     prefix = f"page={page}," if page else ""
     numbered = [_Line(f"{prefix}line={number}", number, line) for number, line in enumerate(lines, 1)]
-    # Where passages begin as answers quote them, and where they end.
+    # The lines at which passages, as answers cite them, begin and end.
     cuts = {0, len(lines)}
     for first, block in blocks("\n".join(lines)):
         cuts |= {first - 1, first + block.count("\n")}

@@ -1,1 +1,1 @@
-"""The handlers of the endpoints: `runs_start` answers the route `runs.start` (`wire.routes`)."""
+"""The handlers of the API: the function `runs_start` handles the route `runs.start` (`wire.routes`)."""

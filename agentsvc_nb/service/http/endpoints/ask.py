@@ -1,4 +1,5 @@
-"""`ask_stefanbrain` over HTTP: the answer when it comes soon, else a job; pictures that it names are fetched."""
+"""Direct tool calls, and `ask_stefanbrain`, which answers with the result if that comes soon, else with a job, and
+fetches pictures from their addresses."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ PICTURE_SECONDS: Final = 10.0
 
 
 async def fetch(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """The pictures that could be had, and a sentence for each that could not. Raises `invalid_tool_input` for an
-    address that is refused: one that is not public, unless the operator allows it."""
+    """Fetch pictures; those that could be fetched, and a sentence for each that could not. Raises `invalid_tool_input`
+    for an address that is not public, unless the operator allows it (`fetch_allow`)."""
     fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_one(fetcher, number, url) for number, url in enumerate(urls)))
     kept = [await context.services.storage.store(_name(one.url), one.body) for one in found if isinstance(one, Fetched)]
@@ -105,7 +106,7 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
-    """A tool's failure is an answer, too: `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     bill, chat = await jobs.begin_call(context.use_case, context.key, submit.where)
     outcome = await tool_context.run(context.services.storage, tool, tool.Input.model_validate(submit.input), chat)
     await jobs.end_call(context.use_case, bill, outcome.uses)

@@ -1,4 +1,4 @@
-"""Keys, terms and feedback over HTTP, and what the service says of itself."""
+"""Keys, terms and feedback over HTTP, and the service's health and OpenAPI document."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ async def feedback_get(context: RequestContext) -> Response:
 
 
 async def service_health(context: RequestContext) -> Response:
-    """Which instance answers, and its proof: asked before anything is sent to an embedded service
-    (docs/api/embedded.md)."""
+    """The instance that answers and, for a nonce, its proof. Clients of an embedded service ask for it before they send
+    anything (docs/api/embedded.md)."""
     said = {
         "object": "health",
         "status": "ok",
@@ -81,8 +81,9 @@ async def service_health(context: RequestContext) -> Response:
 
 
 def _proof(context: RequestContext, nonce: str) -> str | None:
-    """None where there is no key. The key is read each time, as who asks reads it: it may have been replaced."""
-    server = context.request.scope.get("server") or ("", 0)  # the socket's own name, whatever `Host` says
+    """The proof for a nonce; None without a key file. The key is read each time, because it may have been replaced, and
+    the client reads the file, too."""
+    server = context.request.scope.get("server") or ("", 0)  # the socket's own address: the client chooses `Host`
     try:
         key = DataFolder(context.services.settings.data).own_key()
         own = proof.address(server[0], server[1])
@@ -92,7 +93,7 @@ def _proof(context: RequestContext, nonce: str) -> str | None:
 
 
 async def service_openapi(context: RequestContext) -> Response:
-    """The description of this API; built at the first request, in a thread, because that takes longer than a read."""
+    """The OpenAPI document, built at the first request, in a thread because that takes longer than a read."""
     return Response(await asyncio.to_thread(_document), media_type=JSON)
 
 

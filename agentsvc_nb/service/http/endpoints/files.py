@@ -46,7 +46,10 @@ async def files_upload(context: RequestContext) -> Response:
 
 
 async def _received(context: RequestContext, chat: str | None) -> MultipartForm:
-    """The files of an upload, kept, once it is known that the chat may have them."""
+    """Read the files of an upload and store them as blobs; nothing is stored when a check fails.
+
+    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.get` raises.
+    """
     if not is_multipart(context.request):
         raise ApiError("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
     rules = Rules("file_too_large", "too_many_files", context.services.settings.max_file_bytes)

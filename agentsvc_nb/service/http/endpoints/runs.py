@@ -58,7 +58,7 @@ async def runs_events(context: RequestContext) -> Response:
 
 
 async def _given(context: RequestContext, document: bodies.Document, form: MultipartForm) -> Start:
-    """The checks of a start, in the order of the table (docs/api/runs.md "Start")."""
+    """The validated start; its fields are checked in the order of the table in docs/api/runs.md "Start"."""
     message = bodies.message(document)
     where = bodies.chat_of_body(document)
     bodies.sync(document)
@@ -73,7 +73,8 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
 
 
 def check_script(context: RequestContext, message: str) -> None:
-    """A script may say that its start is refused, and how (docs/api/models.md "scripted")."""
+    """Raises the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
+    "scripted")."""
     refused = scripted.refusal(message) if context.services.settings.model == "scripted" else None
     if refused:
         raise ApiError(refused)
@@ -85,7 +86,7 @@ async def _attached(context: RequestContext, form: MultipartForm) -> list[Conten
 
 
 async def staged(context: RequestContext, upload_ids: list[str]) -> list[Content]:
-    """The staged files with these ids, read again. Raises `upload_not_found`."""
+    """The contents of the staged files with these ids. Raises `upload_not_found`."""
     if not upload_ids:
         return []
     account, now, storage = context.key.account, context.received_at, context.services.storage
@@ -94,7 +95,7 @@ async def staged(context: RequestContext, upload_ids: list[str]) -> list[Content
 
 
 def held_until(context: RequestContext, seconds: float) -> float:
-    """Until when (ms) a request may be held: for so many seconds from its receipt (docs/api/runs.md)."""
+    """The time (ms) until which the request is held: `seconds` after its receipt (docs/api/runs.md)."""
     return context.received_at + seconds * 1000
 
 

@@ -33,7 +33,8 @@ async def jobs_submit(context: RequestContext) -> Response:
 
 
 def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
-    """The checked body of a submit or invoke, of a tool that deduplicates with its Idempotency-Key."""
+    """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
+    `invalid_tool_input`."""
     given = given_input(document)
     bodies.checked(tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
@@ -42,7 +43,7 @@ def submission(context: RequestContext, tool: Described, document: bodies.Docume
 
 
 async def accept(context: RequestContext, submit: Submit) -> Response:
-    """Submit a job: the 202 acceptance."""
+    """Submit a job and answer 202."""
     record = await jobs.submit(context.use_case, context.key, submit)
     return answer(record.accepted(), 202)
 
@@ -65,7 +66,7 @@ async def jobs_cancel(context: RequestContext) -> Response:
 
 
 def find(context: RequestContext, name: object) -> Described:
-    """The entry of the catalog. Raises `unsupported_tool_request` for what is no name, `tool_not_found`."""
+    """The catalog's entry. Raises `unsupported_tool_request` when `name` is no text, `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
     tool = offered(context.services.tools).get(name)
@@ -75,7 +76,7 @@ def find(context: RequestContext, name: object) -> Described:
 
 
 def given_input(document: bodies.Document) -> bodies.Document:
-    """The `input` of a body, without nulls."""
+    """The `input` of a body, without nulls. Raises `invalid_tool_input`."""
     given = bodies.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
         raise ApiError("invalid_tool_input", "`input` must be an object.", field="input")

@@ -1,1 +1,1 @@
-"""This API, described: for programs (OpenAPI 3.1) and for people. Imported when it is first asked for."""
+"""The description of this API: for programs (OpenAPI 3.1) and for people. Imported at its first request."""

@@ -1,7 +1,5 @@
-"""The OpenAPI 3.1 document, from the tables of `wire/` (docs/api/conventions.md "Versions": version 1.0.0).
-
-Nothing is written down here that a table or a model says already.
-"""
+"""The OpenAPI 3.1 document, generated from the tables and models of `wire/` (docs/api/conventions.md "Versions":
+version 1.0.0)."""
 
 from __future__ import annotations
 
@@ -63,12 +61,13 @@ DOWNLOAD_HEADERS: Final[Json] = {
     "Content-Disposition": {"description": "`attachment`, with the file's name.", "schema": {"type": "string"}},
 }
 _SHARED: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors of every operation that takes a key and counts."""
+"""The errors that every operation has that takes a key and counts against request limits, by status; the document names
+them once."""
 
 
 @functools.cache
 def text() -> bytes:
-    """The document as it is sent."""
+    """The document as UTF-8 JSON, built once."""
     return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -170,7 +169,7 @@ def _name(status: int) -> str:
 
 
 def _refusal(status: int, named: list[str]) -> Json:
-    """An error: which codes can come, and why."""
+    """The response of an error status: the codes that it can have, with their causes."""
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in named),
         "headers": REQUEST_ID | HEADERS.get(status, {}),

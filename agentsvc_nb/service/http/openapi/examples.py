@@ -1,6 +1,6 @@
 """An example of each operation of the OpenAPI document, in curl and in Python.
 
-What an example can't know, an id or the key, is a variable: of the shell, or of the program.
+Ids and keys, which an example can't know, are shell or Python variables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE: Final = "notes.txt"
 
 @dataclass(frozen=True, slots=True)
 class ExampleRequest:
-    """A request: `query` has the required parameters, None for what is a variable of the same name."""
+    """An example request. `query` has the required parameters; None stands for a variable of the parameter's name."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ class ExampleRequest:
 
 
 def example(document: Json, method: str, path: str, operation: Json) -> ExampleRequest:
-    """The plainest request that the operation takes."""
+    """A minimal request for the operation: required parameters, and the body's fields that have examples."""
     needed = [each for each in operation["parameters"] if each["in"] == "query" and each["required"]]
     content = operation.get("requestBody", {}).get("content", {})
     body = None
@@ -89,5 +89,6 @@ def _shell_path(request: ExampleRequest) -> str:
 
 
 def _job_chat(path: str) -> dict[str, str | None]:
-    """A lookup of a job needs its chat, or its project and session: JSON Schema can't say so of parameters."""
+    """The `chat` parameter of a job lookup, which needs either that or `project` and `session`. OpenAPI cannot express
+    this, so the document marks none of them as required."""
     return {"chat": None} if "{job_id}" in path else {}

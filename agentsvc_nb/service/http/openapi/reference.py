@@ -1,4 +1,4 @@
-"""The OpenAPI document as people read it: operations by tag, the shapes of what goes in and out, and examples."""
+"""The OpenAPI document as a page for people: operations by tag, the models of bodies and answers, and examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DescribedField:
-    """A parameter or a field. `shape` names the shape that it holds, where it holds one."""
+    """A parameter or a field; `shape` is the name of the model that it holds, if it holds one."""
 
     name: str
     place: str
@@ -27,7 +27,7 @@ class DescribedField:
 
 @dataclass(frozen=True, slots=True)
 class SuccessResponse:
-    """An answer of success: its status, what it is, and its shape when it is JSON of ours."""
+    """A success response: its status, its media type (`kind`), and the name of its model if it has one (`shape`)."""
 
     status: str
     kind: str
@@ -36,7 +36,7 @@ class SuccessResponse:
 
 @dataclass(frozen=True, slots=True)
 class DescribedOperation:
-    """One operation."""
+    """One operation with its parameters, body, responses and examples."""
 
     id: str
     method: str
@@ -119,7 +119,7 @@ def _parameter(parameter: Json) -> DescribedField:
 
 
 def _body(document: Json, operation: Json) -> list[DescribedField]:
-    """The fields of the JSON object, and the parts of the form."""
+    """The fields of a JSON body and the parts of a form."""
     rows: list[DescribedField] = []
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
         rows += _fields(resolved(document, content["schema"]), "JSON" if media_type.endswith("json") else "form")
@@ -144,7 +144,7 @@ def _answers(operation: Json) -> list[SuccessResponse]:
 
 
 def _refusals(document: Json, operation: Json) -> list[Code]:
-    """The rows of the error table that can come, by status."""
+    """The rows of the error table for the operation's errors, in the order of their statuses."""
     found = []
     for status, answer in operation["responses"].items():
         if status >= "400":
@@ -154,7 +154,7 @@ def _refusals(document: Json, operation: Json) -> list[Code]:
 
 
 def _shape(schema: Json) -> str | None:
-    """The shape that stands in a field, alone, in a list or beside null."""
+    """The name of the model in a field's schema: alone, in a list, or beside null; None without one."""
     if "$ref" in schema:
         return _name(schema)
     inner = [*schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]
@@ -166,7 +166,7 @@ def _name(schema: Json) -> str:
 
 
 def resolved(document: Json, part: Json) -> Json:
-    """What a `$ref` stands for; anything else as it is."""
+    """The part that a `$ref` points to; a part without one unchanged."""
     if "$ref" not in part:
         return part
     found: Json = document

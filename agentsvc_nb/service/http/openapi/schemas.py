@@ -119,14 +119,14 @@ def form(payload: type[BaseModel] | None) -> Json:
 
 
 def refusal(codes: list[str]) -> Json:
-    """The envelope with one of these codes."""
+    """The error envelope, with its code limited to these."""
     named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     return {"allOf": [{"$ref": _AT + "Error"}, named]}
 
 
 def _finish(schema: Json) -> None:
-    """What holds for every model: `object` is constant, `..._at` is a time (docs/api/conventions.md). Titles repeat the
-    names, and an answer has no defaults: every field is sent."""
+    """Adapt pydantic's schema of a model: `object` and `type` become constants and `..._at` times
+    (docs/api/conventions.md). Titles, which repeat names, and defaults of answers, whose fields are always sent, go."""
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)
@@ -140,7 +140,7 @@ def _finish(schema: Json) -> None:
 
 
 def _name_labels(schema: Json) -> None:
-    """Which labels there are is a table of the service's own."""
+    """Add the labels and their values, which the wire model does not know: they are a table of the service."""
     values = {
         name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
         for name, label in LABELS.items()
