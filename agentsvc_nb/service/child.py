@@ -1,4 +1,4 @@
-"""The service as a child process of somebody else: its command, its log, and how it ended."""
+"""The service as a child process: its command, its log and its exit code."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TAIL_LINES: Final = 5
 
 
 class Child:
-    """`agentsvc serve --data FOLDER ARGUMENTS`, writing to the folder's log.
+    """A process `agentsvc serve --data FOLDER ARGUMENTS` that writes to the folder's log.
 
-    It has a session of its own, which neither a kernel's interrupt nor the end of a kernel reaches. With
-    `end_with_parent` it ends soon after this process does, even if this process is killed.
+    It runs in a session of its own, so that neither an interrupt nor the end of a notebook kernel reaches it. With
+    `end_with_parent` it ends soon after this process does, even if this process is killed. Raises `OSError`.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class Child:
                 env=env,
                 **_own_session(),
             )
-        # Reaps it whenever it ends, and keeps Popen from complaining that nobody waited. It also keeps the pipe open
-        # when this object is dropped while the service runs.
+        # The thread reaps the process when it ends, and spares Popen's ResourceWarning. It also holds the pipe open if
+        # this object is dropped while the service runs.
         threading.Thread(target=_reap, args=(self._process,), name="service-reaper", daemon=True).start()
 
     @property
@@ -58,7 +58,7 @@ class Child:
         return self._process.pid
 
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while the process runs."""
         return self._process.poll()
 
     def terminate(self) -> None:
@@ -68,27 +68,27 @@ class Child:
         self._process.kill()
 
     def wait(self, timeout: float) -> int:
-        """The exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait for the end; the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         return self._process.wait(timeout)
 
     def last_lines(self) -> str:
-        """The end of what it has logged, for an error message."""
+        """The last lines that this process has logged, for an error message."""
         with contextlib.suppress(OSError), self._log.open("rb") as log:
             log.seek(self._log_start)
             return "\n".join(log.read().decode(errors="replace").splitlines()[-TAIL_LINES:])
         return ""
 
     def _shorten_log(self) -> None:
-        with contextlib.suppress(OSError):  # none yet; or on Windows, open in a server that is ending
+        with contextlib.suppress(OSError):  # no log yet; or, on Windows, a server that is ending has it open
             if self._log.stat().st_size > LOG_MAX_BYTES:
                 self._log.replace(self._log.with_suffix(".log.1"))
 
 
 def end_with_parent() -> None:
-    """In the service: have this process stop, as by SIGTERM, at the end of its standard input.
+    """In the service: send this process SIGTERM at the end of its standard input.
 
-    The parent holds the other end of that pipe and writes nothing; the operating system closes it when the parent
-    ends, in whatever way.
+    Standard input is a pipe whose other end the parent holds without writing; the operating system closes it when the
+    parent ends, however it ends.
     """
     pipe = os.dup(0)  # not inherited, unlike standard input, which child processes of the service get
     with open(os.devnull, "rb") as nothing:

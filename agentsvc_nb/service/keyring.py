@@ -1,5 +1,5 @@
-"""Keys made beside the server: for the command line, and the embedded account's own (docs/api/accounts.md,
-docs/api/embedded.md)."""
+"""Keys that are created without the server, directly in the database: by the command line, and the embedded account's
+own key (docs/api/accounts.md, docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
 ) -> str:
-    """A new secret, valid at once, with a server running or not. No scopes: full access.
+    """Create a key and return its secret. It is valid at once, also for a running server. No scopes: full access.
 
     Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
     """
@@ -41,35 +41,36 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Make `folder.key` a valid full-access key, unless it is one; beside a running service, too.
+    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service.
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
 
     def ensure(tx: Tx) -> None:
-        # Looked at again, in the transaction: of several who find it invalid, one makes a key.
+        # Checked again in the transaction: of several processes that find the key invalid, only one creates another.
         if not _is_known(tx, folder):
             write_private(folder.key, accounts.create_key(tx, _Now(), name="embedded")[1] + "\n")
 
     with open_beside(folder) as database:
-        if not database.read(lambda tx: _is_known(tx, folder)):  # reading waits for no other's lock
+        if not database.read(lambda tx: _is_known(tx, folder)):  # usually enough, and a read waits for no lock
             database.write_now(ensure)
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
+    """False if the key file is missing or its key unknown. A suspended key or account counts as known."""
     try:
         accounts.find_key(tx, folder.own_key())
     except OSError:
         return False
     except ApiError as failure:
-        # A key or account is barred on purpose: a new key would undo that, or change nothing.
+        # The operator barred the key or account on purpose: a new key would undo that, or not help.
         return failure.row.code != "unauthorized"
     return True
 
 
 @contextlib.contextmanager
 def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
-    """The database, beside a running server or without one: what is written counts at once (docs/api/accounts.md)."""
+    """Open the database, with a server running or not; a running server sees writes at once (docs/api/accounts.md)."""
     folder.make()
     database = SqliteDatabase(folder.database).open()
     try:

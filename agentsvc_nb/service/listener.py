@@ -1,4 +1,5 @@
-"""The socket and uvicorn: when requests are answered, one system call an answer, when to end, and that it does end."""
+"""The listening socket and the uvicorn server: writes are coalesced to one system call per answer, and the process ends
+on a signal or when idle, by force if need be."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from agentsvc_nb.service.http.answers import enveloping
 
 JOIN_BYTES: Final = 64 * 1024
-"""So much leaves at once: joining would only copy it."""
+"""A transport that holds this much sends at once: joining more would only copy it."""
 READ_BYTES: Final = 128 * 1024
-"""So much is read at once, half of what asyncio would: a large upload holds some three times as much in memory."""
+"""The most bytes read at once, half of asyncio's default: a large upload takes some three times as much memory."""
 
 
 class WriteCoalescer:
-    """The transports that have something to send when the loop's turn ends."""
+    """Flushes all transports that hold data, at the end of each turn of the event loop."""
 
     def __init__(self) -> None:
         self._waiting: list[CoalescingTransport] = []
@@ -42,7 +43,7 @@ class WriteCoalescer:
 
 
 class CoalescingTransport(asyncio.Transport):
-    """A transport whose writes wait for the end of the loop's turn."""
+    """A transport that joins its writes and sends them at the end of the event loop's turn."""
 
     def __init__(self, inner: asyncio.Transport, coalescer: WriteCoalescer) -> None:
         super().__init__()
@@ -76,7 +77,7 @@ class CoalescingTransport(asyncio.Transport):
         self._inner.close()
 
     def send(self) -> None:
-        """Let what is held leave."""
+        """Send the held data now."""
         if self._held:
             self._inner.write(b"".join(self._held))
             self._held.clear()
@@ -84,7 +85,7 @@ class CoalescingTransport(asyncio.Transport):
 
 
 def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
-    """uvicorn's `protocol`, on whichever parser, on such a transport."""
+    """uvicorn's `protocol` class, for either of its parsers, on a `CoalescingTransport`."""
     coalescer = WriteCoalescer()
 
     def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
@@ -96,24 +97,25 @@ def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
 
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
-"""After a signal the process ends by itself or is ended, within 10 s (docs/api/embedded.md)."""
+"""After a signal the process has this long to end by itself before it is killed; 10 s are promised
+(docs/api/embedded.md)."""
 KEEP_ALIVE_SECONDS: Final = 75
-"""Longer than clients keep a connection, so that it is never the server who closes one that is about to be used."""
+"""Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 NEW_OBJECTS: Final = 5_000
-"""So many more than before are looked through for cycles; 1,000 streams that wake make some 3,000 for a moment."""
+"""The garbage collector's threshold. 1,000 streams that wake at once make some 3,000 short-lived objects."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 picks a free one. Raises `OSError` for a taken port or a foreign host."""
+    """A listening socket; port 0 picks a free one. Raises `OSError` for a taken port or an address of another host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
-    # The protocol is named so that asyncio sees TCP, and sets TCP_NODELAY: else answers wait 40 ms for an ACK.
+    # With the protocol given, asyncio recognises TCP and sets TCP_NODELAY; otherwise answers wait 40 ms for an ACK.
     listening = socket.socket(family, kind, protocol)
     if os.name == "posix":  # elsewhere the option lets two processes share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(2048)  # here, not in uvicorn: between the two another process could take the port
+        listening.listen(2048)  # now rather than later in uvicorn: another process could take the port in between
     except OSError:
         listening.close()
         raise
@@ -131,10 +133,10 @@ def origin(host: str, port: int) -> str:
 
 
 class Listener(uvicorn.Server):
-    """Answers requests for `app` until a signal, or until it was idle for `idle_stop` seconds.
+    """A uvicorn server for `app` that runs until a signal, or until it has been idle for `idle_stop` seconds.
 
-    After start-up `app.state.service` answers `idle_seconds()` and `stop()`, which ends open streams.
-    `ready` is called once requests are answered.
+    `ready` is called once requests are answered. `app.state.service` must have `idle_seconds()`, and `stop()`, which
+    ends open streams.
     """
 
     def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
@@ -168,11 +170,11 @@ class Listener(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         _end_soon()
-        self._state.service.stop()  # else uvicorn would wait for streams that have no end
+        self._state.service.stop()  # otherwise uvicorn would wait for open streams until the drain times out
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # uvicorn's own would raise the signal again after the drain, and the ready file would stay behind.
+        # uvicorn's own handler would raise the signal again after the drain, and the ready file would not be removed.
         if not self.should_exit:
             _end_soon()
         elif sig == signal.SIGINT:
@@ -181,12 +183,12 @@ class Listener(uvicorn.Server):
 
 
 def _collect_seldom() -> None:
-    """What is imported is never looked through again for cycles, and the rest seldom: with 1,000 streams a full
+    """Exclude imported modules from garbage collection, and collect the rest seldom: with 1,000 streams a full
     collection stops the service for 0.1 s."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
 
 
 def _end_soon() -> None:
-    # A thread in C, which ends a process that hangs in whatever way, and says in the log where it hung.
+    # A thread in C: it ends the process however it hangs, and logs where.
     faulthandler.dump_traceback_later(END_SECONDS, exit=True)

@@ -1,4 +1,4 @@
-"""Logs of the service: one line a record on stderr, fields as `name=value`, and no secrets."""
+"""Logs of the service: one line per record on stderr, with fields as `name=value` and secrets hidden."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
 
 
 def fields(**known: object) -> dict[str, Any]:
-    """Further fields of a record: `log.info("request", extra=fields(status=202))`."""
+    """Fields for a log record: `log.info("request", extra=fields(status=202))`."""
     return {"fields": known}
 
 
@@ -40,7 +40,7 @@ def _value(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Within quotes, and nothing in it ends the line, steers a terminal or turns the direction of reading."""
+    """The text in quotes, with line ends, terminal control and bidirectional characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if quoted.isprintable() else "".join(map(_printable, quoted))
 
@@ -50,7 +50,7 @@ def _printable(character: str) -> str:
 
 
 def log_to_stderr() -> None:
-    """Our records from INFO, other libraries' from WARNING."""
+    """Log this package's records from INFO and other libraries' from WARNING."""
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -1,7 +1,6 @@
-"""What an event and a tool's result may hold: what is larger is shortened, and keeps its shape. Pure.
+"""Size limits of event payloads and tool results: larger ones are shortened and keep their shape. Pure functions.
 
-A reader of events takes none of more than 16 MiB, and whoever follows a run holds each in memory:
-docs/decisions/0031-large-payloads.md.
+Readers refuse events of more than 16 MiB and hold each in memory (docs/decisions/0031-large-payloads.md).
 """
 
 from __future__ import annotations
@@ -14,35 +13,36 @@ from agentsvc_nb.wire.runs import Event
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
-"""Of a payload that is shortened: the rest is for what is said about it."""
+"""Limit of a shortened payload; the rest is for the fields that say so (`truncated`, `whole_path`)."""
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
-"""How many characters of a text, items of a list or an object, and levels of a field are kept: the first that fits; the
-last fits any payload, for those have a handful of fields."""
+"""Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting. The
+last fits any payload, because payloads have only a handful of fields."""
 _READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
-"""Of a payload: the rest is for the frame around it."""
+"""Limit of a payload that readers accept; the rest is for the frame around it."""
 _CHARACTER_BYTES: Final = 4
+"""The most bytes that a character has in UTF-8."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def size(value: object) -> int:
-    """Bytes of the value as JSON, as it is stored and sent."""
+    """The size in bytes of the value as JSON, as it is stored and sent."""
     return len(_encode(value).encode("utf-8", "surrogatepass"))
 
 
 def fits(payload: object) -> bool:
-    """Whether an event may hold it."""
+    """True if the payload is small enough for an event."""
     return size(payload) <= EVENT_PAYLOAD_BYTES
 
 
 def pieces(text: str) -> list[str]:
-    """A text in parts that an event may hold each, whatever its characters are."""
+    """The text in parts that each fit into an event, whatever their characters."""
     return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
 
 
 def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
-    """The payload within `limit` bytes: texts, lists and objects end sooner, and nothing becomes anything else.
+    """The payload within `limit` bytes. Texts, lists and objects are cut off; no value changes its type.
 
     >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
@@ -66,8 +66,8 @@ def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
 
 
 def ended(run: dict[str, Any]) -> dict[str, Any]:
-    """The payload of `run.ended`. Of a record that is too large it has the beginning of the output and no structured
-    output, half of which would be wrong; `GET /runs/{run_id}` has all of it."""
+    """The payload of `run.ended`. A record that is too large is shortened: it has the beginning of the output, and no
+    structured output, of which a part would be wrong. `GET /runs/{run_id}` returns the whole record."""
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
         return payload
@@ -75,8 +75,8 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def readable(event: Event, stored: int) -> Event:
-    """The event as a reader takes it: one with a payload of so many characters may stem from a version that had no
-    limit, and be shortened while it is read."""
+    """The event, shortened if readers would refuse it: an older version may have stored it without a limit. `stored` is
+    the length of its stored payload in characters, which saves measuring most events."""
     if stored * _CHARACTER_BYTES <= _READABLE_BYTES or size(event.payload) <= _READABLE_BYTES:
         return event
     run = event.payload.get("run")

@@ -1,4 +1,5 @@
-"""Which service a folder has: the settings that it keeps, and what is to be done when others are wanted."""
+"""The settings that a data folder keeps between services, and the plan for its next service, made from those and the
+settings named now (docs/decisions/0029)."""
 
 from __future__ import annotations
 
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 
 
 OPENAI_SHAPED: Final = ("openai", "openai-chat", "ollama")
-"""Providers whose address may be that of any server that speaks OpenAI's chat completions."""
+"""Providers that may be asked at the address of any server that speaks OpenAI's chat completions."""
 FIELDS: Final = {variable(name): name for name in SETTINGS if name != "data"}
-"""The field of `Settings` of each variable; the folder itself is where all this lies."""
+"""The field of `Settings` by its variable, without `data`: the data folder does not keep its own path."""
 _OF_MODEL: Final = frozenset(variable(name) for name in SETTINGS if name.startswith("model_"))
 
 
 @dataclass(frozen=True)
 class KeptSettings:
-    """What a folder's last service was started with.
+    """The settings that a folder's last service was started with.
 
-    settings: texts by variable, which are AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL.
-    secrets: variables whose values are never written, and whether the last service had them.
-    provider: of the model that the address, the context, ... are about.
+    settings: values as text, by variable: AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL.
+    secrets: variables whose values are never stored, each with whether the last service had a value.
+    provider: the provider of the model that the model's address, context and other settings belong to.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -43,8 +44,8 @@ class KeptSettings:
 
     @classmethod
     def read(cls, folder: DataFolder) -> KeptSettings:
-        """Those of the folder. Raises `SettingsError` when they can't be read: without them the next service would be
-        another one."""
+        """The settings that the folder keeps; empty for a new folder. Raises `SettingsError` when they can't be read,
+        rather than starting a service with other settings than before."""
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -63,12 +64,13 @@ class KeptSettings:
         return kept
 
     def write(self, folder: DataFolder) -> None:
-        """Make them the folder's, for this user alone. Only for who holds its lock. Raises `OSError`."""
+        """Store the settings in the folder, for this user only (0600). Requires the folder's lock. Raises `OSError`."""
         write_private(folder.settings, json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
         folder.model.unlink(missing_ok=True)
 
     def beside(self, model: str) -> KeptSettings:
-        """What still counts with this model: one of another provider is not asked at the address of the last one."""
+        """The settings that still apply to `model`. For a model of another provider, the kept address, key and other
+        settings of the last model are left out."""
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
             return self
@@ -77,8 +79,8 @@ class KeptSettings:
         return KeptSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
 
     def changed(self, named: Mapping[str, str], settings: Settings) -> KeptSettings:
-        """What is to be kept of a service that is started with these variables named, of which `settings` came.
-        An empty one is forgotten."""
+        """The settings to keep for a service that is started with the variables `named`, which gave `settings`. A
+        variable named with an empty value is removed."""
         texts, secrets = dict(self.settings), dict.fromkeys(self.secrets, False)
         for name, text in named.items():
             texts.pop(name, None)
@@ -91,16 +93,17 @@ class KeptSettings:
         return KeptSettings(texts, secrets, provider_of(settings.model) or self.provider)
 
     def shown(self, name: str) -> str:
-        """The value of a variable, for people: `set` for a secret."""
+        """The value of a variable for display: `set` for a secret, `unset` without a value."""
         return "set" if self.secrets.get(name) else self.settings.get(name, "unset")
 
     def missing(self) -> list[str]:
-        """Secrets that an earlier service of the folder had and the last one had not."""
+        """Variables of secrets that an earlier service of the folder had and the last one lacked."""
         return sorted(name for name, had in self.secrets.items() if not had)
 
 
 def provider_of(model: str) -> str:
-    """
+    """The provider in a model's name; empty for an agent without a language model.
+
     >>> provider_of("openai-chat:qwen3"), provider_of("offline")
     ('openai-chat', '')
     """
@@ -108,7 +111,7 @@ def provider_of(model: str) -> str:
 
 
 def address_variable(provider: str) -> str:
-    """The variable in which providers' libraries look for another address, as most of them call it.
+    """The variable from which the provider's library reads another address, by the name that most libraries use.
 
     >>> address_variable("openai-chat")
     'OPENAI_BASE_URL'
@@ -117,7 +120,7 @@ def address_variable(provider: str) -> str:
 
 
 def key_variable(provider: str) -> str:
-    """The variable in which providers' libraries look for the key, as most of them call it."""
+    """The variable from which the provider's library reads the key, by the name that most libraries use."""
     return f"{provider.partition('-')[0].upper()}_API_KEY"
 
 
@@ -128,14 +131,15 @@ def _may_be_kept(name: str, value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """What reads as this value again."""
+    """The text from which this value is read again."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _of_earlier_version(folder: DataFolder) -> KeptSettings:
-    """The model and its address, in a file of two lines; nothing when there is none, or it lacks the address."""
+    """The settings that earlier versions kept: a file with the model and its address on two lines. Empty without the
+    file or its second line."""
     name, line_end, address = "", "", ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         name, line_end, address = folder.model.read_text(encoding="utf-8").partition("\n")
@@ -153,12 +157,12 @@ MODEL_URL: Final = variable("model_url")
 
 @dataclass(frozen=True)
 class ServicePlan:
-    """What a service of a folder would be started with.
+    """The settings with which a folder's next service starts.
 
-    kept: what the folder keeps now.
-    named: the variables that count from here, with their texts; a model that was given as an argument is one.
-    keep: what the folder keeps once that service runs.
-    kept_url: where its model is asked when only the folder says so.
+    kept: the settings that the folder keeps now.
+    named: the variables named for this start, with their texts, from the environment and the `model` argument.
+    keep: the settings that the folder will keep once that service runs.
+    kept_url: the model's address, if it comes from the kept settings only.
     """
 
     settings: Settings
@@ -169,12 +173,12 @@ class ServicePlan:
 
     @property
     def model_is_kept(self) -> bool:
-        """Nobody named the model here: it is the folder's last, or the default."""
+        """True if the model was not named for this start: it is the folder's last one or the default."""
         return not self.named.get(MODEL)
 
     def agent(self) -> Agent:
-        """What will answer. Raises `ValueError` for a model that is named and can't; in the place of a kept one all
-        asking fails with the reason, and the rest of the service works."""
+        """The agent of the service. For a kept model that can't answer, an agent whose runs all fail with the reason, so
+        that the rest of the service works. Raises `ValueError` for a named model that can't answer."""
         from agentsvc_nb import agents
 
         fault = self.fault()
@@ -183,8 +187,9 @@ class ServicePlan:
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def fault(self) -> str | None:
-        """What is seen to keep its model from answering, and what to do. It loads the library of a hosted one."""
-        if not provider_of(self.settings.model):  # that is asked nowhere: 80 ms for the imports saved
+        """Why the model can't answer, as far as can be told without asking it, and what to do; None if no reason is
+        known. Imports the library of a hosted model."""
+        if not provider_of(self.settings.model):  # a local agent: saves 80 ms of imports
             return None
         from agentsvc_nb import agents
 
@@ -195,7 +200,8 @@ class ServicePlan:
         return fault
 
     def _address_fault(self) -> str | None:
-        """Its address is kept in part only, or a key of this environment would be sent where that does not lead."""
+        """Why the model can't be asked at its address: only a part of the address was kept, or a key from this
+        environment would go to a kept address that is not named beside it."""
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
         for name in (MODEL_URL, its_own):
@@ -212,7 +218,7 @@ class ServicePlan:
         return None
 
     def described(self) -> list[str]:
-        """What the folder keeps, a variable each, and what is otherwise here."""
+        """The kept settings, one line per variable, with the value here where it differs."""
         names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
         return [self._described(name) for name in names]
 
@@ -223,7 +229,8 @@ class ServicePlan:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: Ready) -> str | None:
-        """One line when something that is named here is otherwise in the running service, with the command to copy."""
+        """A line that says which named settings differ from the running service's, with the command that restarts it;
+        None when none does."""
         running = KeptSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
@@ -241,11 +248,12 @@ class ServicePlan:
         return f"The running service has other settings than yours ({told}); to restart it with yours{where}: {command}"
 
     def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
+        """The named variables whose values differ from the running service's."""
         theirs = Settings.from_env(running.settings, data=self.settings.data)
         found = [name for name in self.named if self._differs(name, running, theirs)]
         here, there = _held(self.keep), _held(running)
         if not found and here == there and self.settings.settings_hash != ready.settings_hash:
-            return sorted(here)  # of the values of secrets only the hash can tell
+            return sorted(here)  # the values of secrets are not kept, so only the hash shows that they differ
         return found
 
     def _differs(self, name: str, running: KeptSettings, theirs: Settings) -> bool:
@@ -257,13 +265,13 @@ class ServicePlan:
 
 
 def _held(kept: KeptSettings) -> set[str]:
-    """The secrets of settings that it had; a provider's key is none."""
+    """The variables of secret settings that had a value; a provider's own key is not a setting."""
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
 def plan_of(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
-    """What a service of the folder would be started with from here: what it keeps, and what is named in the environment
-    or by `model`, where an empty variable stands for the default. Raises `SettingsError`."""
+    """The plan for a service of the folder: the settings that it keeps, overridden by those named in the environment
+    and by `model`. An empty variable stands for the default. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
     env = os.environ if model is None else {**os.environ, MODEL: model}
     kept = KeptSettings.read(folder)
@@ -275,14 +283,15 @@ def plan_of(data: str | Path | None = None, model: str | None = None) -> Service
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
+    """The model's address if it is kept and not named in `env`; None otherwise."""
     provider = provider_of(settings.model)
     name = MODEL_URL if settings.model_url else address_variable(provider)
     return None if not provider or name in env else kept.settings.get(name)
 
 
 def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
-    """The variables that such a service reads. Those of the model's provider are for other programs, too: they count
-    where it is asked with them."""
+    """The variables that a service with these settings reads. The provider's own variables, which other programs use,
+    too, count only if the model is asked with them."""
     yield from FIELDS
     if provider := provider_of(settings.model):
         if not settings.model_url:
@@ -292,7 +301,7 @@ def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
 
 
 def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
-    """What to type in a terminal to restart a folder's service, with these variables."""
+    """The shell command that restarts a folder's service with the variables `named`."""
     env = dict(named or {})
     model = ["--model", shlex.quote(env.pop(MODEL))] if env.get(MODEL) else []
     before = [f"{name}={shlex.quote(text) if text else ''}" for name, text in env.items()]
@@ -300,7 +309,8 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
 
 
 def _program() -> list[str]:
-    """`agentsvc`, where that is this installation's; a terminal may know none, or another."""
+    """`agentsvc` if that is this installation's command, else this Python with `-m agentsvc_nb`: the shell may find no
+    such command or that of another installation."""
     found = shutil.which("agentsvc")
     if found and Path(found).parent == Path(sys.executable).parent:
         return ["agentsvc"]

@@ -1,7 +1,7 @@
-"""What use cases ask of the engines: a clock, a database, an index of texts, signals and workers.
+"""The ports of the use cases: clock, database, search index, signals and workers.
 
-What several processes share is reached through these, and through `usecases.accounts.KeyDirectory` and
-`usecases.money.RateLimiter`: another engine implements them otherwise.
+State that several processes would share is reached only through these, and through `usecases.accounts.KeyDirectory` and
+`usecases.money.RateLimiter`, so that other engines can implement them.
 """
 
 from __future__ import annotations
@@ -27,42 +27,43 @@ class Tx(Protocol):
     def all(self, sql: str, /, **params: Any) -> list[Row]: ...
     def one(self, sql: str, /, **params: Any) -> Row | None: ...
     def run(self, sql: str, /, **params: Any) -> int:
-        """Execute; the number of rows touched."""
+        """Execute a statement; the number of rows that it changed."""
         ...
 
     def check_time(self) -> None:
-        """For what takes long between statements. Raises `ReadTooLong` when a read has had its seconds."""
+        """Raises `ReadTooLong` when a read has used up its seconds. To be called in long work between statements."""
         ...
 
 
 class StoreBusy(Exception):
-    """Another process kept the database for itself for too long: nothing was written, and later it may be."""
+    """Another process locked the database for too long. Nothing was written; a later try may succeed."""
 
 
 class Database(Protocol):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
 
-        `long`: it indexes texts or touches many rows, and is done in a thread: other writes wait, requests go on."""
+        `long`: `use` indexes texts or touches many rows, so it runs in a thread; other writes wait, requests go on."""
         ...
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        """Run `use` on a snapshot. Quick reads only; long ones in a thread, with the `seconds` of the processor that
-        they may take. Raises `ReadTooLong`."""
+        """Run `use` on a snapshot. It blocks: call it in a thread for long reads. Raises `ReadTooLong` after `seconds`
+        of processor time."""
         ...
 
     def read_single(self, use: Callable[[Tx], T]) -> T:
-        """`read` for a `use` of one statement: that needs no transaction to see a snapshot."""
+        """`read` for a `use` of one statement, which sees a snapshot without a transaction."""
         ...
 
     def version(self) -> int:
-        """Another number, for this thread, after each commit of any other thread or process."""
+        """A number that changes, for this thread, after each commit of any other thread or process."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """The text of a file, its tokens, and the prominent ones with levels (`usecases.searching.indexed_text`)."""
+    """A file's text, its tokens (`words`), and the frequent tokens with their levels, as made by
+    `usecases.searching.indexed_text`; tokens are separated by spaces."""
 
     text: str = ""
     words: str = ""
@@ -72,9 +73,9 @@ class IndexedText:
 class Index(Protocol):
     """Full-text index over the names and contents of workspace files, inside the database's own transactions.
 
-    `names` are the file's name and, when it was renamed, the member's own. A query is one that `formats.queries`
-    parsed; a file is found by name when one of its names matches it, and not at all when a name or the contents hold
-    an exclusion. Results are lazy: take as many as are needed, within the transaction.
+    `names` are the file's own name and, if it was renamed, the member's. `query` is a query that `formats.queries`
+    parsed. A file is found by name when one of its names matches, and not at all when a name or the contents match an
+    exclusion. Results are lazy: take as many as are needed, within the transaction.
     """
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
@@ -85,11 +86,11 @@ class Index(Protocol):
     def drop(self, tx: Tx, chat: str, path: str) -> None: ...
 
     def by_name(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
-        """Paths of files found by name, the last written first."""
+        """Paths of files found by name, last written first."""
         ...
 
     def by_words(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
-        """Paths of files whose contents match, best first, and of equals the last written."""
+        """Paths of files whose contents match, best first; of equal ones the last written first."""
         ...
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
@@ -98,12 +99,12 @@ class Index(Protocol):
 
     def set_current(self, tx: Tx) -> None: ...
     def is_current(self, tx: Tx) -> bool:
-        """Whether all files were indexed as this version does it."""
+        """True if all files were indexed by this version's rules."""
         ...
 
 
 class Watch(Protocol):
-    """One who waits for a run or job to change."""
+    """A subscription to the signals of one run or job."""
 
     async def wait(self, seconds: float) -> bool:
         """True when something happened since the last call, False after `seconds` without."""
@@ -111,34 +112,35 @@ class Watch(Protocol):
 
 
 class Signals(Protocol):
-    """Wake-ups by run or job id for those who watch one. A signal is a hint, the database the truth."""
+    """Wake-ups for watchers of runs and jobs, by their ids. A signal is a hint, the database is the truth."""
 
     @property
     def sent(self) -> int:
-        """How many there were so far: what was read at the same count is as new as can be known."""
+        """The number of signals so far. While it stays the same, what was read from the database is current."""
         ...
 
     @property
     def stopping(self) -> bool: ...
     def notify(self, name: str) -> None: ...
     def stop(self) -> None:
-        """Wake everybody for good: the service ends."""
+        """Wake all watchers because the service ends; sets `stopping`."""
         ...
 
     def watch(self, name: str) -> AbstractContextManager[Watch]:
-        """Subscribe, then read, then wait: what is written between the read and the wait is never missed."""
+        """Subscribe to a run or job, by its id. Subscribe, then read, then wait: a write between the read and the wait
+        is then never missed."""
         ...
 
 
 class Workers(Protocol):
-    """The workers that execute runs and jobs. What they are woken for is queued in the database already."""
+    """The workers that execute runs and jobs. A wake-up is sent after the run or job was queued in the database."""
 
     def wake_run(self, run_id: str) -> None: ...
     def wake_job(self, job_id: str) -> None: ...
     def interrupt_run(self, run_id: str) -> None:
-        """The run was asked to stop: tell those who watch it, and stop its agent."""
+        """Stop the run's agent and notify the run's watchers, after its cancellation was stored."""
         ...
 
     def interrupt_job(self, job_id: str) -> None:
-        """The job was asked to stop: tell those who watch it, and stop its tool."""
+        """Stop the job's tool and notify the job's watchers, after its cancellation was stored."""
         ...

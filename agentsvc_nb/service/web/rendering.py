@@ -67,7 +67,7 @@ def _markdown(text: str, chat: str) -> Markup:
     """An answer's Markdown as HTML. Quoted passages link to the files of `chat`, and wide tables scroll in their own
     box."""
     shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
-    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # the answer's own `<` is escaped
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # its own `<` is escaped
 
 
 def _harmless(value: object) -> object:
