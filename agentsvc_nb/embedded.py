@@ -1,7 +1,7 @@
-"""A service and a client, ready: finds the service of a data folder, or starts one that outlives this process.
+"""The embedded service: finds the service of a data folder, or starts one that outlives this process.
 
-The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`, and one
-that does not get the lock ends with 75. So a caller looks for a service, starts one, and looks again.
+The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`, and a
+server that does not get the lock exits with 75. So a caller looks for a service, starts one, and looks again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ IDLE_STOP_SECONDS: Final = 1800
 HEALTH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
-"""Pause before another start after a 75: who held the folder was either starting, and is there by then, or ending."""
+"""Pause before another start after an exit with 75: the server that held the folder was either starting, and is ready
+by then, or ending."""
 
 _shown_notices: set[str] = set()
 """Notices already shown in this process."""
@@ -44,7 +45,7 @@ class EmbeddedError(RuntimeError):
     """The embedded service could not be started, reached or stopped; the message says why."""
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows in place of a stack of our own functions."""
+        """The card that a notebook shows in place of the traceback."""
         from agentsvc_nb.client import cards
 
         return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
@@ -52,7 +53,8 @@ class EmbeddedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Connection:
-    """A service that answers, and the key to it. `notice`: a line for the user when it is not quite the one wanted."""
+    """The address, key and instance id of a running service. `notice` is a line for the user if its version or settings
+    differ from those wanted."""
 
     base_url: str
     api_key: str = field(repr=False)
@@ -60,7 +62,7 @@ class Connection:
     notice: str | None = None
 
     def news(self) -> str | None:
-        """The notice, once a process: a notebook looks for the service with each answer."""
+        """The notice, the first time in this process, else None: a notebook looks for the service at each request."""
         if self.notice is None or self.notice in _shown_notices:
             return None
         _shown_notices.add(self.notice)
@@ -70,13 +72,16 @@ class Connection:
 def find_or_start(
     data: str | Path | None = None, *, model: str | None = None, timeout: float = START_SECONDS
 ) -> Connection:
-    """The service of the folder `data` (default: this user's), started if none runs, for up to `timeout` seconds.
+    """Find the service of the folder `data` (default: this user's), or start it and wait up to `timeout` seconds.
 
-    It is started with the settings that the folder's last one had, but for what is named here or in the environment.
-    A running one is taken as it is; if it has another version, or what is named differs, `notice` says so. It has
-    proved that it holds the folder's key; none is sent. Who sends one has each connection prove it anew, as the client
-    of `local`. Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not come up
-    or does not prove itself.
+    A service is started with the settings of the folder's last one, overridden by those named here or in the
+    environment. A running one is used as it is; `notice` says if its version or its named settings differ.
+
+    The service has proved that it holds the folder's key, which was not sent. A client that sends the key must ask for
+    the proof on each new connection, as that of `local` does.
+
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not start or does not
+    prove itself.
 
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
@@ -85,16 +90,16 @@ def find_or_start(
 
 
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
-    """`find_or_start` for a client that its service refuses or that finds none: when the folder's key was deleted,
-    the folder gets another. Raises the same."""
+    """`find_or_start` for a client whose key was refused or whose service is gone: if the folder's key is no longer
+    valid, it is replaced first. Raises what `find_or_start` raises."""
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
     from agentsvc_nb.service.ports import StoreBusy
 
     folder = DataFolder(data_folder(os.environ, data))
-    ready = _answering(folder)  # which proves nothing without a key
-    # The database of another version would become one of this version, under its service.
+    ready = _answering(folder)  # without a proof, because the key may be missing
+    # Not for a service of another version: opening its database would migrate it while that service runs.
     if ready is not None and ready.version == __version__ and is_held(folder):
         try:
             ensure_own_key(folder)
@@ -107,10 +112,10 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
-    """A client of the embedded service, which is found or started on entering and never stopped (docs/api/embedded.md).
+    """A context manager with a client of the embedded service, which is found or started on entering and not stopped on
+    leaving (docs/api/embedded.md).
 
-    Takes the arguments of `find_or_start` and raises what it raises; a service that is not quite the one wanted is a
-    logged warning.
+    Takes the arguments of `find_or_start`; entering raises what that raises. Its notice is logged as a warning.
 
     >>> with local() as client:
     ...     client.runs.start("Which files are here?", sync=True).output
@@ -119,8 +124,8 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
 
 
 class Local:
-    """`with local() as client` and `async with local() as client`. A refused connection finds or starts it again, a
-    refused key is replaced."""
+    """The context manager of `with local() as client` and `async with local() as client`. When a connection or the key
+    is refused, the client finds or starts the service again (`revive`)."""
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
         self._data, self._model = data, model
@@ -164,15 +169,15 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> Ready | None:
-    """What the service of the folder says of itself; None when none answers. Raises `EmbeddedError` for one that does
-    not prove that it is that service."""
+    """The ready record of the folder's running service; None when none answers. Raises `EmbeddedError` when the server
+    does not prove that it holds the folder's key."""
     return _running(DataFolder(data_folder(os.environ, data)))
 
 
 def stop(data: str | Path | None = None) -> bool:
-    """End the service of the folder for everyone; its runs go on when it is started again. False when none ran.
+    """Stop the folder's service for all its users; active runs go on at its next start. False when none ran.
 
-    Raises `EmbeddedError` when it does not end.
+    Raises `EmbeddedError` when it does not end within `STOP_SECONDS`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
@@ -182,7 +187,7 @@ def stop(data: str | Path | None = None) -> bool:
     while is_held(folder) and not _succeeded(folder, seen):
         if time.monotonic() > deadline:
             raise EmbeddedError(_endless(folder, seen, told))
-        if not told and (ready := _answering(folder)):  # one that does not answer is starting, or ending already
+        if not told and (ready := _answering(folder)):  # a server that does not answer is starting or ending
             seen, told = ready, True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(ready.pid, signal.SIGTERM)
@@ -191,7 +196,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """True if another service has taken the folder since: it was started on purpose."""
+    """True if another service has taken the folder since `seen`; it was started on purpose and is not to be stopped."""
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -204,6 +209,8 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 
 
 def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
+    """Start a service and wait until the folder's service answers, be it this one or another that got the lock first.
+    Raises `EmbeddedError`."""
     deadline = time.monotonic() + timeout
     child, again_at = _spawn(folder, plan), 0.0
     while (ready := _running(folder)) is None:
@@ -222,7 +229,7 @@ def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
 
 def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
-    if not plan.model_is_kept:  # what else is named stands in its environment, too
+    if not plan.model_is_kept:  # the child inherits all other named settings in its environment
         arguments += ["--model", plan.settings.model]
     try:
         return Child(folder, arguments)
@@ -251,24 +258,28 @@ def _connection(folder: DataFolder, ready: Ready, plan: ServicePlan) -> Connecti
 
 
 def _running(folder: DataFolder) -> Ready | None:
-    """The folder's server. A stale record's port may belong to a stranger, who can repeat what anybody can read; only
-    the server proves that it holds the key. Raises `EmbeddedError` for a server that does not."""
+    """The ready record of the folder's server, which has proved that it holds the folder's key; None without a server.
+
+    The port of a stale record may belong to another program, which could repeat all that the record says; only the
+    server can give the proof. Raises `EmbeddedError` when the lock's holder does not give it.
+    """
     ready, key = Ready.read(folder.ready), _key(folder)
     if ready is None or (met := _met(ready)) is None:
         return None
     try:
         met.check(key)
     except Unproved as error:
-        if _key(folder) != key:  # it was replaced meanwhile
+        if _key(folder) != key:  # the key was replaced meanwhile
             return _running(folder)
-        if _is_of_the_holder(folder, ready):  # else it is a stranger, and the server is gone
+        if _is_of_the_holder(folder, ready):  # otherwise another program answers, and the server is gone
             raise EmbeddedError(_unproved(folder, ready, str(error) if key else "there is none")) from None
         return None
     return ready
 
 
 def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
-    """Whether the record is of the server that holds the folder: one that just took it removes a dead one's first."""
+    """True if the server that holds the folder wrote this record. A server that has just taken the lock first removes
+    its predecessor's record, so the record is read again after a moment."""
     if not is_held(folder):
         return False
     time.sleep(POLL_SECONDS)
@@ -284,7 +295,7 @@ def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
 
 
 def _key(folder: DataFolder) -> str:
-    """Empty when none can be read."""
+    """The folder's key; empty when it can't be read."""
     try:
         return folder.own_key()
     except OSError:
@@ -292,7 +303,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _answering(folder: DataFolder) -> Ready | None:
-    """The record of a server that answers, unproved. Enough to stop it, for no secret is sent."""
+    """The ready record of a server that answers, without a proof; enough to stop it, because no secret is sent."""
     ready = Ready.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
@@ -302,6 +313,7 @@ def _answers(ready: Ready) -> bool:
 
 
 def _met(ready: Ready) -> Met | None:
+    """The answer of the instance in the record to a health request; None when that instance does not answer."""
     try:
         address = urlsplit(ready.base_url)
         met = meet(address.hostname or "", address.port or 80, HEALTH_SECONDS)
@@ -318,7 +330,7 @@ def _notice(ready: Ready, plan: ServicePlan) -> str | None:
 
 
 def is_held(folder: DataFolder) -> bool:
-    """True if a server holds the folder, be it starting, answering or ending."""
+    """True if a server holds the folder's lock: it is starting, answering or ending."""
     if not folder.lock.exists():
         return False
     try:

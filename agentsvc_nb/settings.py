@@ -1,4 +1,8 @@
-"""What an operator may change: `AGENTSVC_*` variables, with the limits table as defaults."""
+"""The service's settings: `AGENTSVC_*` variables, with defaults from the limits table.
+
+The public functions at the top parse or check the text of a setting; they raise `ValueError` with an example of a valid
+value, which `SettingsError` quotes.
+"""
 
 # ruff: noqa: RUF009 - `setting` makes dataclass fields
 
@@ -26,7 +30,7 @@ _RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Hosts, with or without a port.
+    """Parse a comma-separated list of hosts, with or without ports.
 
     >>> hosts("127.0.0.1:8123, Shop.example")
     ('127.0.0.1:8123', 'shop.example')
@@ -38,7 +42,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def address(text: str) -> str:
-    """An http or https address, without the slash at its end."""
+    """Parse an http or https address; the slash at its end is removed."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("an address, such as http://127.0.0.1:8080")
@@ -46,7 +50,7 @@ def address(text: str) -> str:
 
 
 def origin(text: str) -> str:
-    """An http or https address of a host alone.
+    """Parse an http or https address without a path.
 
     >>> origin("https://agents.example.com/")
     'https://agents.example.com'
@@ -58,7 +62,8 @@ def origin(text: str) -> str:
 
 
 def flag(text: str) -> bool:
-    """
+    """Parse a yes or no.
+
     >>> flag("yes")
     True
     """
@@ -68,7 +73,7 @@ def flag(text: str) -> bool:
 
 
 def mail_server(text: str) -> str:
-    """`smtp://` or `smtps://`, with a name and password when the server wants them."""
+    """Check the address of a mail server: `smtp://` or `smtps://`, with a user name and password if it needs them."""
     parts = urlsplit(text)
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
         raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
@@ -82,7 +87,7 @@ def mail_address(text: str) -> str:
 
 
 def recipients(text: str) -> tuple[str, ...]:
-    """E-mail addresses, and `@example.com` for all of a domain.
+    """Parse a comma-separated list of e-mail addresses, and of `@example.com` for all addresses of a domain.
 
     >>> recipients("ana@example.com, @Shop.example")
     ('ana@example.com', '@shop.example')
@@ -106,17 +111,17 @@ def secret(text: str) -> str:
 
 
 def always(value: object) -> bool:
-    """For settings that the data folder keeps, whatever their value."""
+    """The `keep` of settings that the data folder keeps, whatever their value."""
     return True
 
 
 def never(value: object) -> bool:
-    """For keys, and for what is of one start only."""
+    """The `keep` of secrets, and of settings that apply to one start only: the data folder never keeps them."""
     return False
 
 
 def without_secrets(address: str) -> bool:
-    """For addresses: a password or a key may stand before the host, and in the query.
+    """The `keep` of addresses: False for one that may hold a password or key, before its host or in its query.
 
     >>> without_secrets("https://agents.example.com/v1"), without_secrets("https://ada:secret@agents.example.com/v1")
     (True, False)
@@ -137,11 +142,11 @@ MODEL_ADVICE: Final = (
 )
 _MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
-"""Variables of ours that the service has no use for: the notebook reads them."""
+"""`AGENTSVC_*` variables that are not settings of the service: the notebook reads them."""
 
 
 class SettingsError(ValueError):
-    """A setting has a value that can't be used; the message says which, and what to give."""
+    """A setting has an invalid value; the message names the setting and a valid value."""
 
 
 def _folder(text: str) -> Path:
@@ -178,14 +183,15 @@ def _seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a setting is read, and what it does: a row of `docs/settings.md`."""
+    """How a setting is parsed, and what it does: a row of `docs/settings.md`."""
 
     read: Callable[[str], Any]
+    """Parses the text of a value. Raises `ValueError`."""
     about: str
     keep: Callable[[Any], bool] = always
-    """Whether the data folder keeps this value for its next service (docs/decisions/0029)."""
+    """True for a value that the data folder keeps for its next service (docs/decisions/0029)."""
     secret: bool = False
-    """Whether its value must not be shown, not even to say that it is wrong."""
+    """True if the value must never be shown, not even in the error about it."""
 
 
 def setting(
@@ -196,15 +202,15 @@ def setting(
     keep: Callable[[Any], bool] = always,
     secret: bool = False,
 ) -> Any:
-    """A field of `Settings`, with its row in `SETTINGS`."""
+    """A dataclass field of `Settings`, with its `Setting` as metadata."""
     return field(default=default, metadata={"setting": Setting(read, about, keep, secret)})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one service. A limit that is None does not exist (docs/api/conventions.md "Limits").
+    """The settings of one service. A limit that is None is not enforced (docs/api/conventions.md "Limits").
 
-    A setting is one row here: how its text is read, what it does, its default, whether it is kept.
+    Each field is one setting: how its text is parsed, what it does, its default, and whether the data folder keeps it.
 
     >>> Settings.from_env({"AGENTSVC_RUN_CAPACITY": "4"}, data="/tmp/service").run_capacity
     4
@@ -300,9 +306,9 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
-        """Settings from `env`, usually `os.environ`; `overrides` by field name win, and None counts as absent.
+        """Settings from `env`, usually `os.environ`; `overrides`, by field name, have priority. None counts as absent.
 
-        Raises `SettingsError` for a value that can't be read and `TypeError` for an override that is no setting.
+        Raises `SettingsError` for an invalid value and `TypeError` for an override that is no setting.
         """
         if strangers := overrides.keys() - SETTINGS.keys():
             raise TypeError(f"no such setting: {', '.join(sorted(strangers))}")
@@ -315,7 +321,7 @@ class Settings:
 
     @property
     def settings_hash(self) -> str:
-        """Equal for services that behave alike: everything but where the data lie (docs/api/embedded.md "Settings")."""
+        """A hash of all settings but `data`: equal for services that behave alike (docs/api/embedded.md "Settings")."""
         behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -326,23 +332,24 @@ def variable(name: str) -> str:
 
 
 def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
-    """Where the data lie, and nothing else read: to find or end a service, its next settings need not be right."""
+    """The data folder: `data`, else AGENTSVC_DATA, else the default. No other setting is read, so that a service can be
+    found or stopped while another setting is invalid."""
     given = data or env.get(variable("data"))
     path: Path = _read("data", str(given), source="data") if given else default_data()
     return path
 
 
 def default_data() -> Path:
-    """The user's data folder for this host: homes are shared over networks, and a lock on one host says nothing
-    about a server on another (docs/api/embedded.md "The data folder")."""
-    from platformdirs import user_data_path  # 30 ms, and not needed when the folder is given
+    """The user's data folder for this host. Each host has its own, because homes are shared over networks and a lock
+    does not work between hosts (docs/api/embedded.md "The data folder")."""
+    from platformdirs import user_data_path  # takes 30 ms, saved when the folder is given
 
     host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
     return user_data_path("agentsvc-nb", appauthor=False) / host
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
-    """One sentence for each `AGENTSVC_*` variable that nothing reads."""
+    """One sentence for each `AGENTSVC_*` variable that neither the service nor the notebook reads."""
     known = {variable(name) for name in SETTINGS} | ELSEWHERE
     return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
 
@@ -353,6 +360,7 @@ def _unknown(name: str) -> str:
 
 
 def _read(name: str, text: str, *, source: str) -> Any:
+    """The value of the setting `name`; `source` names it in the error. Raises `SettingsError`."""
     try:
         return SETTINGS[name].read(text.strip())
     except ValueError as error:
@@ -361,4 +369,4 @@ def _read(name: str, text: str, *, source: str) -> Any:
 
 
 SETTINGS: Final[dict[str, Setting]] = {each.name: each.metadata["setting"] for each in fields(Settings)}
-"""Every setting, by its field of `Settings`."""
+"""All settings, by their field names in `Settings`."""

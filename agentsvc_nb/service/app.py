@@ -41,7 +41,7 @@ from agentsvc_nb.wire.failures import build_all
 
 @dataclass(frozen=True)
 class Engines:
-    """What the service stands on; `embedded` is what it has when nothing else is given."""
+    """The engines of the service: database, blob store and clock; by default those of `embedded`."""
 
     database: SqliteDatabase
     blobs: LocalBlobs
@@ -49,12 +49,13 @@ class Engines:
 
     @classmethod
     def embedded(cls, settings: Settings) -> Engines:
+        """SQLite and local files in the data folder, and the machine's clock."""
         folder = DataFolder(settings.data)
         return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
 
 
 class ServiceState:
-    """The running service, as `app.state.service`: what `serve` asks of it."""
+    """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(self, services: Services, database: SqliteDatabase, retention: Retention) -> None:
         self.services = services
@@ -65,7 +66,7 @@ class ServiceState:
 
     @property
     def busy(self) -> bool:
-        """A run or job is active, or a stream or request is open."""
+        """True if a run or job is active, or a request (such as a stream) is open."""
         return (
             self.services.runs.supervisor.busy
             or self.services.jobs.supervisor.busy
@@ -73,31 +74,32 @@ class ServiceState:
         )
 
     def idle_seconds(self) -> float:
-        """Seconds since the last request, 0 while busy."""
+        """Seconds since the last request ended; 0 while busy."""
         return 0.0 if self.busy or self.lifecycle is None else time.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
-        """Let open streams end, so that the server need not wait for them."""
+        """End open streams and held requests, so that the server need not wait for them."""
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the store and take up what a dead server left. The caller holds the data folder's lock."""
+        """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
         self._database.open()
         await searching.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
         waiting = await self.services.runs.recover()
-        await self.services.jobs.recover()  # before their runs, which follow them
+        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
         for run_id in waiting:
             self.services.runs.wake(run_id)
         self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
 
     async def close(self) -> None:
-        """Stop the work, leaving it for recovery."""
+        """Interrupt all runs and jobs, which are left for recovery, and close the database."""
         self.stop()
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
-        self.services.jobs.supervisor.stopping = True  # first: a run that is left for recovery leaves its job, too
+        # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
+        self.services.jobs.supervisor.stopping = True
         await self.services.runs.supervisor.stop()
         await self.services.jobs.supervisor.stop()
         if self.lifecycle is not None:
@@ -114,10 +116,13 @@ def create_app(
     agent: Agent | None = None,
     engines: Engines | None = None,
 ) -> Starlette:
-    """The ASGI application. `instance` is what `/healthz` answers, `origin` the address that people use,
-    `sign_in_token` opens the pages (without one nobody signs in); `agent` replaces the one that the settings' model
-    names, `engines` the embedded ones."""
-    build_all()  # here, rather than while the first requests wait
+    """The ASGI application.
+
+    `instance` is the id that `/healthz` answers, `origin` the public address; `sign_in_token` opens a session on the
+    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the embedded
+    engines. Raises `ValueError` for a model that has no agent.
+    """
+    build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
     state = _assemble(settings, instance, origin, sign_in_token, agent, engines)
 

@@ -1,4 +1,4 @@
-"""The data folder: what lies where, who may read it, and who holds it (docs/api/embedded.md "The data folder")."""
+"""The data folder: the paths of its files, their permissions, and its lock (docs/api/embedded.md "The data folder")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class FolderHeld(Exception):
-    """Another server holds the folder."""
+    """Another server holds the folder's lock; the message says what to do."""
 
 
 class NoService(Exception):
@@ -22,7 +22,7 @@ class NoService(Exception):
 
 @dataclass(frozen=True)
 class Ready:
-    """What a server says of itself in `ready.json` once it answers requests (docs/api/embedded.md)."""
+    """The ready file `ready.json`, which a server writes once it answers requests (docs/api/embedded.md)."""
 
     instance: str
     base_url: str
@@ -30,14 +30,14 @@ class Ready:
     version: str
     settings_hash: str
     sign_in_url: str = field(repr=False)  # it carries the sign-in token
-    model: str = ""  # empty in the record of a version that did not say
+    model: str = ""  # empty if an older version wrote the record
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)
 
     @classmethod
     def read(cls, path: Path) -> Ready | None:
-        """The record at `path`; None when there is none, or none that can be read."""
+        """The record at `path`; None if the file is missing or can't be read as one."""
         try:
             record = json.loads(path.read_bytes())
             known = {each.name: record[each.name] for each in fields(cls) if each.name != "model"}
@@ -63,7 +63,7 @@ class DataFolder:
 
     @property
     def key(self) -> Path:
-        """The embedded account's key: here and nowhere else."""
+        """The file with the embedded account's key, which is stored nowhere else."""
         return self.path / "key"
 
     @property
@@ -72,53 +72,53 @@ class DataFolder:
 
     @property
     def blobs(self) -> Path:
-        """The contents of files, by their hash."""
+        """The folder of blobs: contents of files, by their hash."""
         return self.path / "blobs"
 
     @property
     def models(self) -> Path:
-        """Model files, which are got once and can be got again."""
+        """The folder of downloaded model files, which can be downloaded again."""
         return self.path / "models"
 
     @property
     def port(self) -> Path:
-        """The port last listened on, so that addresses people noted stay good over a restart."""
+        """The file with the port last used, so that the service keeps its address over a restart."""
         return self.path / "port"
 
     @property
     def settings(self) -> Path:
-        """The settings last served with, without keys (`KeptSettings`)."""
+        """The file with the last service's settings, without secrets (`plan.KeptSettings`)."""
         return self.path / "settings.json"
 
     @property
     def model(self) -> Path:
-        """The model last served with and its address, in two lines: what earlier versions kept in place of settings."""
+        """The file that earlier versions wrote in place of `settings`: the model and its address, on two lines."""
         return self.path / "model"
 
     @property
     def log(self) -> Path:
-        """What a server says that was started without a terminal."""
+        """The log of a server that was started without a terminal."""
         return self.path / "serve.log"
 
     def make(self) -> None:
-        """Create the folder if need be, for this user alone. Raises `OSError`."""
+        """Create the folder if need be, accessible to this user only (0700). Raises `OSError`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
 
     def existing(self) -> DataFolder:
-        """This folder. Raises `NoService` when no service ever ran in it."""
+        """This folder, if it has a database. Raises `NoService` otherwise."""
         if not self.database.is_file():
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
 
     def lost_its_database(self) -> bool:
-        """A service ran here and stored contents, and what knows of them is gone."""
+        """True if the folder has blobs but no database, or an empty one."""
         if self.database.is_file() and self.database.stat().st_size:
             return False
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     def own_key(self) -> str:
-        """The embedded account's key as it stands. Raises `OSError` when none can be read."""
+        """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""
         try:
             key = self.key.read_text(encoding="utf-8").strip()
         except UnicodeDecodeError:
@@ -128,7 +128,7 @@ class DataFolder:
         return key
 
     def last_port(self) -> int:
-        """The port of the last server, or 0 when there was none."""
+        """The port of the last server; 0 if there was none."""
         try:
             return int(self.port.read_text())
         except (OSError, ValueError):
@@ -136,8 +136,8 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the folder's lock. Raises `FolderHeld` when another process does."""
-        from filelock import FileLock, Timeout  # 60 ms that those who only look need not wait for
+        """Hold the folder's lock. Raises `FolderHeld` when another process holds it."""
+        from filelock import FileLock, Timeout  # takes 60 ms, which callers that only read the folder save
 
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
@@ -148,8 +148,8 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Keep others from removing or reading the contents as a whole: one backup or one clean-up at a time.
-        False when another process has them and does not give way within `seconds`."""
+        """Hold the lock of the blobs, so that only one backup or garbage collection runs at a time. Yields False when
+        another process does not release it within `seconds`."""
         from filelock import FileLock, Timeout
 
         try:
@@ -168,7 +168,7 @@ class DataFolder:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace `path` in one step by a file that only this user can read (0600). Raises `OSError`."""
+    """Replace the file at `path` atomically by one that only this user can read (0600). Raises `OSError`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

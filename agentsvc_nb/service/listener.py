@@ -102,7 +102,7 @@ END_SECONDS: Final = 9.0
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 NEW_OBJECTS: Final = 5_000
-"""The garbage collector's threshold. 1,000 streams that wake at once make some 3,000 short-lived objects."""
+"""The garbage collector's threshold, in objects; 1,000 streams that wake at once make some 3,000 for a moment."""
 
 
 def bind(host: str, port: int) -> socket.socket:

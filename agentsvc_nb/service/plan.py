@@ -177,8 +177,8 @@ class ServicePlan:
         return not self.named.get(MODEL)
 
     def agent(self) -> Agent:
-        """The agent of the service. For a kept model that can't answer, an agent whose runs all fail with the reason, so
-        that the rest of the service works. Raises `ValueError` for a named model that can't answer."""
+        """The agent of the service. For a kept model that can't answer, an agent whose runs all fail with the reason:
+        the rest of the service works. Raises `ValueError` for a named model that can't answer."""
         from agentsvc_nb import agents
 
         fault = self.fault()

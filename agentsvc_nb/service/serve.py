@@ -1,6 +1,7 @@
-"""`agentsvc serve`: hold the folder, bind the port, make the key, answer, say so, and clean up (docs/api/embedded.md).
+"""`agentsvc serve`: lock the folder, bind the port, make the key, answer requests, write the ready file, and clean up
+(docs/api/embedded.md).
 
-The lock comes first, before the slow imports: a second server must give way at once.
+The lock comes before the slow imports, so that a second server ends at once.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ if TYPE_CHECKING:
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
-"""For starters that nobody watches: the port of the last time, or a free one when it is taken."""
+"""A value of `port` for services that start unattended: the port of the last server, or a free one if that is taken."""
 
 
 class ServeError(Exception):
-    """The service can't start; the message says why and what to do."""
+    """The service can't start; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where to listen, and how long: `port` 0 is any free port, `idle_stop` in seconds."""
+    """Where and how long to listen. `port` 0 picks a free port; `ready_file` is a second ready file to write; the
+    server stops after it was idle for `idle_stop` seconds (None: never)."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -42,10 +44,10 @@ class ListenAddress:
 
 
 def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`; runs in progress are left for recovery.
+    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery.
 
-    Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port that is taken or a
-    folder that can't be used.
+    Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port, folder or model that
+    can't be used.
     """
     folder = DataFolder(plan.settings.data)
     try:
@@ -53,7 +55,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     except OSError as error:
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
     with folder.hold():
-        folder.ready.unlink(missing_ok=True)  # of a server that was killed
+        folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
             _answer(plan, folder, address, listening)
 
@@ -137,5 +139,6 @@ def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[P
 
 
 def _is_file(descriptor: int) -> bool:
-    """What is printed is kept in a file: a log, where no secret belongs. `agentsvc sign-in` prints the link, too."""
+    """True if the descriptor is a regular file: a log, which must not hold the sign-in link. `agentsvc sign-in` prints
+    the link."""
     return stat.S_ISREG(os.fstat(descriptor).st_mode)

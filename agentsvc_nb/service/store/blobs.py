@@ -1,7 +1,7 @@
 """File contents, content-addressed in a folder: `ab/cd/<sha256>`.
 
-A blob is written to a temporary file in the same folder and renamed when its hash is known, so that a half-written
-one is never found; the row that names it is committed afterwards.
+A blob is written to a temporary file on the same file system and renamed when its hash is known, so that a half-written
+blob is never found. The row that names it is committed afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentsvc_nb.formats.media_types import HEAD_BYTES
 
 
 class LocalBlobs:
-    """A folder of blobs."""
+    """The blob store of a data folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -33,7 +33,7 @@ class LocalBlobs:
         return NewBlob(self, self._incoming)
 
     def put(self, data: bytes) -> NewBlob:
-        """Store `data` whole."""
+        """Store `data` as a blob."""
         blob = self.create()
         blob.write(data)
         blob.keep()
@@ -43,21 +43,22 @@ class LocalBlobs:
         return blob_path(self._root, sha256)
 
     def place(self, written: Path, sha256: str) -> None:
-        """Make a written file the blob of that hash, new again when it was there before."""
+        """Move a written file to the path of the blob with this hash. It replaces an existing blob, whose time of
+        storing is then new, so that garbage collection spares it."""
         target = self.path(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
         with self._placing:
             os.replace(written, target)
 
     def stored_before(self, ms: int) -> Iterator[str]:
-        """The hashes of blobs last stored before `ms` since 1970."""
+        """The hashes of blobs last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:
                 if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
-        """Remove a blob, unless it was stored again since `before`; whether it is gone."""
+        """Remove a blob; False if it was spared because it was stored again since the time `before` (ms)."""
         path = self.path(sha256)
         with self._placing:
             if _stored_at(path) >= before:
@@ -66,7 +67,7 @@ class LocalBlobs:
         return True
 
     def sweep_incoming(self) -> None:
-        """Remove what a killed server left half-written. Only under the data folder's lock."""
+        """Remove the half-written files of a killed server. Requires the data folder's lock."""
         for left in self._incoming.iterdir():
             left.unlink(missing_ok=True)
 
@@ -95,20 +96,20 @@ class NewBlob:
         return self._digest.hexdigest()
 
     def keep(self) -> None:
-        """Make it a blob. Blocking (fsync): call it in a thread for large files."""
+        """Finish the blob and put it in place. Blocks (fsync): call it in a thread for large files."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
         self._blobs.place(self._path, self.sha256)
 
     def discard(self) -> None:
-        with contextlib.suppress(OSError):  # what is still in the buffer may find no room on the disk, either
+        with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
             self._file.close()
         self._path.unlink(missing_ok=True)
 
 
 def blob_path(root: Path, sha256: str) -> Path:
-    """Where the blob of that hash lies."""
+    """The path of the blob with this hash."""
     return root / sha256[:2] / sha256[2:4] / sha256
 
 
@@ -117,7 +118,7 @@ def _is_hash(name: str) -> bool:
 
 
 def _stored_at(path: Path) -> float:
-    """In ms since 1970; for one that is gone, never."""
+    """When the file was stored, in ms since 1970; infinity for a file that is gone."""
     try:
         return path.stat().st_mtime_ns / 1_000_000
     except FileNotFoundError:

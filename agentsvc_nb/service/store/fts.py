@@ -1,4 +1,8 @@
-"""Full-text search on FTS5 (`ports.Index`; docs/decisions/0011-search-at-scale.md)."""
+"""Full-text search on FTS5 (`ports.Index`; docs/decisions/0011-search-at-scale.md).
+
+Each token is indexed with a prefix: the chat's bucket and a tag (`w` for words, a name's tag, or a level), so that one
+FTS5 query finds the matches of one chat.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +21,23 @@ from agentsvc_nb.service.usecases.searching import TOP_LEVEL
 WORD: Final = "w"
 FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
-"""The member's own name for the file. Levels are digits."""
+"""The tag of the member's own name for the file. The tags of levels are digits."""
 
 
 def by_words(bucket: str, query: Query) -> str:
-    """The files whose contents answer the query."""
+    """The FTS5 query for files whose contents match."""
     return _but(bucket, query, _all(bucket + WORD, query))
 
 
 def by_name(bucket: str, query: Query) -> str:
-    """The files of which one name, by itself, answers the query."""
+    """The FTS5 query for files of which one name alone matches."""
     return _but(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
 
 
 def by_level(bucket: str, query: Query, floor: int) -> str:
-    """Of the files whose contents answer the query, those that have one of its words at the level `floor` or above.
+    """The FTS5 query for files whose contents match and have one of the query's words at the level `floor` or above.
 
-    The levels come first: FTS5 goes through what is leftmost and looks the rest up.
+    The levels, which match fewer files, stand first: FTS5 iterates over the leftmost operand and looks the others up.
     """
     levels = range(floor, TOP_LEVEL + 1)
     strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in _tokens(query))
@@ -42,14 +46,14 @@ def by_level(bucket: str, query: Query, floor: int) -> str:
 
 
 def _but(bucket: str, query: Query, wanted: str) -> str:
-    """Less the files that hold an exclusion, in their contents or in a name."""
+    """The query `wanted` without files that match an exclusion, in their contents or in a name."""
     if not query.exclusions:
         return wanted
     return f"({wanted}) NOT {_any([bucket + tag for tag in (WORD, FILE_NAME, OWN_NAME)], query.exclusions)}"
 
 
 def _tokens(query: Query) -> Iterator[tuple[str, str]]:
-    """Each token that is looked for, with a star when it is a prefix."""
+    """The query's tokens, each with a star if it is a prefix, else an empty text."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)
@@ -69,7 +73,7 @@ def _phrase(tag: str, phrase: Phrase) -> str:
 
 
 TOKENS_VERSION: Final = "1"
-"""To be raised when the tokens of a text change: folding, levels, tags. The next start indexes all files again."""
+"""Raise it when the tokens of a text change (folding, levels, tags): the next start then indexes all files again."""
 
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
 _DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path RETURNING id"
@@ -103,12 +107,12 @@ class FtsIndex:
     """`ports.Index`. `query` is what `formats.queries.parse` returned."""
 
     ranked_max: int = 1_000
-    """So many matches are ranked by BM25: it takes some 2 µs each, and to find them 0.1."""
+    """The most matches that are ranked by BM25. Ranking takes some 2 µs per match, finding 0.1 µs."""
     page: int = 200
-    """Matches asked for at first. More are needed when many of them are of one typed output."""
+    """Matches fetched at first. More are needed when many of them belong to one typed output."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # a new id, for the newest come first
+        self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         bucket = bucket_of(chat)
@@ -157,7 +161,8 @@ class FtsIndex:
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """The `limit` best by BM25 or, of more than can be ranked, the best of those at the highest levels."""
+        """The `limit` best matches by BM25. Of more matches than can be ranked, only those with a word at the highest
+        levels are ranked, and followed by the newest of the others if they are too few."""
         most = max(self.ranked_max, limit)
         bucket = bucket_of(chat)
         match = by_words(bucket, query)
@@ -176,13 +181,14 @@ class FtsIndex:
 
 
 def _newest(tx: Tx, chat: str, match: str, limit: int, before: int = _LATEST) -> list[tuple[int, str]]:
-    """(id, path) of the files written last."""
+    """(id, path) of the matching files with ids below `before`, last written first."""
     rows = tx.all(_NEWEST, match=match, chat=chat, limit=limit, before=before)
     return [(row["id"], row["path"]) for row in rows]
 
 
 def _reach(tx: Tx, chat: str, match: str, limit: int) -> tuple[int, int]:
-    """How many there are of the newest `limit`, and the id of the oldest of them."""
+    """The number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0) without
+    any."""
     row = tx.one(_REACH, match=match, chat=chat, limit=limit, before=_LATEST)
     assert row is not None
     return row["count"], row["oldest"] or 0
@@ -193,7 +199,8 @@ def _ranked(tx: Tx, chat: str, match: str, oldest: int, limit: int) -> list[str]
 
 
 def bucket_of(chat: str) -> str:
-    """Four characters for the chat. Of a million; where two chats meet, `t.chat` tells them apart."""
+    """Four characters that stand for the chat in tokens. There are a million; the SQL condition on `t.chat` tells chats
+    apart that share one."""
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 

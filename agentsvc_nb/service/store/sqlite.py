@@ -1,4 +1,5 @@
-"""SQLite under asyncio: what is asked for in one turn of the event loop is one transaction, readers apart."""
+"""SQLite under asyncio: all writes that are requested in one turn of the event loop share one transaction; each thread
+reads on a connection of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from agentsvc_nb.tools.port import ReadTime, ReadTooLong
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
 LOOK_STEPS = 10_000
-"""So many steps of SQLite's machine, a millisecond or less, go by between two looks at the clock."""
+"""Steps of SQLite's virtual machine between two checks of a read's time; they take a millisecond or less."""
 
 
 class SqliteTx:
@@ -56,11 +57,11 @@ class SqliteDatabase:
         self._writing = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: list[_Job[Any]] = []
-        self._aside: asyncio.Future[None] | None = None  # no task: ended by nobody, it tells those who wait
-        self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # its own: others may be busy with files for long
+        self._aside: asyncio.Future[None] | None = None  # a Future, not a Task, so loop shutdown cannot cancel it
+        self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # the default pool may be busy with files for long
 
     def open(self) -> SqliteDatabase:
-        """Bring the schema up to date. Raises `migrations.SchemaTooNew`."""
+        """Open the file and bring its schema up to date. Raises `migrations.SchemaTooNew`."""
         self._writer = self._connect()
         try:
             migrate(self._writer)
@@ -70,7 +71,7 @@ class SqliteDatabase:
         return self
 
     def close(self) -> None:
-        """Finish what is asked for, then close every connection. In the event loop's thread."""
+        """Finish requested writes, then close all connections. To be called in the event loop's thread."""
         self._thread.shutdown()
         if self._asked:
             with contextlib.suppress(StoreBusy):
@@ -81,7 +82,7 @@ class SqliteDatabase:
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # in one that has ended nobody waits any more
+        if loop is not self._loop:  # writes of an earlier, ended loop have nobody waiting for them
             self._loop, self._asked, self._aside = loop, [], None
         if not self._asked and self._aside is None:
             loop.call_soon(self._end_turn)
@@ -90,13 +91,14 @@ class SqliteDatabase:
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """`write` for the command line and tests: it blocks, whether an event loop is running or not."""
+        """A blocking `write` for the command line and tests; needs no event loop."""
         job = _Job(use)
         self._commit([job], BUSY_TIMEOUT_MS)
         return job.result()
 
     def _end_turn(self) -> None:
-        """Write what was asked for in this turn: here, unless it takes long or another process is writing."""
+        """Write the requests of this turn: in this thread, or in the writer's if one takes long or another process is
+        writing."""
         if not self._asked:
             return
         if not any(job.long for job in self._asked):
@@ -108,13 +110,13 @@ class SqliteDatabase:
         self._aside.add_done_callback(lambda done: self._written_aside(jobs, done.exception()))
 
     def _written_aside(self, jobs: list[_Job[Any]], failure: BaseException | None) -> None:
-        """What was asked for meanwhile is next."""
+        """Settle the jobs that the writer's thread has done, then write the requests that came in meanwhile."""
         self._aside = None
         _settle(jobs, failure)
         self._end_turn()
 
     def _write_asked(self, patience_ms: int) -> None:
-        """Raises `StoreBusy` when another process is writing: then they are asked for still."""
+        """Write all requests. Raises `StoreBusy` when another process is writing; the requests then stay queued."""
         failure = None
         try:
             self._commit(self._asked, patience_ms)
@@ -126,8 +128,11 @@ class SqliteDatabase:
         _settle(jobs, failure)
 
     def _commit(self, jobs: list[_Job[Any]], patience_ms: int) -> None:
-        """One transaction for all. Raises what kept it from being committed, such as a full disk, or after so long
-        `StoreBusy`: nobody's work is."""
+        """Run all jobs in one transaction; a job's own failure undoes only that job and is not raised.
+
+        Raises `StoreBusy` after `patience_ms`, and any error that keeps the transaction from being committed, such as a
+        full disk: no job is written then.
+        """
         connection = self._writer
         with self._writing:
             try:
@@ -167,7 +172,7 @@ class SqliteDatabase:
         return found
 
     def _reader(self) -> sqlite3.Connection:
-        """The reading connection of this thread."""
+        """The connection with which this thread reads."""
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
             connection = self._readers.connection = self._connect()
@@ -184,7 +189,7 @@ class SqliteDatabase:
 
 
 class _Job(Generic[T]):
-    """A write. `done` is told what came of it, if anybody waits in an event loop."""
+    """A requested write. `done` receives its result or exception; None for a write that blocks."""
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -194,14 +199,14 @@ class _Job(Generic[T]):
         self._result: T
 
     def attempt(self, connection: sqlite3.Connection) -> None:
-        """Run within the group's transaction; a failure undoes this job alone."""
+        """Run within the group's transaction. A failure undoes this job only, and is kept for `result` or `settle`."""
         self._failure = None
         connection.execute("SAVEPOINT job")
         try:
             self._result = self._use(SqliteTx(connection))
         except BaseException as error:
             connection.execute("ROLLBACK TO job")
-            # A future takes no StopIteration.
+            # A Future cannot hold a StopIteration.
             self._failure = RuntimeError("a write ended early") if isinstance(error, StopIteration) else error
         connection.execute("RELEASE job")
 
@@ -211,7 +216,7 @@ class _Job(Generic[T]):
         return self._result
 
     def settle(self, failure: BaseException | None) -> None:
-        """Tell who waits; `failure` is that of the whole group."""
+        """Set the result or exception of `done`; `failure` is that of the whole group, if it failed."""
         if self.done is None or self.done.done():  # cancelled meanwhile
             return
         failure = failure or self._failure
@@ -231,15 +236,15 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Write the database as it is at one moment to `target`. Raises `sqlite3.DatabaseError`."""
+    """Write a consistent copy of the database to `target`. Raises `sqlite3.DatabaseError`."""
     with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
-        # In one step, on one reader's view: the server writes on meanwhile. In several, each of its writes would
-        # begin the copy again.
+        # In one step, which reads one snapshot while the server goes on writing. In several steps, each write of the
+        # server would restart the copy.
         original.backup(snapshot)
 
 
 def damage(path: Path) -> str | None:
-    """What SQLite's quick check finds wrong; None when nothing. Raises `sqlite3.DatabaseError`."""
+    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
     with beside(path) as connection:
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     return None if found == "ok" else found
@@ -247,7 +252,7 @@ def damage(path: Path) -> str | None:
 
 @contextlib.contextmanager
 def beside(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a database that exists; nothing in it is brought up to date."""
+    """A connection to an existing database, without migrating it. Raises `sqlite3.OperationalError` without one."""
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         yield connection

@@ -1,4 +1,4 @@
-"""The database's schema, as the steps that made it: `0001-first.sql` and so on, each applied once, in order.
+"""The database's schema, as migration steps: `0001-first.sql` and so on, each applied once, in order.
 
 A step that has landed is never edited; a change is a new file with the next number.
 """
@@ -15,19 +15,19 @@ class SchemaTooNew(Exception):
 
 
 def steps() -> list[str]:
-    """The SQL of every step; the version of a database is how many were applied."""
+    """The SQL of all steps. A database's schema version is the number of steps applied to it."""
     found = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")]
     return [file.read_text(encoding="utf-8") for file in sorted(found, key=lambda file: file.name)]
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a database up to date: all missing steps or, when one fails, none. Raises `SchemaTooNew`."""
+    """Apply all missing steps to a database; none if one fails. Raises `SchemaTooNew`."""
     known = steps()
     if version(connection) == len(known):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        applied = version(connection)  # again: another process may have been first
+        applied = version(connection)  # again, under the lock: another process may have migrated meanwhile
         if applied > len(known):
             raise SchemaTooNew(
                 f"The data folder has schema {applied}, and this version knows {len(known)}: "
@@ -44,7 +44,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """How many steps were applied."""
+    """The number of steps applied to the database."""
     cursor = connection.cursor()
     cursor.row_factory = None
     applied: int = cursor.execute("PRAGMA user_version").fetchone()[0]
@@ -52,7 +52,7 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One by one: `executescript` would commit what is open."""
+    """The statements of a script. They are executed one by one because `executescript` would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
