@@ -15,6 +15,8 @@ from agentsvc_nb.service.usecases import accounts
 
 
 class _Now:
+    """A `ports.Clock` on the machine's clock."""
+
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 

@@ -65,6 +65,7 @@ def chat_of_query(context: RequestContext) -> Where:
 
 
 def idempotency_key(context: RequestContext) -> str | None:
+    """The Idempotency-Key header; None without one. Raises `invalid_idempotency_key`."""
     values = context.request.headers.getlist("idempotency-key")
     if len(values) > 1:
         raise ApiError("invalid_idempotency_key", "Send one Idempotency-Key.")
@@ -74,6 +75,7 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
+    """The query parameter `nonce`, for a proof; None without one. Raises `invalid_query`."""
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -95,6 +97,7 @@ def last_event_id(context: RequestContext) -> int | None:
 
 
 def accepts(context: RequestContext, media_type: str) -> bool:
+    """True if the Accept header names this media type itself; wildcards don't count."""
     offered = context.request.headers.get("accept", "").lower().split(",")
     return any(one.partition(";")[0].strip() == media_type for one in offered)
 
@@ -180,6 +183,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
 
 
 def parse_object(data: bytes) -> Document:
+    """A JSON object without its null values. Raises `invalid_json`."""
     try:
         document = output.read(data)
     except ValueError as error:
@@ -223,6 +227,7 @@ def _whole(value: Any) -> Any:
 
 
 def message(document: Document) -> str:
+    """The `message` of a start. Raises `message_required`."""
     value = document.get("message")
     if not isinstance(value, str) or not value.strip():
         raise ApiError("message_required")
@@ -241,6 +246,7 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> Where:
 
 
 def sync(document: Document) -> bool:
+    """The `sync` of a start. Raises `invalid_sync`."""
     value = document.get("sync", False)
     if not isinstance(value, bool):
         raise ApiError("invalid_sync")
@@ -248,11 +254,13 @@ def sync(document: Document) -> bool:
 
 
 def check_on_busy(document: Document) -> None:
+    """Raises `invalid_on_busy` unless `on_busy` is absent or `reject`, the only value so far."""
     if document.get("on_busy", "reject") != "reject":
         raise ApiError("invalid_on_busy")
 
 
 async def output_config(document: Document) -> Document | None:
+    """The `output_config` of a start; None without one. Raises `invalid_output_config`."""
     config = document.get("output_config")
     if config is None:
         return None

@@ -80,6 +80,7 @@ async def answered(
 
 
 async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
+    """The request's key and account. Raises `unauthorized`, `api_key_scope_forbidden`, and what `find_key` raises."""
     secret = _secret(request)
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")

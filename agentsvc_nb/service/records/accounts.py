@@ -69,6 +69,8 @@ _sessions = load("sessions")
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
+    """A browser session's row, by the hash of its secret. Times are in ms."""
+
     digest: str
     account: str
     created_at: int

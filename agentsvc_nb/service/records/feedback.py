@@ -15,6 +15,8 @@ _sql = load("feedback")
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRecord:
+    """A feedback report's row; `public` is its wire model. Times are in ms."""
+
     id: str
     account: str
     summary: str

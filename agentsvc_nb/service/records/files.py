@@ -87,6 +87,8 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class UploadRecord:
+    """A staged upload's row; its blob is `sha256`. Times are in ms."""
+
     id: str
     account: str
     file_name: str

@@ -22,6 +22,8 @@ age."""
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
+    """A job's row; `public` is its wire model. Times are in ms."""
+
     job_id: str
     account: str
     key_id: str
@@ -87,6 +89,8 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobEnding:
+    """How a job ended, its result, and what it used. `kind` says where the result is: `inline` or `files`."""
+
     status: str
     content: list[dict[str, Any]]
     data: dict[str, Any] | None = None

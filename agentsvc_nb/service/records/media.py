@@ -29,6 +29,8 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class MediaRecord:
+    """A media file's row; its blob is `sha256`, `created_at` in ms."""
+
     id: str
     account: str
     kind: str

@@ -22,7 +22,7 @@ _AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run's row; `public` is its wire model."""
+    """A run's row; `public` is its wire model. Times are in ms."""
 
     run_id: str
     account: str

@@ -185,6 +185,7 @@ def _pepper(tx: Tx) -> str:
 
 
 def _digest(pepper: str, secret: str) -> str:
+    """The keyed hash under which a key is stored."""
     return hmac.new(pepper.encode(), secret.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
 
 
@@ -200,6 +201,7 @@ class Standing:
 
 
 def standing(tx: Tx, account: str, now: int) -> Standing:
+    """The account with its money at the time `now` (ms)."""
     return Standing(
         accounts.get(tx, account),
         usage.of_pool(tx, account, "wallet"),

@@ -157,6 +157,7 @@ def _require_review(tx: Tx, payer: Payer, now: int) -> None:
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
+    """Raises when the wallet is under review, or has no room for the bill's hold. None is unlimited credit."""
     if credit_cents is None:
         return
     if accounts.get(tx, bill.account).review_since is not None:
@@ -168,6 +169,7 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> None:
+    """Raises when the key's bills of the month and its holds use up its budget. None is no budget."""
     if budget_cents is None:
         return
     billed = usage.tokens_of_key(tx, bill.account, bill.key_id, utc_month(now))
@@ -184,6 +186,7 @@ def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> Non
 
 
 def _check_plan(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
+    """Raises when the month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
     if pool_cents is None:
         return
     spent = usage.of_pool(tx, bill.account, "plan", utc_month(now))

@@ -45,6 +45,7 @@ class _TextPage:
 
 
 async def show(context: RequestContext) -> Response:
+    """The page of a file: the rows of a table, the lines of a text, or the picture."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)
