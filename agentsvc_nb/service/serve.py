@@ -95,7 +95,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     try:
         agent = plan.agent()
         app = create_app(plan.settings, instance=ready.instance, origin=public_url, sign_in_token=token, agent=agent)
-    except ValueError as error:  # a model that this version has no agent for
+    except ValueError as error:  # no agent for the model, or a fault of it
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
     listener = Listener(app, lambda: _announce(plan, folder, ready, files), address.idle_stop)

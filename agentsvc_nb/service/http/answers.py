@@ -51,7 +51,7 @@ def _refuse(connection: Any, reason: str) -> None:
 
 
 def _answer(reason: str, request_id: str) -> bytes:
-    # `invalid_query`: of the codes for a wrong request the only one that is not about its body or one field of it.
+    # `invalid_query` is the only code for a malformed request that is not about its body or one of its fields.
     answer = refusal(ApiError("invalid_query", f"{reason} Send a well-formed HTTP/1.1 request."))
     headers = [*answer.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
     lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in headers), b"", bytes(answer.body)]

@@ -143,7 +143,7 @@ class _Exchange:
         self._request_id = f"req_{secrets.token_hex(12)}"
         scope.setdefault("state", {})["request_id"] = self._request_id
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
-        # With `Expect: 100-continue` the client waits for leave to send; refused, it sends nothing.
+        # With `Expect: 100-continue` the client waits before it sends its body; a refused body need not be drained.
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def go(self, app: ASGIApp) -> None:

@@ -87,7 +87,7 @@ class Streams:
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._use_case.signals.sent:
             page = await self._read(run_id, after)
-            if page.whole:  # a follower that still catches up shares its cursor with nobody
+            if page.whole:  # the page of a follower that is still catching up is of no use to others
                 self._pages[run_id] = page
         return page
 

@@ -84,8 +84,8 @@ async def leave(context: UseCaseContext, run_id: str) -> None:
 async def recover(context: UseCaseContext) -> list[RunRecord]:
     """After a crash: end the active runs that cannot go on, and return the others, to be woken.
 
-    Ended are runs that were being cancelled, that were cut off too often, or that another model than the settings'
-    began. The caller holds the folder's lock, so no other worker has any of these runs.
+    A run is ended if it was being cancelled, was cut off too often, or was begun by a model other than the settings'.
+    The caller holds the folder's lock, so no other worker has any of these runs.
     """
     now = context.now
     return await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))

@@ -227,8 +227,8 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 async def recover(context: UseCaseContext) -> list[JobRecord]:
     """After a crash: end the jobs that cannot go on, and return the others, to be woken.
 
-    Ended are jobs that were being cancelled, that were cut off too often, or whose run has ended; so recover runs
-    first. A job that is the handle of a run is left alone: it ends with its run.
+    A job is ended if it was being cancelled, was cut off too often, or its run has ended; so recover runs first. A job
+    that is the handle of a run is left alone: it ends with its run.
     """
     now = context.now
     return await context.write(lambda tx: _recover(tx, now))
