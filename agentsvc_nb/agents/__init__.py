@@ -10,10 +10,10 @@ from agentsvc_nb.settings import MODEL_ADVICE, Settings
 
 
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
-    """The agent for a model's name (docs/api/models.md). `settings`: what they say of a language model counts;
-    `kept_url`: where it is asked when only its data folder says so.
+    """The agent for a model's name (docs/api/models.md). `settings`: the operator's settings of a language model;
+    `kept_url`: the address of its server when only the data folder names one.
 
-    Raises `ValueError` when there is no such agent, or when what it needs is not installed.
+    Raises `ValueError` when there is no such agent, or when a package, file or key that it needs is missing.
 
     >>> type(choose("offline")).__name__
     'Offline'
@@ -32,7 +32,7 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
 
 def fault(settings: Settings, kept_url: str | None = None) -> str | None:
-    """What keeps the settings' model from answering here, and what to do; None when nothing is seen to."""
+    """Why the settings' model can't answer here, and what to do about it; None when no reason is found."""
     return missing(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
 
 

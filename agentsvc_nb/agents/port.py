@@ -71,8 +71,8 @@ class RunContext(Protocol):
         """Call a tool of the catalog: events `tool.call` and `tool.result`, and for an asynchronous tool a job that
         is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
 
-        After a crash the same call is answered with what it gave before. It is the same when its tool, its input and
-        its place are: the `key` that the agent gives it within the model step, or else its number there."""
+        After a crash, a repeated call returns the result it had before. Two calls are the same when tool, input and
+        position are: the `key` that the agent gives the call within its model step, or else its number there."""
         ...
 
     def tools(self) -> Sequence[Tool]: ...
@@ -82,7 +82,7 @@ class RunContext(Protocol):
         ...
 
     def use_uncounted(self) -> None:
-        """A model call was made that did not say how many tokens it took."""
+        """Note a model call that did not report its tokens."""
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
@@ -95,8 +95,8 @@ class RunContext(Protocol):
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a stand-in for one. One that has a method `complete` (`Complete`) is asked by
-    tools, too."""
+    """A language model with its loop, or a stand-in for one. An agent with a method `complete` (`tools.port.Complete`)
+    also answers questions of tools."""
 
     async def run(self, turn: RunContext) -> str | None:
         """Execute one run. Returns the final text, or None when it is the text streamed by `say`.

@@ -3,7 +3,7 @@
     say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · step N · progress DONE TOTAL MESSAGE ·
     usage INPUT OUTPUT · usage none · answer TEXT · fail CODE MESSAGE · fail-http CODE · rewind
 
-Any other line, and a command that is malformed, is said as it stands. Deterministic.
+Any other line, and any malformed command, is said as text. Deterministic.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Rewound(Exception):
 
 
 class Malformed(ValueError):
-    """A line begins like a command and is none."""
+    """A line begins like a command, but its arguments can't be read."""
 
 
 def refusal(message: str) -> str | None:
-    """The error code with which the start itself is to be answered, or None.
+    """The error code of the script's `fail-http`, with which the start itself is refused; None without that command.
 
     >>> refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
@@ -45,12 +45,13 @@ def refusal(message: str) -> str | None:
 
 
 def lines(message: str) -> list[str]:
-    """Lines end at newlines alone: other separators of Unicode belong to the text. A final newline ends the last."""
+    """The lines of a script. Only newlines end a line (other separators of Unicode belong to the text); a final newline
+    begins no further line."""
     return [line.removesuffix("\r") for line in message.removesuffix("\n").split("\n")]
 
 
 def steps(message: str) -> list[list[Line]]:
-    """The script as model steps: `step N` begins N, the last of which holds the lines that follow.
+    """The script as model steps: `step N` begins N steps, the last of which holds the lines that follow.
 
     The first step needs no command; a script that begins with `step N` has N steps, not N + 1.
 
@@ -95,7 +96,8 @@ class Scripted:
 
 
 class _Performance:
-    """One call of `run`: it remembers which rewinds are done, which no checkpoint can."""
+    """The state of one call of `run`. It remembers the rewinds already done: a checkpoint can't, as a rewind restores
+    it."""
 
     def __init__(self, turn: RunContext) -> None:
         self.turn = turn
@@ -132,7 +134,7 @@ class _Performance:
             action = self._say(line)
         await action
 
-    # Each command reads its arguments at once (ValueError: malformed) and returns what is to be awaited.
+    # Each command parses its arguments when it is called (`ValueError`: malformed) and returns a coroutine to await.
 
     def say(self, rest: str) -> Coroutine[Any, Any, None]:
         return self._say(rest)
@@ -178,7 +180,7 @@ class _Performance:
         raise WorkFailure(code, message)
 
     def fail_http(self, rest: str) -> Coroutine[Any, Any, None]:
-        """Nothing: the start has been refused by `refusal`, or this is not the start."""
+        """Do nothing: only the start of a run can be refused, which `refusal` sees to."""
         if rest.strip() not in CODES:
             raise Malformed(rest)
         return _nothing()

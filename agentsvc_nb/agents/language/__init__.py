@@ -1,4 +1,4 @@
-"""The agent with a language model: the loop of pydantic-ai on the verbs of a turn.
+"""The agent with a language model: pydantic-ai's loop, with its effects made through `agents.port.RunContext`.
 
 Nothing outside this folder imports that library, and nothing here is imported before a run needs it
 (`agents.choose`).

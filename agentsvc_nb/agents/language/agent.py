@@ -1,5 +1,5 @@
-"""The agent behind a model's name: it knows where the model is, and loads what asks it when the first run comes; and
-what stands in its place where the model can't answer."""
+"""The agent for a language model, which loads its libraries with the first run; its stand-in for a model that can't be
+used; and the check that tells them apart."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
 DYING_SECONDS: Final = 3.0
+"""How long to wait for the engine's exit once its connections have broken."""
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.served import Served
@@ -34,7 +35,7 @@ class Language:
         return answer
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`tools.port.Complete`: a question of a tool."""
+        """Answer a question of a tool (`tools.port.Complete`)."""
         loop, served = await self._loaded()
         return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
 
@@ -43,7 +44,7 @@ class Language:
         return loop, await asyncio.to_thread(self._serve)
 
     async def _seen_to(self, asking: Awaitable[T]) -> T:
-        """What the model answers. Raises `WorkFailure` that says so when the engine has ended."""
+        """Await the model's answer. When the local engine has ended, the `WorkFailure` raised says so."""
         try:
             return await asking
         except WorkFailure as failure:
@@ -66,7 +67,8 @@ class Language:
 
 
 class Unconfigured:
-    """`agents.port.Agent` for a model that lacks something: whoever asks is told what, at once."""
+    """`agents.port.Agent` for a model that can't be used yet: every call raises `WorkFailure("not_configured")` with
+    the reason."""
 
     def __init__(self, lacking: str) -> None:
         self._lacking = lacking
@@ -80,7 +82,7 @@ class Unconfigured:
 
 
 def missing(choice: ModelChoice) -> str | None:
-    """What keeps this model from answering here, and what to do; None when nothing is seen to."""
+    """Why this model can't answer here, and what to do about it; None when no reason is found."""
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
     if choice.gguf is None:
@@ -93,7 +95,7 @@ def missing(choice: ModelChoice) -> str | None:
 
 
 def _lacking(choice: ModelChoice) -> str | None:
-    """What a hosted model lacks. Only its library knows: it is loaded here, rather than with the first run."""
+    """What a hosted model lacks, or None. Only its library knows, so it is loaded now, not with the first run."""
     from agentsvc_nb.agents.language.served import by_name
 
     try:

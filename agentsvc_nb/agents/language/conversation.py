@@ -1,5 +1,5 @@
-"""What the model is given: who it is, the chat so far, the message with its attachments, cut to what it can hold; and
-the catalog's tools, each call of which goes through the run.
+"""The input of the model, cut to its context: instructions, earlier turns, the message with its attachments; and the
+catalog's tools, each call of which goes through the run.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CUT: Final = "\n[... shortened ...]\n"
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text is; rather too many than too few."""
+    """An estimate of a text's tokens; rather too high than too low."""
     return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text within about `limit` tokens: its beginning and a little of its end."""
+    """The text cut to about `limit` tokens: its beginning and a little of its end."""
     if tokens(text) <= limit:
         return text
     per_token = max(len(text) / tokens(text), 0.1)
@@ -67,7 +67,7 @@ async def instructions(turn: RunContext, served: Served) -> str:
 def remembered(earlier: Sequence[EarlierTurn], limit: int) -> list[ModelMessage]:
     """The chat's turns as messages, as many of the latest as `limit` tokens hold. `earlier`: the latest first.
 
-    The very latest is shortened where it alone is too long: what was just said is not forgotten.
+    When the latest turn alone is too long, it is shortened, not left out.
     """
     found: list[ModelMessage] = []
     for turn in earlier:
@@ -84,7 +84,8 @@ def remembered(earlier: Sequence[EarlierTurn], limit: int) -> list[ModelMessage]
 
 
 async def question(turn: RunContext, served: Served) -> str | list[UserContent]:
-    """The message, the text of what came with it, and the pictures for a model that sees; else `images_not_seen`."""
+    """The message with the text of its attachments, and the pictures if the model takes them. Warns `images_not_seen`
+    of pictures that are not sent."""
     attached = await turn.attachments()
     room = served.context // 4 // max(len(attached), 1)
     parts = [turn.message, *[await _described(turn, entry, room) for entry in attached]]
@@ -98,7 +99,7 @@ async def question(turn: RunContext, served: Served) -> str | list[UserContent]:
 
 
 async def pictures(turn: RunContext, served: Served) -> list[BinaryContent]:
-    """The attached pictures, as far as the model sees them."""
+    """The attached pictures of types and sizes that are sent; none for a model that reads text only."""
     if not served.sees:
         return []
     attached = await turn.attachments()
@@ -107,7 +108,7 @@ async def pictures(turn: RunContext, served: Served) -> list[BinaryContent]:
 
 
 def fitted(messages: list[ModelMessage], limit: int) -> list[ModelMessage]:
-    """The messages, with the oldest results of tools shortened until all are about `limit` tokens."""
+    """The messages (changed in place), with the oldest tool results shortened until all are about `limit` tokens."""
     over = sum(map(_length, messages)) - limit
     for place, message in enumerate(messages[:-1]):
         if over <= 0:
@@ -119,15 +120,15 @@ def fitted(messages: list[ModelMessage], limit: int) -> list[ModelMessage]:
 
 
 def saved(messages: Sequence[ModelMessage]) -> list[Any]:
-    """The messages of this turn as JSON, without the pictures, which are in the workspace, and without the model's
-    address, in which a password may be."""
+    """The messages of this turn as JSON for a checkpoint. Left out are the pictures, which are in the workspace, and
+    the model's address, which may hold a password."""
     kept = [_without_pictures_and_address(message) for message in messages]
     found: list[Any] = ModelMessagesTypeAdapter.dump_python(kept, mode="json")
     return found
 
 
 async def restored(turn: RunContext, served: Served, kept: list[Any]) -> list[ModelMessage]:
-    """What `saved` gave, with the pictures again."""
+    """The messages that `saved` returned, with the pictures put back."""
     messages = ModelMessagesTypeAdapter.validate_python(kept)
     shown = await pictures(turn, served)
     first = messages[0]
@@ -196,7 +197,7 @@ def _text(part: UserPromptPart) -> str:
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 MISTAKES_MAX: Final = 5
-"""So often in a row a model may call a tool with what is no JSON object."""
+"""How often in a row a model may call a tool with arguments that are no JSON object."""
 
 
 class TurnTools(AbstractToolset[None]):
@@ -229,7 +230,7 @@ class TurnTools(AbstractToolset[None]):
 
 
 def told(outcome: Outcome) -> str:
-    """A tool's outcome in the model's words.
+    """A tool's outcome as text for the model.
 
     >>> told(Outcome(error=("not_configured", "Set AGENTSVC_SMTP_URL.")))
     'not_configured: Set AGENTSVC_SMTP_URL.'

@@ -1,4 +1,4 @@
-"""The local engine: a child process that serves one model file on loopback. Its crash is a failed run, no more."""
+"""The local engine: a child process that serves one model file on loopback. Its crash fails a run, not the service."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ _VARIABLES: Final = (
     *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
     *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
 )
-"""What the libraries of processors and graphics cards look at."""
+"""Environment variables that the libraries for processors and graphics cards read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineAddress:
+    """Where the engine answers on loopback, and the API key that it asks for."""
+
     url: str
     key: str
 
@@ -40,14 +42,14 @@ class Engine:
         self._address: EngineAddress | None = None
 
     def start(self) -> EngineAddress:
-        """The address at which the model answers. Blocks while it is loaded. Raises `WorkFailure` when it can't be."""
+        """The address at which the model answers. Blocks while the model loads. Raises `WorkFailure` if that fails."""
         with self._starting:
             if self._address is None or self.ended():
                 self._address = self._start()
             return self._address
 
     def ended(self, patience: float = 0) -> str | None:
-        """Why the engine is not there, in a sentence; None while it is, and still is after `patience` seconds."""
+        """How the engine ended, in one sentence; None if it still runs after `patience` seconds, or never started."""
         if self._child is None:
             return None
         code = self._child.wait(patience)
@@ -56,7 +58,7 @@ class Engine:
         return f"The local engine ended unexpectedly (exit {code}); the next run starts it again."
 
     def stop(self) -> None:
-        """End the child and release what is left of it."""
+        """End the child and close its pipes."""
         child = self._child
         self._child = None
         if child is not None:

@@ -13,7 +13,7 @@ from typing import Final
 import xllamacpp
 
 AT_ONCE: Final = 2
-"""Runs that are answered at the same time; each has the whole context."""
+"""Requests answered at the same time; each has the whole context."""
 QUIET: Final = 1
 
 
@@ -27,15 +27,15 @@ def main() -> None:
     parameters.api_keys = [given["key"]]
     parameters.n_parallel = AT_ONCE
     parameters.n_ctx = given["context"] * AT_ONCE
-    # A thread more than there are idle processors makes all of them wait for each other, many times a token.
+    # With more threads than idle processors, all of them wait for each other many times for each token.
     parameters.cpuparams.n_threads = max((os.cpu_count() or 1) // 2, 1)
     parameters.cpuparams_batch.n_threads = parameters.cpuparams.n_threads
     parameters.ui = False
     parameters.verbosity = QUIET
     server = xllamacpp.Server(parameters)
     print(json.dumps({"url": server.listening_address}), flush=True)
-    sys.stdin.read()  # the parent's end, however it came
-    os._exit(0)  # the server's threads would hold it up
+    sys.stdin.read()  # returns once the parent has closed the pipe, or has died
+    os._exit(0)  # a normal exit would wait for the server's threads
 
 
 if __name__ == "__main__":

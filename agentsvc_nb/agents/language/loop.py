@@ -37,9 +37,9 @@ Tell = Callable[[object], Awaitable[None]]
 async def call(
     run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
 ) -> tuple[Any, ModelResponse]:
-    """Make the call, with each of its events told; the node that follows, and what was answered.
+    """Call the model and pass each event of its stream to `tell`. Returns the node that follows, and the response.
 
-    Raises `WorkFailure` for an answer that is not whole (`endings`).
+    Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`).
     """
     response = await _streamed(run, node, meter, tell)
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
@@ -74,14 +74,15 @@ def _count(meter: Meter, response: ModelResponse) -> None:
 
 
 def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
-    """A call that was cut off has cost, too, and nobody says what: the lengths are taken."""
+    """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the text's length.
+    `asked` is the estimate for the prompt."""
     made = sum(tokens(str(getattr(part, "content", ""))) for part in response.parts)
     usage = RequestUsage(input_tokens=response.usage.input_tokens or asked, output_tokens=made)
     _count(meter, replace(response, usage=usage))
 
 
 def _microcents(response: ModelResponse) -> int:
-    """What a call cost by the published prices; 0 for a model that has none, as one's own."""
+    """What a call cost by the published prices; 0 for a model without a price, such as a self-hosted one."""
     try:
         return int(response.cost().total_price * 100 * CENT)
     except (LookupError, ValueError, AssertionError):
@@ -89,7 +90,7 @@ def _microcents(response: ModelResponse) -> int:
 
 
 class Narration:
-    """Tells one call of the model to the turn; `aloud` is whether its text is the answer as it comes."""
+    """Streams one call of the model to the turn; `aloud`: its text is the answer, and is said as it arrives."""
 
     def __init__(self, turn: RunContext, *, aloud: bool) -> None:
         self._turn = turn
@@ -97,7 +98,7 @@ class Narration:
         self._spoke = False
 
     async def follow(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> Any:
-        """Make the call; the node that follows."""
+        """Make the call. Returns the node that follows. Warns `answer_cut` when the model hit its length limit."""
         following, response = await call(run, node, self._turn, self._tell)
         if response.finish_reason == "length":
             await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
@@ -116,7 +117,7 @@ class Narration:
         if not (self._aloud and text):
             return
         if not self._spoke and self._turn.said and not self._turn.said.endswith("\n"):
-            text = "\n\n" + text  # what was said in an earlier step stands by itself
+            text = "\n\n" + text  # a paragraph of its own, after the text of an earlier step
         self._spoke = True
         await self._turn.say(text)
 
@@ -135,8 +136,8 @@ _NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there
 
 @contextlib.asynccontextmanager
 async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
-    """Raises `WorkFailure` and `StepsExceeded` for the library's errors. `structured`: a schema was to be met;
-    `keyless`: the model is asked without a key."""
+    """Raises `WorkFailure` and `StepsExceeded` in place of the agent library's errors. `structured`: the answer must
+    fit a schema; `keyless`: the model is called without a key."""
     try:
         yield
     except exceptions.UsageLimitExceeded:
@@ -160,16 +161,17 @@ def _reason(error: BaseException) -> str:
 
 
 RETRIES_MAX: Final = 3
-"""So often a model may try to meet the schema again, or to call a tool as it must be called."""
+"""How often a model may try again to fit the schema, or to call a tool correctly."""
 PROMPT_SHARE: Final = 0.7
-"""Of the context: the rest is for tools, their descriptions and the answer."""
+"""Part of the context for the messages; the rest is for the tools' descriptions and the answer."""
 EARLIER_SHARE: Final = 0.3
+"""Part of the context for the chat's earlier turns."""
 
 Run = AgentRun[None, Any]
 
 
 async def answer(turn: RunContext, served: Served) -> str:
-    """Do the turn; its final text. Raises what `translated` does."""
+    """Do the turn. Returns its final text. Raises what `translated` raises."""
     earlier = await turn.earlier(conversation.EARLIER_TURNS_MAX)
     before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
@@ -183,8 +185,8 @@ async def answer(turn: RunContext, served: Served) -> str:
 
 
 async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
-    """One question of a tool: an object that fits the schema; `meter` counts what it took. Raises what
-    `translated` does."""
+    """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
+    `translated` raises."""
     form = structured.form(schema, served, tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
     structured.check_each(agent, schema)
@@ -205,7 +207,7 @@ async def _unheard(event: object) -> None:
 
 
 async def _beginning(turn: RunContext, served: Served) -> tuple[Any, Sequence[ModelMessage]]:
-    """What to ask, or the messages with which the turn goes on after a crash."""
+    """The prompt and no messages; for a turn resumed from a checkpoint, no prompt and the messages saved there."""
     if turn.state is None or "messages" not in turn.state:
         return await conversation.question(turn, served), []
     return None, await conversation.restored(turn, served, turn.state["messages"])
@@ -233,7 +235,7 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
 
 
 async def _drive(run: Run, turn: RunContext, before: int) -> None:
-    """Node by node: before each call of the model a step is counted, after it the turn is safe."""
+    """Run the agent's graph node by node: a step is counted before each model call, a checkpoint saved after it."""
     node = run.next_node
     while not isinstance(node, End):
         if Agent.is_model_request_node(node):
@@ -243,7 +245,7 @@ async def _drive(run: Run, turn: RunContext, before: int) -> None:
             node = following
         else:
             node = await run.next(node)
-        await asyncio.sleep(0)  # a turn with a quick model still lets others work
+        await asyncio.sleep(0)  # lets other runs work, even if the model answers without waiting
 
 
 async def _final(turn: RunContext, output: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which language model the operator chose, and which ones could answer here when none is chosen."""
+"""Which language model the operator chose, and which models could answer on this machine when none is chosen."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Final
 from urllib.parse import urlsplit
 
 CONTEXT_TOKENS: Final = 8_192
-"""What a model is taken to hold when nobody says: most local servers are set up for that or more."""
+"""The context assumed when it is unknown: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What the operator set: the model's name, and what can't be found out about a server of one's own.
+    """The operator's choice: the model's name, and facts that can't be found out about a self-hosted server.
 
-    `url` and `key`: of a server that speaks OpenAI's chat completions; `context`: how many tokens a call may hold;
-    `sees`: whether the model looks at pictures; `tools`: whether it is offered any. None: what is known of the model.
-    `kept_url`: the server's address when only the data folder says it; no key of a provider goes there.
+    `url` and `key` are those of a server that speaks OpenAI's chat completions; `context` is how many tokens a call may
+    hold, `sees` whether the model takes pictures, `tools` whether it is offered tools. None: as known of the model.
+    `kept_url` is the server's address when only the data folder names one; no provider's key is sent there.
     """
 
     model: str
@@ -37,12 +37,12 @@ class ModelChoice:
 
     @property
     def gguf(self) -> Path | None:
-        """The file of a local model."""
+        """The file of a local model; None for any other model."""
         return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """The address of a server of one's own, when one is meant."""
+    """The address of a self-hosted server; None when a provider's is meant."""
     if url := choice.url or choice.kept_url:
         return url
     provider = choice.model.partition(":")[0]
@@ -57,8 +57,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 
 
 def hint(env: Mapping[str, str]) -> str | None:
-    """One line that names what was found and how to switch to it, as `For a language model, start with --model
-    openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when nothing was."""
+    """One line that names the models found and how to switch to them, as `For a language model, start with --model
+    openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when none was found."""
     found = [f"--model {model} ({key} is set)" for key, model in _KEYS.items() if env.get(key)]
     if name := _of_ollama():
         found.append(f"--model ollama:{name} (Ollama runs here)")
@@ -66,7 +66,7 @@ def hint(env: Mapping[str, str]) -> str | None:
 
 
 def _of_ollama() -> str | None:
-    """A model of an Ollama on loopback; None when there is none, or it is not understood."""
+    """The name of a model that Ollama serves on loopback; None when there is none, or its answer can't be read."""
     asked = http.client.HTTPConnection(urlsplit(OLLAMA_URL).netloc, timeout=SECONDS)
     try:
         asked.request("GET", "/v1/models")

@@ -1,5 +1,5 @@
-"""A model that can be asked now, from the name that the operator gave: only this loads the library of its provider. And
-how its answer ended: whole, cut, held back, or lost on its way (docs/decisions/0026).
+"""Models ready to be called, made from the operator's choice (only this module loads a provider's library); and how a
+model's answer ended: whole, cut, held back, or lost on its way (docs/decisions/0026).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentsvc_nb.tools.port import WorkFailure
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended. Ask again."
 _NO_REASON: Final = frozenset({"xai"})
-"""Providers whose library does not hand on the reason as it came."""
+"""Providers whose library does not pass on the finish reason."""
 _REASON: Final = re.compile(r'"finish_reason"\s*:\s*"[^"]')
 _STOP: Final = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}'
 
@@ -42,7 +42,8 @@ def check(response: ModelResponse) -> None:
 
 
 def is_lost(response: ModelResponse) -> bool:
-    """Whether the stream ended without a reason: of OpenAI's chat completions the library makes that a `stop`."""
+    """Whether the stream ended without a finish reason, which the library reports as `stop` for OpenAI's chat
+    completions."""
     said = response.provider_details or {}
     if said.get("finish_reason") or response.finish_reason not in (None, "stop"):
         return False
@@ -51,7 +52,7 @@ def is_lost(response: ModelResponse) -> bool:
 
 @contextlib.contextmanager
 def readable() -> Iterator[None]:
-    """Raises `WorkFailure` for a stream that is empty or can't be read."""
+    """Raises `WorkFailure("model_unavailable")` for a stream that is empty or can't be read."""
     try:
         yield
     except UnexpectedModelBehavior as error:
@@ -59,14 +60,16 @@ def readable() -> Iterator[None]:
 
 
 def attend(model: Model) -> Model:
-    """The same model, whose `[DONE]` counts as a reason: some servers of one's own send that and no other."""
+    """The same model, for which `[DONE]` counts as a finish reason: some self-hosted servers send no other."""
     if isinstance(model, OpenAIChatModel):
-        # The SDK has no other place where `[DONE]` is to be seen.
+        # The SDK shows `[DONE]` in no other place.
         model.client._make_sse_decoder = _Decoder  # type: ignore[method-assign]
     return model
 
 
 class _Decoder(SSEDecoder):
+    """Adds an event with the finish reason `stop` before `[DONE]` if no event had a reason."""
+
     async def aiter_bytes(self, iterator: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:
         ended = False
         async for event in super().aiter_bytes(iterator):
@@ -77,11 +80,11 @@ class _Decoder(SSEDecoder):
 
 
 SMALL_BYTES: Final = 1_000_000_000
-"""A model file of less can't choose among tools: it is asked for words alone."""
+"""A model in a smaller file can't choose among tools, and is offered none."""
 ANSWER_PART: Final = 4
-"""An answer may be so much of the context on a server of one's own: a small model may not find an end."""
+"""An answer of a self-hosted model may take a quarter of the context: a small model may never stop by itself."""
 SMALL_TEMPERATURE: Final = 0.2
-"""Free to choose, it wanders."""
+"""For small models, which lose the thread at higher temperatures."""
 
 
 _PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
@@ -90,7 +93,8 @@ _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model, and what it can do. `tools`: it can choose among tools."""
+    """A model that can be called. `context`: tokens that a call may hold; `sees`: it takes pictures; `tools`: it can
+    choose among tools."""
 
     model: Model
     context: int
@@ -98,11 +102,11 @@ class Served:
     tools: bool
     settings: ModelSettings | None = None
     keyless: bool = False
-    """It is asked without a key."""
+    """The model is called without a key."""
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> Served:
-    """The model of a server of one's own that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp do."""
+    """The model of a self-hosted server that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp do."""
     name = choice.model.partition(":")[2]
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
@@ -112,7 +116,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
-    """The model of our own engine, which holds `context` tokens."""
+    """The model of the local engine, which holds `context` tokens."""
     assert choice.gguf is not None
     found = at_url(replace(choice, context=context), url, key)
     small = choice.gguf.stat().st_size < SMALL_BYTES
@@ -123,10 +127,11 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
 
 
 def by_name(choice: ModelChoice) -> Served:
-    """The model of a provider that the agent library knows, with the keys and addresses of its own variables.
+    """The model of a self-hosted server, if the choice names one; else of a provider that the agent library knows, with
+    the key and address in the provider's own environment variables.
 
-    Raises `WorkFailure("not_configured")`, which says what to do, for one that it does not know, or that lacks its key
-    or its package.
+    Raises `WorkFailure("not_configured")`, which says what to do, when the provider is unknown, or its key or package
+    is missing.
     """
     provider = choice.model.partition(":")[0]
     if url := own_server(choice):
@@ -143,7 +148,7 @@ def by_name(choice: ModelChoice) -> Served:
 
 
 def _lacking(model: str, said: str) -> str:
-    """The library speaks to programmers: what an operator can do about it."""
+    """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
     if said.startswith("Unknown model"):
         known = "https://ai.pydantic.dev/models/ names those that are"
         return (

@@ -1,4 +1,4 @@
-"""How a model is asked for an object that fits a schema: with the schema, where it takes it, else by a tool."""
+"""How a model is asked for an object that fits a schema: natively where it takes the schema, else through a tool."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SAID: Final = frozenset(
     {"title", "description", "default", "examples", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"}
     | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems"}
 )
-"""What a provider's library may move into a description: each answer is tried against the schema by us, too."""
+"""Keywords that a provider's library may move into a description: `check_each` checks the answers anyway."""
 
 
 def form(schema: dict[str, Any], served: Served, *, tools: bool) -> OutputSpec[Any]:
-    """What asks for an object that fits; `tools`: others are offered beside it.
+    """The output type that asks for a fitting object; `tools`: the agent also has tools.
 
-    Most providers take any schema as it is. Claude takes schemas strictly: each object is closed, and what the grammar
-    lacks is left out or refused. A schema that would not be the same then becomes a tool, which may be any.
+    Most providers take any schema as it is. Claude takes schemas strictly: each object is closed, and keywords that its
+    grammar lacks are left out or refused. A schema whose meaning would change becomes a tool's input, which may be any.
     """
     shape = StructuredDict(copy.deepcopy(schema), name=NAME)
     if tools and served.model.profile.get("google_supports_tool_combination") is False:
@@ -42,7 +42,8 @@ def form(schema: dict[str, Any], served: Served, *, tools: bool) -> OutputSpec[A
 
 
 def check_each(agent: Agent[None, Any], schema: dict[str, Any]) -> None:
-    """The library does not look at values: an answer that does not fit goes back to the model with the reason."""
+    """Have the agent check each answer against the schema, as the library does not check values: one that does not fit
+    goes back to the model with the reason."""
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def check_each(agent: Agent[None, Any], schema: dict[str, Any]) -> None:
 
 
 def is_strict(schema: object) -> bool:
-    """Whether an answer by a strict grammar can be any that the schema allows, but for properties without a name.
+    """Whether a strict grammar allows every answer that the schema allows, apart from properties it does not name.
 
     >>> is_strict({"type": "object", "properties": {"score": {"type": "integer", "maximum": 5}}})
     True
@@ -88,11 +89,11 @@ def _inner(schema: dict[str, Any]) -> list[Any]:
 
 
 def _sent(schema: dict[str, Any], served: Served, strict: bool | None) -> OutputObjectDefinition | None:
-    """What the library would send of the schema; None when this model does not take it so."""
+    """The schema as the library would send it; None when this model does not take it in that form."""
     wanted = OutputObjectDefinition(json_schema=copy.deepcopy(schema), name=NAME, strict=strict)
     parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
     try:
         _, prepared = served.model.prepare_request(served.settings, parameters)
-    except Exception:  # the libraries refuse by errors of many kinds; the other form is left
+    except Exception:  # the libraries refuse with errors of many kinds; the caller tries another form
         return None
     return prepared.output_object

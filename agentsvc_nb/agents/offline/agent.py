@@ -1,7 +1,8 @@
 """The offline agent: no language model. It plans with rules, reads the chat's files, computes and quotes
 (docs/api/models.md).
 
-    message -> tools that it names, questions that it asks -> for each: a list of files, a calculation, or passages
+    message -> the tools it names and the questions it asks -> for each question: a list of files, a calculation, or
+    passages
 
 Each part is a model step with a checkpoint before it, so that a crash repeats one part at most.
 """
@@ -29,7 +30,7 @@ from agentsvc_nb.formats.safe_text import escape
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3
 _SURE: Final = 0.6
-"""A calculation that fits less is shown as a part of what was asked only when it explains half of the question."""
+"""A withheld calculation with a lower fit is shown only when it explains half of the question's words."""
 SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
@@ -55,7 +56,7 @@ class Offline:
 
 
 class _Answer:
-    """One answer in the making."""
+    """The state of one answer: parts done, files cited, passages that may still be quoted."""
 
     def __init__(self, turn: RunContext) -> None:
         self.turn = turn
@@ -133,8 +134,8 @@ class _Answer:
 
 
 async def _compute(question: str, library: Library) -> tuple[str, bool]:
-    """The results of the tables that suit the question best, or why there are none; and whether that is enough, or
-    passages are to follow. Empty when the question asks for no calculation."""
+    """The results from the tables that suit the question best, or why there are none; and whether they suffice, so that
+    no passages follow. The text is empty when the question asks for no calculation."""
     asked = mentions(question, [entry.path for entry in library.entries])
     if asked.unknown:
         return "".join(f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown), False
@@ -164,12 +165,12 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
 
 
 def _is_withheld(made: Plan | Unclear) -> bool:
-    """Whether only a part of the question was understood: passages may say more."""
+    """Whether only a part of the question was understood, so that passages may say more."""
     return isinstance(made, Unclear) and made.withheld
 
 
 def _is_enough(made: Plan | Unclear, words: int) -> bool:
-    """Whether no passages are to follow: what is computed has used every word."""
+    """Whether no passages need to follow: a result has used every word, and a refusal explains at least half of them."""
     return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
 
 

@@ -1,4 +1,4 @@
-"""What a message asks for: the questions in it, the files that it names, and the few that need no search."""
+"""What a message asks for: its questions, the files that it names, and the few questions that need no search."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def mentions(question: str, paths: Iterable[str]) -> Mentions:
 
 
 def without_title(text: str, table: Table) -> str:
-    """Without `in sales` where the table is `sales.csv`; a value of the table stays, for it may well be meant."""
+    """The question without `in sales` where the table is `sales.csv`; unchanged when a cell says `sales`, which may be
+    meant."""
     words = _words(unicodedata.normalize("NFC", table.path.rsplit("/", 1)[-1]))
     if len(words) != 1 or any(tokens(cell) == tokens(words[0]) for row in table.rows[:10_000] for cell in row):
         return text
@@ -96,8 +97,8 @@ _FILE_WORDS = re.compile(
 
 
 def split(message: str) -> list[str]:
-    """The questions of a message, in order; the message itself when it asks none. At most `QUESTIONS_MAX`, the last of
-    which takes what is over; each is cut at `QUESTION_CHARS`.
+    """The questions of a message, in order; the message itself when it asks none. At most `QUESTIONS_MAX`, of which the
+    last holds all further ones; each is cut at `QUESTION_CHARS`.
 
     >>> split("I sell tents. Which has the highest margin, and what does the brief say about families?")
     ['Which has the highest margin', 'what does the brief say about families?']
@@ -111,7 +112,7 @@ def split(message: str) -> list[str]:
 
 
 def _sentences(message: str) -> list[str]:
-    """Sentences and lines; what stands in quotation marks is not broken."""
+    """The sentences and lines of a message; text in quotation marks is not split."""
     quoted = [found.span() for found in _QUOTES.finditer(message)]
     cuts = [0]
     for found in _SENTENCE.finditer(message):
@@ -122,12 +123,12 @@ def _sentences(message: str) -> list[str]:
 
 
 def asks(sentence: str) -> bool:
-    """Whether it begins like a question and ends like one."""
+    """Whether the sentence begins and ends like a question."""
     return _STARTS.match(sentence) is not None and sentence.rstrip().endswith(("?", "？"))
 
 
 def chats(message: str) -> bool:
-    """Whether it is no question about files: a greeting, thanks, a call for help, or no word at all.
+    """Whether the message asks nothing about files: a greeting, thanks, a call for help, or no word at all.
 
     >>> chats("Hello!"), chats("What can you do?"), chats("Summarise this"), chats("Who helps?")
     (True, True, False, False)
@@ -137,7 +138,7 @@ def chats(message: str) -> bool:
 
 
 def about_files(question: str) -> bool:
-    """Whether it asks which files there are, and nothing more.
+    """Whether the question asks which files there are, and nothing more.
 
     >>> about_files("What files are there?"), about_files("Which file mentions hiking?")
     (True, False)

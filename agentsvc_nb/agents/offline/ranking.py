@@ -1,4 +1,4 @@
-"""Which passages answer a question best: by its words, weighted by rarity, or else by meaning."""
+"""Which passages answer a question best: ranked by its words, weighted by rarity, or else by nearness in meaning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _CHUNK = re.compile(rf"(?s){_MUCH}(?:(?<=[.!?。！？])\s+|$)|{_MUCH}(?:\s+|$)|
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a file that can be quoted. `headings` are those it stands under."""
+    """A piece of a file that can be quoted. `place` is such as `page 2, line 12` or `row 3`; `headings` are those above
+    it, outermost first."""
 
     path: str
     place: str
@@ -81,20 +82,20 @@ def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
 
 
 STEMS_MAX: Final = 60
-"""A whole page pasted as a question is looked for by its first words."""
+"""A whole page pasted as a question is searched for by its first words."""
 _HEADING_WEIGHT: Final = 0.6
 _PREFIX_WEIGHT: Final = 0.4
 _FRAGMENT_WEIGHT: Final = 0.6
-"""Titles and rows of tables hold few words and so weigh much for their length; an answer is more often a sentence."""
+"""Factor for titles and rows of tables: being short, they score high, but an answer is more often a sentence."""
 _FAVOUR: Final = 5.0
 _SECOND_FILE_FLOOR: Final = 0.1
 _TOLD_SHARE: Final = 0.5
 _TOLD_WORDS: Final = 3
-"""A passage answers when it has half of what the question's words weigh, or so many of them."""
+"""A passage answers when its words have half of the weight of the question's words, or are at least this many."""
 _FLOOR: Final = 0.3
-"""Passages below this part of the best one's score are left out."""
+"""Passages below this part of the best score are left out."""
 _FRAGMENT_FLOOR: Final = 0.75
-"""The same for titles and rows where a sentence answers."""
+"""The same for titles and rows when the best passage is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,11 @@ class Scored:
     score: float
     passage: Passage
     told: bool = True
-    """Whether it has enough of the question to answer it, and not one of its words by chance."""
+    """Whether it has enough of the question's words to answer it, and not just one of them by chance."""
 
 
 def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] = ()) -> list[Scored]:
-    """Passages that hold some of what is wanted, best first; those of `favoured` paths count fivefold."""
+    """Passages that hold some of the wanted words, best first; scores in files of `favoured` paths count fivefold."""
     weighed = [(passage, _weights(wanted, passage)) for passage in passages]
     holding = Counter(word for _, weights in weighed for word in weights)
     rarity = {word: math.log(1 + (len(weighed) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
@@ -163,7 +164,7 @@ def _weights(wanted: Wanted, passage: Passage) -> dict[str, float]:
 
 
 def _plainly_without(wanted: Wanted, passage: Passage) -> bool:
-    """A quick refusal for the many passages that hold nothing: folding is needed only beyond ASCII."""
+    """Whether the passage is ASCII and has none of the stems: a quick test that spares most passages the folding."""
     whole = "\n".join((passage.text, *passage.headings))
     return whole.isascii() and not any(word in lowered for lowered in [whole.lower()] for word in wanted.stems)
 
@@ -183,7 +184,7 @@ def _holds(words: list[str], phrase: list[str]) -> bool:
 
 def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) -> list[Passage]:
     """At most `limit` passages, none twice. When two files match, at least two are quoted (docs/api/models.md); `cited`
-    are those that the answer has quoted already."""
+    are the paths that the answer has quoted already."""
     if not any(one.told for one in ranked):
         return []
     best = ranked[0]
@@ -200,7 +201,7 @@ def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) ->
 
 
 def _unlike(ranked: Sequence[Scored]) -> list[Scored]:
-    """Remove repetitions of a text within one file."""
+    """The passages without repetitions of a text within one file."""
     return list({(one.passage.path, " ".join(one.passage.text.split())): one for one in reversed(ranked)}.values())[
         ::-1
     ]
@@ -208,18 +209,19 @@ def _unlike(ranked: Sequence[Scored]) -> list[Scored]:
 
 PASSAGES_COMPARED: Final = 5_000
 _NEAR: Final = 0.46
-"""When the nearest passage is below this, it is no nearer than any two texts are, and none is shown."""
+"""A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
 _NEARLY: Final = 0.75
-"""Beside the nearest stand those that come so close to it: it is a guess which of them answers."""
+"""Passages with at least this part of the nearest one's score are shown, too: which of them answers is a guess."""
 _WHOLE: Final = 0.7
-"""What the sense of the whole counts; the rest is how near each word of the question finds its nearest."""
+"""Weight of the likeness of the whole texts; the rest is how near each word of the question is to its nearest word."""
 _FAR, _SAME = 0.2, 0.8
-"""Two words of this likeness and less have nothing in common; of this and more they mean the same."""
+"""Two words with a likeness of `_FAR` or less have nothing in common; of `_SAME` or more, they mean the same."""
 _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
 
 
 def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Passage]:
-    """At most `limit` passages, nearest first; none when it names what no passage names, or has no English words."""
+    """At most `limit` passages of sentences, nearest in meaning first. None when the question has a name that no passage
+    has, or no English words."""
     asked = _words(question)
     prose = [passage for passage in passages if passage.is_prose][:PASSAGES_COMPARED]
     texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in prose]
@@ -236,12 +238,12 @@ def _words(text: str) -> list[str]:
 
 
 def _names(question: str) -> set[str]:
-    """The stems of what is written like a name: no other word says the same."""
+    """The stems of words written like names, for which no other word stands."""
     return {stem(token) for name in _NAME.findall(question) for token in tokens(name)}
 
 
 def _scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Vectors:
-    """How near each text comes to the question, from 0 to 1. Rare words count more, as they do in `ranking`."""
+    """How near each text is to the question in meaning, from 0 to 1. Rare words count more, as they do in `rank`."""
     held = Counter(word for words in texts for word in words)
     places = {word: place for place, word in enumerate(held)}
     known, wanted = meanings().of(list(held)), meanings().of(asked)

@@ -21,7 +21,8 @@ WORDS_SHOWN: Final = 12
 
 @dataclass(frozen=True)
 class Found:
-    """What a question looks for, and the passages. `guessed`: no passage has its words, these are near in meaning."""
+    """A question's search terms and the passages found. `guessed`: they lack its words, and are only near in
+    meaning."""
 
     wanted: Wanted
     passages: Sequence[Passage]
@@ -73,7 +74,7 @@ def answer(found: Found) -> str:
 
 
 def source(passage: Passage) -> str:
-    """`brief.md`, line 12, under “Audience”"""
+    """Where a passage stands, as Markdown: `brief.md`, line 12, under “Audience”."""
     under = f", under “{escape(passage.headings[-1])}”" if passage.headings else ""
     return f"{code(passage.path)}, {passage.place}{under}"
 

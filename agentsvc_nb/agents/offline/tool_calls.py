@@ -1,4 +1,4 @@
-"""Which tools a message asks the offline agent to run, and with what: only what the message itself says."""
+"""Which tools a message asks the offline agent to run, and their input, which is taken from the message alone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def wanted(message: str, tools: Sequence[Tool]) -> list[Call]:
 
 
 def remainder(message: str, calls: Sequence[Call]) -> str:
-    """The message without the sentences that the calls answer: what is left to ask the files, a sentence a line."""
+    """The message without the sentences that the calls answer, a sentence a line: the questions left for the files."""
     if not calls:
         return message
     names = [call.tool for call in calls]
@@ -90,14 +90,14 @@ def remainder(message: str, calls: Sequence[Call]) -> str:
 
 
 def _beside_labels(line: str) -> list[str]:
-    """The sentences of a line; behind the label of an ad's text only questions."""
+    """The sentences of a line; of a line with a label of an ad's text (`Headline:`) only the questions."""
     if not is_labelled(line):
         return _SENTENCE.split(line)
     return [one for one in _WHOLE_SENTENCE.split(line) if asks(one)]
 
 
 def without_command(message: str) -> str:
-    """What a picture is to be about: the message less the words that order it.
+    """What a picture is to be about: the message without the words that order the picture.
 
     >>> without_command("Please create 3 ads for our summer sale")
     'our summer sale'
@@ -120,7 +120,7 @@ def pictures_for(message: str) -> dict[str, Any]:
 
 
 def _without_questions(message: str) -> str:
-    """A question to the files is no part of a brief; the rest of the message may well be."""
+    """The message without its questions to the files, which are no part of a brief."""
     whole = _WHOLE_SENTENCE.split(message)
     parts = [part for one in whole if not is_labelled(one) for part in _SENTENCE.split(one)]
     for sentence in (*whole, *parts):
@@ -130,8 +130,8 @@ def _without_questions(message: str) -> str:
 
 
 def _named(tool: Tool, message: str) -> Call:
-    """A tool called by its name: with the JSON that the message holds, else with its one text field. A tool with
-    effects (an e-mail) is never filled by guessing."""
+    """The call of a tool that is named in the message. Its input is the JSON in the message, else the message as the
+    tool's one required text field. The input of a tool with effects (an e-mail) is never guessed."""
     given = _json(message)
     if given is None and tool.name == "create_images":
         given = pictures_for(message)
@@ -167,8 +167,8 @@ _BRIEF = re.compile(r"(?i)brief|kampagne|campaign|campagne|campaña")
 
 
 async def with_brief(given: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    """The input of `create_images` with the chat's brief, when there is one, behind what the message says, whose
-    labels win."""
+    """The input of `create_images` with the chat's brief, if any, added after the message's own text, whose labels
+    win."""
     request = dict(given.get("request") or {})
     request["brief"] = amended(await _brief(workspace), said=without_command(str(request.get("brief", ""))))
     return given | {"request": request}

@@ -55,7 +55,7 @@ ont ete vont va viennent calcule colonne hay tienen tuvo tuvieron hubo van viene
 """
 
 LIGHT: Final = frozenset(_LIGHT.split())
-"""Words (folded) that tie a row to its values and say no more: `guests came in May`, `the table`."""
+"""Words (folded) that tie a row to its values and add no meaning: `guests came in May`, `the table`."""
 
 _WORD = re.compile(r"\b\d{1,3}(?:,\d{3})+(?:\.\d+)?\b|[\w][\w'’.-]*[\w]|\w")
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»')
@@ -75,7 +75,7 @@ def stem(word: str) -> str:
 
 
 LIGHT_STEMS: Final = frozenset(map(stem, LIGHT))
-"""What they are in a passage."""
+"""The same as stems, as passages are compared."""
 
 
 def stems(text: str) -> list[str]:
@@ -107,7 +107,7 @@ Vectors = NDArray[np.float32]
 
 
 class Meanings:
-    """Vectors by word. A word that is not among them is looked for by its stem; else it has none (zeros)."""
+    """Word vectors. A word that is not in the table takes the vector of a word with its stem, or else zeros."""
 
     def __init__(self, words: Sequence[str], vectors: NDArray[np.int8]) -> None:
         self._rows = {word: row for row, word in enumerate(words)}
@@ -115,11 +115,11 @@ class Meanings:
         self._vectors = vectors
 
     def __contains__(self, word: str) -> bool:
-        """Whether it is a word, in this form or another: no slip of the pen."""
+        """Whether the word is known in this form or another, and so not misspelled."""
         return word in self._rows or stem(word) in self._stems
 
     def of(self, words: Sequence[str]) -> Vectors:
-        """A row a word, of length 1."""
+        """The vectors of the words, one row each: of length 1, or zeros for an unknown word."""
         rows = [self._rows.get(word, self._stems.get(stem(word), -1)) for word in words]
         found = self._vectors[rows].astype(np.float32) * (np.array(rows) >= 0)[:, None]
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
@@ -128,6 +128,6 @@ class Meanings:
 
 @cache
 def meanings() -> Meanings:
-    """The table that the package ships."""
+    """The word vectors that the package ships."""
     with files(__package__).joinpath("meanings.npz").open("rb") as file, np.load(file) as held:
         return Meanings(held["words"].tobytes().decode().split("\n"), held["vectors"])

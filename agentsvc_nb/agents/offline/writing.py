@@ -1,4 +1,5 @@
-"""How the offline agent writes: Markdown in which what was read stays text, streamed in pieces, its words counted."""
+"""How the offline agent writes: Markdown in which quoted text stays plain text, streamed in pieces, with its words
+counted."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def code(text: str) -> str:
 
 
 def quote(text: str, source: str) -> str:
-    """A blockquote followed by where it comes from; lines of the text stay lines, but for those of wrapped prose."""
+    """A blockquote followed by its source. Line breaks of the text are kept, except within wrapped prose."""
     kept = [line.strip() for line in text.splitlines() if line.strip()]
     breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(kept)]
     body = "".join(escape(line) + end for line, end in zip(kept, [*breaks, ""], strict=True))
@@ -34,13 +35,13 @@ def quote(text: str, source: str) -> str:
 
 
 def _goes_on(line: str, after: str) -> bool:
-    """Whether a long line was wrapped in the middle of its paragraph."""
+    """Whether `after` continues a paragraph that was wrapped at the end of `line`."""
     return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
 
 
 PAUSE_SECONDS: Final = 0.03
 PAUSES_MAX: Final = 40
-"""So the pauses of one answer add up to 1.2 s at most."""
+"""Pauses in one answer: 1.2 s in all, at most."""
 
 _PIECE = re.compile(r"[^\n]*\n+|[^\n]+")
 
@@ -48,8 +49,8 @@ _PIECE = re.compile(r"[^\n]*\n+|[^\n]+")
 class Voice:
     """Says Markdown to the reader of a turn.
 
-    Tokens are counted as words, the nearest honest thing without a tokeniser: in, the message and what was quoted
-    from the files; out, what was said.
+    Tokens are counted as words, the nearest honest measure without a tokeniser. Input is the message and the passages
+    quoted; output is the text said.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -65,7 +66,7 @@ class Voice:
         self.turn.use(0, words(text))
 
     def heard(self, text: str) -> None:
-        """Count what was read."""
+        """Count a text that was read as input."""
         self.turn.use(words(text), 0)
 
 
