@@ -170,7 +170,7 @@ def _is_withheld(made: Plan | Unclear) -> bool:
 
 
 def _is_enough(made: Plan | Unclear, words: int) -> bool:
-    """Whether no passages need to follow: a result has used every word, and a refusal explains at least half of them."""
+    """Whether no passages need to follow: for a result, or a refusal that explains half of the question's words."""
     return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
 
 

@@ -220,8 +220,8 @@ _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
 
 
 def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Passage]:
-    """At most `limit` passages of sentences, nearest in meaning first. None when the question has a name that no passage
-    has, or no English words."""
+    """At most `limit` passages of sentences, nearest in meaning first. None when the question has a name that no
+    passage has, or no English words."""
     asked = _words(question)
     prose = [passage for passage in passages if passage.is_prose][:PASSAGES_COMPARED]
     texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in prose]

@@ -1,1 +1,1 @@
-"""Calculations on tables: which one a question means, done exactly, and what was not understood."""
+"""Calculations on tables: the one that a question means, done exactly, and the words that were not understood."""

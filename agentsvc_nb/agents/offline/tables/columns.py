@@ -19,7 +19,7 @@ _DATED: Final = frozenset({"year", "date", "day", "jahr", "datum", "annee", "ano
 
 
 def parts(column: str) -> list[str]:
-    """The words of a column's name: `priceEur`, `price_eur` and `Price (EUR)` alike, without its unit."""
+    """The words of a column's name, without its unit: the same for `priceEur`, `price_eur` and `Price (EUR)`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column).replace("_", " ")
     words = tokens(spaced)
     return [word for word in words if word not in UNITS] or words
@@ -33,7 +33,7 @@ def likeness(column: str, asked: Collection[str]) -> float:
 
 
 def _nearly(part: str, asked: Collection[str]) -> bool:
-    """A slip of the pen in a word of five letters or more."""
+    """Whether one of the words is the part with a typing error; both have five letters or more."""
     return len(part) >= 5 and bool(difflib.get_close_matches(part, [word for word in asked if len(word) >= 5], 1, 0.84))
 
 
@@ -53,8 +53,8 @@ def akin(word: str, part: str) -> bool:
 
 
 def best(table: Table, asked: Collection[str], among: Iterable[int]) -> tuple[int, float] | None:
-    """The column most like the words and how much, when it is like enough. In a tie the one of which more
-    words are named wins, then the shorter."""
+    """The column whose name is most like the words, and its likeness; None below a likeness of 0.5. In a tie, the name
+    with more words in the question wins, then the shorter name."""
     named = [(index, table.columns[index]) for index in among]
     scored = [(likeness(name, asked), _hits(parts(name), asked), -len(name), -index) for index, name in named]
     score, _, _, index = max(scored, default=(0.0, 0, 0, 0))
@@ -62,7 +62,7 @@ def best(table: Table, asked: Collection[str], among: Iterable[int]) -> tuple[in
 
 
 def likest(table: Table, asked: Collection[str], among: Iterable[int]) -> list[int]:
-    """The columns most like the words: more than one when the words do not tell them apart."""
+    """The columns whose names are most like the words: several when the words do not tell them apart."""
     columns = list(among)
     found = best(table, asked, columns)
     if found is None:
@@ -81,7 +81,7 @@ def _hits(words: Iterable[str], asked: Collection[str]) -> int:
 
 
 def rivals(table: Table, asked: Collection[str], chosen: int, among: Iterable[int]) -> list[int]:
-    """The other columns that the question names in full, with words that the chosen one leaves."""
+    """The other columns whose whole names are among the words that the chosen column's name does not use."""
     taken = {stem(part) for part in parts(table.columns[chosen])}
     left = {word for word in asked if word not in taken and not _nearly(word, taken)}
     return [index for index in among if index != chosen and likeness(table.columns[index], left) == 1.0]
@@ -124,7 +124,7 @@ def heads(column: str) -> list[str]:
 
 _VALUE_CHARS: Final = 60
 _BETWEEN: Final = 4
-"""At most so many words stand between `not` and the value that it refuses: `not yet been paid`."""
+"""At most so many words stand between `not` and the value that it excludes: `not yet been paid`."""
 _JOINED: Final = frozenset("and or nor und oder noch et ou ni y o the der die das den dem la le les el los las".split())  # noqa: SIM905
 
 Run = tuple[int, int]
@@ -139,11 +139,11 @@ class Filter:
     shown: str
     rows: frozenset[int]
     values: int = 1
-    """How many values were named: `tents and bags` are compared."""
+    """How many values were named: two, as in `tents and bags`, are compared with each other."""
     unknown: frozenset[int] = frozenset()
-    """Rows of which it can't be said, since they hold no number."""
+    """Rows without a number, for which the condition is neither true nor false."""
     at: frozenset[int] = frozenset()
-    """The tokens of the question (counted from 0) that say it."""
+    """The tokens of the question (counted from 0) that state the condition."""
 
 
 def named_values(table: Table, question: str) -> list[Filter]:
@@ -159,7 +159,7 @@ def named_values(table: Table, question: str) -> list[Filter]:
 
 
 def _runs(table: Table, column: int, question: str) -> dict[Run, set[str]]:
-    """The column's values that the question names, by their places in it."""
+    """The column's values that the question names, by their places among its tokens."""
     asked, lowered = stems(question), question.lower()
     title = {stem(part) for part in parts(table.columns[column])}
     texts = {cell for cell in table.cells(column) if cell and len(cell) <= _VALUE_CHARS}
@@ -173,7 +173,7 @@ def _runs(table: Table, column: int, question: str) -> dict[Run, set[str]]:
         if _says_something(text, title):
             value = stems(text)
             for at in range(len(asked) - len(value) + 1):
-                # The number of an id is one only behind its name: `order 1003`.
+                # A value of an id column counts only right after the column's or table's name: `order 1003`.
                 if asked[at : at + len(value)] == value and not (is_id and not named & set(asked[max(0, at - 2) : at])):
                     found.setdefault((at, at + len(value)), set()).add(text)
     return found
@@ -187,7 +187,7 @@ def _says_something(text: str, title: Collection[str]) -> bool:
 
 
 def _longest(held: Mapping[Run, set[str]], runs: Sequence[Run]) -> dict[Run, set[str]]:
-    """Without what lies within a longer value: in `New York City` no `New York` is named."""
+    """The values without those that lie within a longer one: `New York City` does not name `New York`."""
     return {
         (start, stop): texts
         for (start, stop), texts in held.items()
@@ -225,7 +225,7 @@ def _with_joints(runs: Sequence[Run], words: Sequence[str]) -> Iterator[int]:
 
 
 def _refused(table: Table, column: int, question: str, runs: Sequence[Run]) -> dict[Run, set[int]]:
-    """The values behind `other than`, `not`, `without`, each with the tokens that refuse it."""
+    """The places of values after `other than`, `not` or `without`, each with the tokens that exclude it."""
     words, ends = tokens(question), dict(runs)
     passed = {*stems(table.path), *(stem(part) for part in parts(table.columns[column]))}
     binding = {place for places in ops.matched(ops.BINDING, " ".join(words)) for place in places}
@@ -245,8 +245,8 @@ def _refused(table: Table, column: int, question: str, runs: Sequence[Run]) -> d
 
 
 def _told_apart(table: Table, asked: Collection[str], found: Sequence[Filter]) -> list[Filter]:
-    """Of conditions that the same words make on several columns, the one whose column is named, or any where all mean
-    the same rows."""
+    """The conditions, but of those that the same words make on several columns only the one whose column is named, or
+    any one of them when all select the same rows."""
     kept: list[Filter] = []
     for one in found:
         rivals = [other for other in found if other.at & one.at]

@@ -1,4 +1,4 @@
-"""The rows that a question means: by a value, by a limit or an amount, by a month or a year."""
+"""The conditions that select the rows a question means: by value, by limit or amount, by month or year."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _YEARS: Final = frozenset({"year", "years", "jahr", "annee", "ano"})
 
 @dataclass(frozen=True)
 class _Days:
-    """A column of dates; a row without one has None."""
+    """A column of dates; None for a row without a date."""
 
     column: int
     name: str
@@ -77,7 +77,7 @@ def dated(table: Table, question: str) -> list[Filter]:
 
 
 def is_dates(table: Table, column: int) -> bool:
-    """Whether half of the column's filled cells, or more, are dates as ISO 8601 writes them."""
+    """Whether at least half of the column's first 200 filled cells are ISO 8601 dates."""
     filled = [cell for cell in table.cells(column) if cell][:200]
     return bool(filled) and 2 * sum(1 for cell in filled if _ISO.match(cell)) >= len(filled)
 
@@ -116,7 +116,7 @@ def _limit(column: _Days, sign: str, dates: Sequence[Day], said: frozenset[int])
 
 
 def _day(text: str) -> Day:
-    """`2025 06 30`, `30 june 2025`, `june 30`, `june` or `2025`."""
+    """The date in a text such as `2025 06 30`, `30 june 2025`, `june 30`, `june` or `2025`."""
     words = [word for word in text.split() if word not in STOP]
     month = next((_MONTHS[word] for word in words if word in _MONTHS), 0)
     numbers = [int(re.sub(r"\D", "", word)) for word in words if word[0].isdigit()]
@@ -128,7 +128,8 @@ def _day(text: str) -> Day:
 
 
 def _date_column(table: Table, dates: Sequence[Day]) -> _Days | None:
-    """The one column that can be compared with the dates: of days, or of years when only years are named."""
+    """The one column that the dates can be compared with: of dates, or of years when only years are named. None when
+    there is no such column or more than one, or when days are named and the column has months only."""
     found = [_dates(table, index) for index in range(len(table.columns))]
     if not any(date[1] for date in dates):
         found += [_years(table, index) for index in table.numbers]
@@ -155,7 +156,7 @@ def _years(table: Table, index: int) -> _Days | None:
 
 
 def _with_year(date: Day, days: Sequence[Day | None]) -> Day:
-    """`After 30 June` is clear when all dates lie in one year."""
+    """The date with the year of the column's dates when all lie in one year: that makes `after 30 June` clear."""
     years = {day[0] for day in days if day}
     return (years.pop(), *date[1:]) if not date[0] and len(years) == 1 else date
 
@@ -184,14 +185,14 @@ _TOTALS: Final = re.compile(r"(?i)\b(?:totals?|sum|average|mean|overall|gesamt|s
 
 @dataclass(frozen=True)
 class _Limit:
-    """What a question says about numbers, as shown behind a column's name; `near` is the column beside it."""
+    """A limit on numbers in a question; `shown` goes behind the column's name, `near` is the column named beside it."""
 
     near: int | None
     shown: str
     holds: Callable[[Decimal], bool]
     said: frozenset[int]
     needs_name: bool = False
-    """`Between 1990 and 1995` may be of anything: it is no condition where no column stands beside it."""
+    """Whether it is no condition without a column beside it: `between 1990 and 1995` may be about anything."""
 
 
 def filters(table: Table, question: str, measured: Measure | None) -> list[Filter]:
@@ -218,13 +219,14 @@ def fitting(table: Table, found: Sequence[Filter]) -> list[int]:
 
 
 def totals(table: Table) -> frozenset[int]:
-    """The rows that add up the others, as spreadsheets end: `Total`, `Grand total`."""
+    """The rows that sum up the others, such as the last ones of spreadsheets: `Total`, `Grand total`."""
     cells = table.cells(table.label) if table.label is not None else []
     return frozenset(row for row, cell in enumerate(cells) if len(cell) <= 20 and _TOTALS.search(cell))
 
 
 def limited(table: Table, text: str) -> set[int]:
-    """The columns of numbers that conditions name: `over 50` the one beside it, `week 21` the one before."""
+    """The columns of numbers that conditions name: beside the limit in `over 50 euros`, before the number in
+    `week 21`."""
     near = {one.near for one in _limits(table, text) if one.near is not None}
     return near | {one.column for one in [*equal(table, text), *amounts(table, text)]}
 
@@ -263,12 +265,12 @@ def _one_sided(table: Table, text: str, found: re.Match[str], limit: Decimal) ->
     before = text[: found.start()]
     near, costs = _beside(table, before, text[stop:]), _COSTS.search(before)
     said = _said(text, costs.start() if costs else found.start(), stop)
-    # `Older than 30` is said of ages alone, whatever stands beside it.
+    # `Older than 30` is a limit on ages, whatever column is named beside it.
     kinds = {name for words, names in ops.IMPLIED if words.search(found[0]) for name in names}
     if kinds and (near is None or not kinds & set(parts(table.columns[near]))):
         near = _column(implied(table, found[0]))
     if near is not None and ops.RANKS & set(parts(table.columns[near])) and found[0][0].isalpha():
-        near, kinds = None, {""}  # above the third is the second, or the fourth
+        near, kinds = None, {""}  # of ranks, `above the third` may mean the second or the fourth
     return _Limit(near, f"{sign} {limit:f}", partial(_compares, compare, limit), said, needs_name=bool(kinds))
 
 
@@ -294,7 +296,8 @@ def _said(text: str, start: int, stop: int) -> frozenset[int]:
 
 
 def _beside(table: Table, before: str, after: str) -> int | None:
-    """The column that the words next to a limit name: `over 9 seats`, else `seats over 9`, else one further before."""
+    """The column that the words next to a limit name: those after it (`over 9 seats`), else those before it (`seats
+    over 9`), the nearest first."""
     follows = re.match(r"\W*((?:\w+\W+){0,2}\w+)", after)
     behind = [stem(word) for word in tokens(follows[1])] if follows and not re.match(r"\s*[,;:?!.]", after) else []
     ahead = [stem(word) for word in tokens(_COSTS.sub("price", before)) if word not in STOP][-4:]
@@ -316,7 +319,8 @@ def equal(table: Table, question: str) -> list[Filter]:
 
 
 def amounts(table: Table, question: str) -> list[Filter]:
-    """The conditions that name numbers and their column: `9 or 10 seats`, `no overtime`, where any row has so many."""
+    """The conditions that name numbers and their column: `9 or 10 seats`, `no overtime`. A condition that no row meets
+    is left out."""
     text = fold(question)
     top = {place for places in ops.matched(ops.TOP, " ".join(tokens(text))) for place in places}
     made = []
@@ -330,7 +334,7 @@ def amounts(table: Table, question: str) -> list[Filter]:
 
 
 def _just_named(table: Table, words: Sequence[str], *, begin: bool = False) -> int | None:
-    """The column whose whole name ends the words, or begins them."""
+    """The column of numbers whose whole name ends the words, or with `begin` begins them."""
     return next((index for index in table.numbers if _is_whole(words, table.columns[index], begin)), None)
 
 

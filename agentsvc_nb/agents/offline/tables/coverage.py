@@ -1,4 +1,5 @@
-"""Words of a question that a calculation did not use. Such a result is withheld: it is not shown as a bold number."""
+"""Words of a question that a calculation did not use. A result that leaves any out is withheld: no bold number is
+shown."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _GENERIC: Final = frozenset(
 
 
 def unknown_words(table: Table, text: str) -> list[str]:
-    """The telling words that name neither an operation, nor the table, nor anything in it."""
+    """The words (`words.telling`) that name neither an operation, nor the table, nor anything in it."""
     values = {word for one in named_values(table, text) for word in stems(one.shown)}
     dates = map(stem, named) if (named := months(text)) and dated(table, text) else ()
     known = {*stems(table.path), *values, *_GENERIC, *dates}
@@ -32,7 +33,7 @@ def unknown_words(table: Table, text: str) -> list[str]:
 
 
 def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, str]]:
-    """The words that only resemble the name of a column that had a part, each with that name."""
+    """The words that only resemble the name of a column in `used`, each with that name."""
     named = {stem(part) for name in table.columns for part in tokens(name.replace("_", " "))} | set(stems(table.path))
     slips = [word for word in telling(text) if not _known(word, named)]
     pairs = ((word, index) for word in slips for index in used if likeness(table.columns[index], stems(word)))
@@ -40,7 +41,8 @@ def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, s
 
 
 def missing(table: Table, text: str) -> str:
-    """The name behind `in`, `for` or `from` that nothing in the table bears: no result is of it."""
+    """The capitalised name after `in`, `for` or `from` that occurs nowhere in the table, so that no result is about it;
+    empty when there is none."""
     after = set(ops.CONDITION.findall(" ".join(tokens(text))))
     names = [word for word in telling(text) if word[0].isupper() and not text.lstrip().startswith(word)]
     names = [word for word in names if after & set(tokens(word))]
@@ -49,7 +51,7 @@ def missing(table: Table, text: str) -> str:
 
 
 def explained(table: Table, text: str, used: Collection[int]) -> int:
-    """How many words of the question the table has a part for: its name, columns that are used, values and dates."""
+    """How many words of the question the table explains: words of its name, of used columns, of values and dates."""
     names = {stem(part) for index in used for part in tokens(table.columns[index].replace("_", " "))}
     values = {word for one in named_values(table, text) for word in stems(one.shown)}
     dates = map(stem, named) if (named := months(text)) and dated(table, text) else ()
@@ -57,7 +59,7 @@ def explained(table: Table, text: str, used: Collection[int]) -> int:
 
 
 def asked(text: str) -> int:
-    """How many words of the question could have a part in a calculation."""
+    """How many words of the question a calculation has to explain: all that are not operations."""
     return len({word for word in telling(text) if not all(ops.is_operation(token) for token in tokens(word))})
 
 
@@ -89,8 +91,8 @@ _CLITIC: Final = re.compile(r"['’](\w{1,2})\b")
 
 
 def unused(made: Plan, text: str) -> list[str]:
-    """The words that change or narrow what is asked and that the calculation did not use, as written; neighbours
-    together."""
+    """The words that change or narrow the question and that the calculation did not use, as they were written;
+    neighbours are joined."""
     words, written = tokens(text), _written(text)
     folded = " ".join(words)
     used = _used(made, text, words, folded)
@@ -102,7 +104,7 @@ def unused(made: Plan, text: str) -> list[str]:
 
 
 def _used(made: Plan, text: str, words: Sequence[str], folded: str) -> set[int]:
-    """The words (counted from 0) that had a part in the calculation, or carry no meaning of their own."""
+    """The places (from 0) of the words that the calculation used, or that carry no meaning of their own."""
     said = [stem(word) for word in words]
     binding = _places(ops.BINDING, folded)
     named = _names(made, text, said)
@@ -129,7 +131,7 @@ def _places(pattern: re.Pattern[str], folded: str) -> set[int]:
 
 
 def _operating(made: Plan, folded: str) -> set[int]:
-    """The words that the operations, the grouping and the implied columns were read from."""
+    """The places of the words from which the operations, the grouping and the implied columns were read."""
     named = {made.operation, made.extreme} | ({"min", "max"} if made.turned else set())
     patterns = [ops.OPERATIONS[name] for name in named & set(ops.OPERATIONS)]
     patterns += [ops.OPERATIONS["sum"]] if _adds_nothing(made) else []
@@ -146,14 +148,14 @@ def _operating(made: Plan, folded: str) -> set[int]:
 
 
 def _implying(made: Plan, folded: str) -> set[int]:
-    """The words that imply a column that was measured or compared: `cheapest` a price, `weighs` a weight."""
+    """The places of the words that imply a measured or compared column: `cheapest` a price, `weighs` a weight."""
     compared = {part for one in made.filters for part in parts(made.table.columns[one.column])}
     said = compared | (set(parts(made.measure.name)) if made.measure else set())
     return {place for words, names in ops.SAID_OF if said & set(names) for place in _places(words, folded)}
 
 
 def _unfit(made: Plan, folded: str) -> set[int]:
-    """Superlatives that do not go with what was measured: the oldest by weight, the best of prices."""
+    """The places of superlatives that do not go with the measure: the oldest by weight, the best of prices."""
     if made.measure is None:
         return set()
     said = {*tokens(_spaced(made.measure.name)), *parts(made.measure.name)}
@@ -166,7 +168,7 @@ def _unfit(made: Plan, folded: str) -> set[int]:
 
 
 def _adds_nothing(made: Plan) -> bool:
-    """Whether `total` says no more than the calculation does: the largest total of single rows is the largest."""
+    """Whether `total` adds nothing to the calculation: the largest total of single rows is the largest value."""
     if made.operation in ("mean", "median"):
         return False
     repeated = made.entity is not None and repeats(made.table, made.entity)
@@ -182,8 +184,8 @@ def _columns(made: Plan) -> set[int]:
 
 
 def _names(made: Plan, text: str, said: Collection[str]) -> set[str]:
-    """The words (stems) of the columns' names. Half a name whose other half says what is measured names another thing:
-    `units` is no `unit_price`."""
+    """The stems of the words in the used columns' names. A column of numbers counts only if its main noun (`heads`) was
+    said: `units` does not name `unit_price`."""
     counted = {one.column for one in made.filters} & {made.distinct}  # one value of a column has no values to count
     columns = {index: made.table.columns[index] for index in _columns(made) - counted}
     if not _implying(made, " ".join(tokens(text))):
@@ -199,7 +201,7 @@ def _says(words: Collection[str], said: Collection[str]) -> bool:
 
 
 def _unanswered(made: Plan, folded: str) -> set[int]:
-    """`Who`, `when` or `which channel`, where the result is a number and names nothing, or something else."""
+    """The places of `who`, `when` or `which channel` when the result is a bare number, or names something else."""
     naming_ = made.operation in ("min", "max") or bool(made.extreme)
     asked, direct = ops.ASKED.search(folded), wanted(made.table, folded)
     nameless = asked and not asked["who"] and entity(made.table, folded) is None
@@ -231,8 +233,8 @@ def _spaced(column: str) -> str:
 
 
 def _runs(said: list[str], name: list[str]) -> Iterator[int]:
-    """The places of two words or more that stand in a column's name as they do in the question: there `over` is part of
-    a name."""
+    """The places of two or more neighbours that are neighbours in a column's name, too: there, `over` is part of a
+    name."""
     pairs = {(name[at], name[at + 1]) for at in range(len(name) - 1)}
     for place in range(len(said) - 1):
         if (said[place], said[place + 1]) in pairs:
@@ -254,7 +256,7 @@ def withheld(readings: Sequence[Plan], left: Sequence[str]) -> Unclear:
 
 
 def ambiguous(readings: Sequence[Plan]) -> Unclear:
-    """Why there is no result: the question can be read in ways that give different ones."""
+    """Why there is no result: the question has several readings with different results."""
     first = readings[0]
     why = "The question can mean each of these, which differ. Say “total”, “average”, “rows” or “different” to tell:"
     return Unclear(first.table, f"{why}\n\n{_listed(readings)}", first.fit, first.explained, withheld=True)
@@ -265,7 +267,7 @@ def _listed(readings: Sequence[Plan]) -> str:
 
 
 def _matches(made: Plan, left: Sequence[str]) -> str:
-    """Where the table has the words that were not used, or which columns it has when it has none of them."""
+    """Where the unused words occur in the table; the names of its columns when they occur nowhere."""
     found = [line for words in left for word in words.split() if (line := _match(made, word))]
     if found:
         return "\n\n" + "; ".join(dict.fromkeys(found)) + "."

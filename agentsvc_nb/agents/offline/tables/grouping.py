@@ -1,4 +1,4 @@
-"""What a calculation is grouped by, what it is to name, and how many groups or rows are wanted."""
+"""Which column a calculation is grouped by, which column names its result, and how many groups or rows are wanted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _PEOPLE: Final = frozenset("people person persons leute personen personnes gens 
 
 
 def first(folded: str) -> int:
+    """How many rows or groups are wanted: 5 of `top 5`; 0 when no number is said."""
     found = ops.TOP.search(folded)
     return int(next(part for part in found.groups() if part)) if found else 0
 
@@ -31,7 +32,7 @@ def group(table: Table, folded: str) -> int | None:
 
 
 def _is_value(table: Table, word: str) -> bool:
-    """Whether the table holds the word: a plan may be called `Pro`."""
+    """Whether the word is a cell of the table: `pro` groups nothing where a plan is called `Pro`."""
     return any(word == cell.lower() for row in table.rows for cell in row)
 
 
@@ -58,7 +59,7 @@ def wanted(table: Table, folded: str) -> int | None:
 
 
 def naming(table: Table) -> int | None:
-    """The column that names a row where none is asked for: the first text that is neither a date nor an id."""
+    """The column that names rows when the question asks for none: the first of text, but not of dates or ids."""
     texts = (index for index in range(len(table.columns)) if index not in table.numbers)
     plain = (index for index in texts if not table.is_id(index) and not is_dates(table, index))
     return next(plain, table.label)
@@ -91,7 +92,7 @@ def _with_part(table: Table, name: str) -> Iterator[int]:
 
 
 def _like(table: Table, words: str) -> int | None:
-    """The column that the first of the words name."""
+    """The column that the fewest of the words name, counted from the first."""
     asked = [stem(word) for word in words.split()]
     tries = (likest(table, set(asked[:count]), range(len(table.columns))) for count in range(1, len(asked) + 1))
     return next((found[0] for found in tries if found), None)

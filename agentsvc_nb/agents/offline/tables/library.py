@@ -1,4 +1,4 @@
-"""The chat's files as the offline agent reads them: each once, as much as a question needs."""
+"""The chat's files as the offline agent reads them: each once per turn, up to the limits of a question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE_MAX_BYTES: Final = 20_000_000
 
 
 class Library:
-    """The files of one chat, listed once; what was read is kept for the next question of the turn."""
+    """The files of one chat, listed once; passages and tables are kept for the next question of the turn."""
 
     def __init__(self, workspace: Workspace, entries: Sequence[WorkspaceEntry]) -> None:
         self.workspace = workspace
@@ -49,8 +49,8 @@ class Library:
             return None
 
     async def find(self, words: Sequence[str], phrases: Sequence[str]) -> list[str]:
-        """Paths by promise: those with all the words, those with some, then the rest, which may yet hold a word in
-        another form."""
+        """All paths, the most promising first: files with all the words, files with some, then the rest, which may hold
+        a word in another form."""
         every, some = query(words, phrases, " "), query(words, phrases, " or ")
         found = [path for path, _ in await self.workspace.search(every)] if every else []
         if some != every:

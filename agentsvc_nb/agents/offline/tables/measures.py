@@ -20,14 +20,15 @@ _COLUMNS_SHOWN = 20
 
 @dataclass(frozen=True)
 class Unclear:
-    """Why nothing is computed on a table. `fit` as of a plan; 0 when passages may answer better."""
+    """Why there is no result from a table. `sentence` is the reason, in Markdown; `fit` and `explained` are as in
+    `Plan`, with a `fit` of 0 when passages may answer better."""
 
     table: Table
     sentence: str
     fit: float = 0.0
     explained: int = 0
     withheld: bool = False
-    """Whether something could be computed, which is not what was asked."""
+    """Whether something could be computed that answers only a part of the question."""
 
 
 def several(table: Table, columns: Sequence[int], fit: float) -> Unclear:
@@ -49,7 +50,8 @@ def no_value(table: Table, name: str, fit: float) -> Unclear:
 
 @dataclass(frozen=True)
 class Measure:
-    """The numbers to compute with. `formula` says how they follow from columns; `fit` how sure we are, from 0 to 1."""
+    """The numbers to compute with, one per row. `formula` is how they are computed from columns (empty for a column);
+    `fit`, from 0 to 1, is how surely the question means them."""
 
     name: str
     numbers: Numbers
@@ -57,14 +59,14 @@ class Measure:
     formula: str = ""
     fit: float = 0.0
     columns: tuple[int, ...] = ()
-    """The columns that it follows from."""
+    """The columns that it is computed from."""
     zeros: frozenset[int] = frozenset()
     """Rows (indices from 0) where `divisor` is 0, which have no value for that reason."""
     divisor: str = ""
     rate: bool = False
     """A rate is averaged, never added up."""
     quotient: tuple[Numbers, Numbers] | None = None
-    """What a rate is made of: over many rows it is the one's sum by the other's."""
+    """Dividend and divisor of a rate: over many rows it is the sum of the one divided by the sum of the other."""
 
 
 def measure(
@@ -115,11 +117,12 @@ def _likely(table: Table, folded: str, columns: list[int]) -> list[int]:
 
 
 def _only(table: Table, columns: list[int], *, alone: bool) -> Measure | None:
-    """`The average in prices.csv`: the table is named and has one column of numbers."""
+    """The only column of numbers in a table that was named: `the average in prices.csv`."""
     return of_column(table, columns[0], 0.5) if len(columns) == 1 and alone else None
 
 
 def derived(table: Table, folded: str) -> Measure | None:
+    """The margin or profit that the question asks for, computed from a price and a cost; else None."""
     words = set(folded.split())
     pair = _pair(table) if words & (ops.MARGIN | ops.PROFIT) else None
     if pair is None:
@@ -186,7 +189,7 @@ def ratio(table: Table, text: str) -> Measure | Unclear | None:
 
 
 def _one_column(table: Table, folded: str) -> bool:
-    """`cost per click` may be the name of a column."""
+    """Whether the question says the whole name of a column such as `cost per click`, which is then no quotient."""
     stems = {stem(word) for word in folded.split()}
     names = [
         name for name in table.columns if len(parts(name)) > 1 and {"per", "pro"} & set(tokens(name.replace("_", " ")))
@@ -195,7 +198,7 @@ def _one_column(table: Table, folded: str) -> bool:
 
 
 def _nearest(table: Table, words: Sequence[str], among: Sequence[int] | range) -> list[int]:
-    """The columns that the fewest of the words name."""
+    """The columns that the fewest of the words name, counted from the first."""
     for count in range(1, len(words) + 1):
         if found := likest(table, {stem(word) for word in words[:count]}, among):
             return likest(table, {stem(word) for word in words}, found) or found
@@ -239,10 +242,10 @@ def product(table: Table, text: str) -> Measure | None:
 class Plan:
     """One calculation on one table: `operation` over `rows` (indices from 0) of `measure`, or of the rows themselves.
 
-    With `group` it is made for each value of that column. `extreme` (`min`, `max`) then asks for the first group;
-    `first` is how many rows or groups are wanted, 0 for all. `fit` is how well the table suits the question. `dropped`
-    are the rows that meet the conditions but hold no number; `entity` is the column that names what is asked for, and
-    `subject` the one that names what is counted.
+    With `group` it is done for each value of that column; `extreme` (`min`, `max`) then asks for the lowest or highest
+    group. `distinct` is the column whose different values are counted. `first` is how many rows or groups are wanted, 0
+    for all. `fit` is how well the table suits the question. `dropped` are the rows that meet the conditions but hold no
+    number; `entity` is the column that names the result, and `subject` the column that names what is counted.
     """
 
     table: Table
@@ -259,8 +262,8 @@ class Plan:
     entity: int | None = None
     subject: int | None = None
     turned: bool = False
-    """Whether the best is the lowest: a rank."""
+    """Whether the measure is a rank, of which the highest is the lowest number."""
     guessed: Sequence[tuple[str, str]] = ()
-    """Words that were taken for slips of the pen, each with the column that was read."""
+    """Words that were read as a column's name with typing errors, each with that name."""
     explained: int = 0
-    """How many words of the question have a part in it."""
+    """How many words of the question it explains."""

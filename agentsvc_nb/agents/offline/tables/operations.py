@@ -1,4 +1,4 @@
-"""The operations that a question can name, in four languages, and the columns that some words imply."""
+"""The words of questions about tables, in four languages: operations, conditions, and words that imply a column."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ OPERATIONS: Final[dict[str, Pattern]] = {
     }.items()
 }
 REDUCING: Final = ("sum", "mean", "median", "min", "max")
-"""Those that make one number of a column."""
+"""The operations that make one number of a column."""
 
 
 def named(folded: str) -> list[str]:
-    """The operations that a question names. The average number of seats is an average, and `at most` no maximum."""
+    """The operations that a question names. `The average number of seats` is an average and no count, and `at most` is
+    no maximum."""
     folded = _AT.sub(" ", folded)
     found = [name for name, words in OPERATIONS.items() if words.search(folded)]
     reducing = {"mean", "median", "min", "max"} & set(found)
@@ -46,13 +47,13 @@ def is_operation(word: str) -> bool:
 
 
 def places(folded: str, span: tuple[int, int]) -> frozenset[int]:
-    """The words of a folded question (counted from 0) between two of its characters."""
+    """The places (from 0) of the words of a folded question within a span of its characters."""
     first = folded.count(" ", 0, span[0])
     return frozenset(range(first, first + len(folded[slice(*span)].split())))
 
 
 def matched(pattern: Pattern, folded: str) -> list[frozenset[int]]:
-    """The words of each match of the pattern in a folded question."""
+    """The places of the words of each match of the pattern in a folded question."""
     return [places(folded, found.span()) for found in pattern.finditer(folded)]
 
 
@@ -71,7 +72,7 @@ AMOUNT: Final = re.compile(r"\b(?:number of|amount of|anzahl|nombre de|numero de
 """In `the average number of seats` nothing is counted."""
 GROUP: Final = re.compile(r"\b(?:per|by|for each|each|pro|je|nach|par|por)(?=((?: \w+){1,3}))")
 BY: Final = re.compile(r"\b(?:per|by|for each|pro)(?=((?: \w+){1,3}))")
-"""After these a column is meant; the other words of `GROUP` mean more (`je`, `par`, `nach`)."""
+"""After these a column is meant; the other words of `GROUP` (`je`, `par`, `nach`) have other meanings, too."""
 GROUPING: Final = re.compile(r"\b(?:per|by|for each|each|every|pro|je|jede\w*|nach|par|por)\b")
 COUNTING: Final = re.compile(
     r"\b(?:how (?:many|much)|number of|amount of|quantity of|count(?: of| the)?|anzahl(?: der)?|wie ?viele?|combien de"
@@ -86,25 +87,25 @@ SUMMED: Final = re.compile(
     r"\b(?:(?:most|least|fewest)(?! \w*(?:ive|ous|lar|able|ant|ent)\b)|total|sum|overall|altogether|together|combined"
     r"|meisten|wenigsten|gesamt\w*|insgesamt|average|mean|median|durchschnitt\w*)\b"
 )
-"""Words that say that the rows of a group are meant together, or their average."""
+"""Words that say that the rows of a group are taken together, as a total or an average."""
 NO_COLUMN: Final = frozenset("far default mistake chance hand way cent se row line item entry record".split())  # noqa: SIM905
-"""`By far`, `per item`: no column is meant."""
+"""Words after `by` and `per` that mean no column: `by far`, `per item`."""
 AGENT: Final = re.compile(r"(?:by|par|por) (?:the|all|le|la|les|el|los|las)\b")
-"""`Paid by the guests`: no group is meant."""
+"""`By` before the one who acts, which groups nothing: `paid by the guests`."""
 WHICH: Final = re.compile(r"\b(?:which|what|welche\w*|quel(?:le)?s?|que|cual(?:es)?(?: \w+)?)((?: \w+){1,4})")
 NOT: Final = re.compile(
     r"\b(?:(?:other|rather) than|(?:apart|aside) from|except(?: for)?|excluding|exclude|besides|without|outside(?: of)?"
     r"|(?:is|are|was|were|do|does|did|has|have|had)n t|not|neither|nor"
     r"|ohne|ausser|nicht|weder|sauf|sans|hors|excepte|sin|excepto|salvo)\b"
 )
-"""The values that follow are to be left out."""
+"""Words that exclude the values after them."""
 BINDING: Final = re.compile(
     NOT.pattern
     + r"|\b(?:at (?:least|most)|(?:more|less|fewer) than|(?:[a-z]+n|can|won) t|cannot|no|only|more|than|same|such"
     r"|above|after|under|until|over(?! (?:all|the|these|those)\b)|each|every|or|per"
     r"|kein\w*|nur|als|nach|unter|vor|uber(?! alle)|oder|jede\w*|pro|pas|plus|ou|mas|entre|o)\b"
 )
-"""Stop words that change what is meant: a calculation that passes over them answers another question."""
+"""Stop words that change the meaning: a calculation that ignores them answers another question."""
 ASKED: Final = re.compile(
     r"^(?:(?:and|in|at|to|by|with|from|for|on|of|und|et|y|en|de|mit|von|a) )?"
     r"(?:(?P<who>who|whom|whose|wer|wen|wem|qui|quien(?:es)?)|(?P<when>when|wann|quand|cuando)"
@@ -112,7 +113,7 @@ ASKED: Final = re.compile(
     r"|(?:is|are|was(?! (?:ist|sind|war|waren|hat|haben)\b)|were|do|does|did|has|have|had|ist|sind|war|waren|hat|haben"
     r"|est|sont|es|son)(?! you\b)))\b"
 )
-"""What kind of answer is wanted: no sum says who, or whether."""
+"""Question words at the beginning that want a name or a yes: a sum does not say who, or whether."""
 NAMED_BY: Final[dict[str, tuple[str, ...]]] = {
     "who": ("name", "person", "player", "employee", "customer", "driver", "artist", "candidate", "guide", "author"),
     "when": ("date", "day", "month", "year", "datum", "jahr", "fecha", "ano", "annee"),
@@ -132,7 +133,7 @@ MOST_OF: Final = re.compile(
     r"|\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)"
     r" (?:often|frequent\w*|common|(?P<noun>\w+))"
 )
-"""`The most states`, `most often`: how many rows there are, and of what."""
+"""`The most states`, `most often`: rows are counted; `noun` is what each of them is."""
 _MOST = "best|highest|largest|lowest|cheapest|smallest"
 TOP: Final = re.compile(rf"\b(?:top|bottom|{_MOST}) (\d{{1,3}})\b|\b(\d{{1,3}}) (?:{_MOST})\b")
 
@@ -172,7 +173,7 @@ SAID_OF: Final[tuple[tuple[Pattern, tuple[str, ...]], ...]] = (
         ("fare", "fee", "price", "cost", "salary", "wage", "rent"),
     ),
 )
-"""Words that add nothing where such a column is meant, the implying ones among them: `the fare that they paid`."""
+"""Words that add nothing when such a column is used: those that imply it, and others (`the fare that they paid`)."""
 
 NOT_ADDED: Final = frozenset(
     "price preis prix precio age alter cost kosten week".split()  # noqa: SIM905
@@ -181,17 +182,17 @@ NOT_ADDED: Final = frozenset(
 NEVER_ADDED: Final = frozenset(
     "rate percent percentage pct share ratio ctr cpc roas average avg mean median year jahr annee ano".split()  # noqa: SIM905
 )
-"""Such columns are not added up at all."""
+"""Columns with such a word in their names are never added up."""
 
 RANKS: Final = frozenset("rank ranking place position pos rang platz posicion".split())  # noqa: SIM905
-"""In such a column the highest is 1."""
+"""Words in names of columns where the highest place is 1."""
 PLACES: Final = RANKS | frozenset("number no nr id code week day stage".split())  # noqa: SIM905
-"""Columns with such a word in their names say which, not how much: the best rank is 1."""
+"""Words in names of columns whose numbers say which one, not how much."""
 
 LESS_IS_BETTER: Final = frozenset("price preis prix precio cost costs kosten cpc time duration".split())  # noqa: SIM905
-"""The best of such a column may be the lowest, or the highest."""
+"""Words in names of columns where the best may be the lowest value, or the highest."""
 VALUE: Final = re.compile(r"\b(?:values?|figures?|werte?|valeurs?|valor(?:es)?)\b")
-"""`The highest value of a column`; but the value of the stock is no number of pieces."""
+"""In `the highest value of a column` it adds nothing; but `the value of the stock` is not a number of pieces."""
 MOST: Final = re.compile(r"\b(?:most|least|fewest)\b")
 BEST: Final = re.compile(r"\b(?:best|worst|beste[rsn]?)\b")
 MEASURED_IN: Final = frozenset(
@@ -204,7 +205,7 @@ UNIT_WORDS: Final = {
     "kilometers": "km", "kilometres": "km", "meters": "m", "metres": "m", "kilograms": "kg", "kilos": "kg",
     "grams": "g", "milliliters": "ml", "millilitres": "ml", "liters": "l", "litres": "l", "minutes": "min",
 }  # fmt: skip
-"""How units are said that names of columns end with."""
+"""Units as they are said, with the abbreviations that names of columns end with."""
 
 # What can be computed from a price and a cost.
 MARGIN: Final = frozenset({"margin", "margins", "marge", "margen", "marges", "margenes"})
@@ -248,7 +249,7 @@ AMOUNTS: Final = re.compile(
 )
 """A number and its column: `9 or 10 seats`, `no overtime`."""
 
-# Parts of a column's name that say how, not what, it measures.
+# Words of a column's name that say in which unit it measures, not what.
 UNITS: Final = frozenset(
     "eur usd gbp chf pct percent percentage in of the per amount value no nr pro je de la le en".split()  # noqa: SIM905
 )

@@ -1,4 +1,4 @@
-"""A calculation on a table: which one the question means."""
+"""Planning: which calculation on a table a question means."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from agentsvc_nb.formats.tables import Table
 
 
 def count(question: str, folded: str, table: Table) -> Plan | Unclear | None:
-    """`How many`: a quantity is added up; else the rows are counted, or the different values of a column."""
+    """The plan for `how many`: a column of amounts is added up; else rows are counted, or a column's different values.
+    None when nothing to count is named."""
     found = ops.COUNTED.search(folded)
     counted = [word for word in ops.DISTINCT.sub(" ", found[1]).split() if word not in STOP] if found else []
     subject = {stem(word) for word in counted[:1]}
@@ -81,7 +82,8 @@ def _rows_or_values(made: Plan, folded: str, counted: Sequence[str], fit: float)
 
 
 def most_frequent(table: Table, folded: str, by: int, extreme: str, where: Sequence[Filter]) -> Plan | None:
-    """`Which region has the most states?`: the rows of each are counted, where a row is a state."""
+    """The plan for `Which region has the most states?`, where each row is a state: the rows of each region are
+    counted."""
     found = ops.MOST_OF.search(folded)
     if not found or not repeats(table, by):
         return None
@@ -96,7 +98,7 @@ def most_frequent(table: Table, folded: str, by: int, extreme: str, where: Seque
 
 
 def _row_names(table: Table) -> set[str]:
-    """What the table's name, or common use, calls its rows."""
+    """The stems by which the table's rows may be called: words of its file name, and common ones."""
     return {*stems(table.path.rsplit("/", 1)[-1]), *map(stem, ops.ROWS)}
 
 
@@ -119,7 +121,7 @@ def plan(question: str, table: Table, *, named: bool = False) -> Plan | Unclear 
 
 
 def _understood(made: Plan, text: str, operations: Sequence[str]) -> Plan | Unclear:
-    """The calculation if it used all that the question says; else what it did not use."""
+    """The calculation if it used every word of the question; else why there is no result."""
     known = explained(made.table, text, _used(made))
     if name := missing(made.table, text):
         return replace(no_value(made.table, name, made.fit), explained=known)
@@ -133,8 +135,8 @@ def _understood(made: Plan, text: str, operations: Sequence[str]) -> Plan | Uncl
 
 
 def _one_meaning(made: Plan, text: str) -> Plan | Unclear:
-    """`The highest revenue` of channels with several rows may be that of one row, or of all of a channel's rows: a
-    result when both name the same."""
+    """The plan, or `Unclear` when it has two readings: `the highest revenue` of channels with several rows may be that
+    of one row, or of a channel's rows together. It is clear when both name the same channel."""
     folded = " ".join(tokens(text))
     if not made.extreme or made.measure is None or ops.SUMMED.search(folded):
         return made
@@ -147,7 +149,8 @@ def _one_meaning(made: Plan, text: str) -> Plan | Unclear:
 
 
 def _unspoken(text: str, folded: str, table: Table) -> list[str]:
-    """The operation of a question that names none: a quotient, a product, or a column of the rows that it names."""
+    """The operation of a question that names none: a quotient, a product, or the sum of a column over the rows or
+    groups that it names."""
     if isinstance(ratio(table, text), Measure):
         return ["quotient"]
     if product(table, text):
@@ -186,7 +189,7 @@ def _measured(text: str, folded: str, table: Table, operations: list[str], named
 
 
 def _used(made: Plan) -> set[int]:
-    """The columns that have a part in the result, with the one that names rows when rows are named."""
+    """The columns that the result depends on, with the column that names its rows."""
     columns = {*(made.measure.columns if made.measure else ()), *(one.column for one in made.filters)}
     named = made.entity if made.operation in ("min", "max") and made.group is None else None
     return columns | {index for index in (made.group, made.distinct, named, made.subject) if index is not None}
@@ -222,7 +225,7 @@ def _operation(table: Table, named: Sequence[str], extreme: str, measured: Measu
     """What is done to the numbers. The rate of many rows is a quotient of sums, unless its average is asked for."""
     plain = [name for name in named if name not in ("min", "max")]
     if extreme and by is not None and not plain:
-        # A rate is not added up: the best channel by conversion rate is that of the best mean.
+        # A rate is not added up: the best channel by conversion rate is the one with the best mean.
         added = not measured.rate and (measured.column is None or addable(table, measured.column))
         return "sum" if added else "mean"
     if extreme:

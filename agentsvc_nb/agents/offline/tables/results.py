@@ -1,4 +1,4 @@
-"""Carrying a calculation out, exactly, and showing it: the result, the expression, and the rows that decided it."""
+"""Executes a planned calculation, exactly, and shows it: the result, the expression, and the rows that decided it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _COUNTED: Final = {"min": "Fewest", "max": "Most"}
 
 
 def carry_out(plan: Plan) -> str:
-    """The answer as Markdown: a bold line, the expression with its result, a table where one helps, and what had no
-    part in it."""
+    """The answer as Markdown: a bold line, the expression with its result, a table where one helps, and the rows left
+    out."""
     return _result(plan) + _left_out(plan)
 
 
@@ -54,7 +54,8 @@ def _result(plan: Plan) -> str:
 
 
 def _left_out(plan: Plan) -> str:
-    """The rows without a number, and those of totals, by reason: a result is not to look whole when it is not."""
+    """How many rows were left out, by reason (no number, a row of totals), so that an incomplete result does not look
+    complete; and the words that were read as a column's name."""
     reasons = [(len(totals(plan.table)), "of totals")]
     if plan.measure:
         zeros = sum(1 for row in plan.dropped if row in plan.measure.zeros)
@@ -100,7 +101,7 @@ def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
 
 
 def expression(plan: Plan) -> str:
-    """`sum(price_eur) where category = "Tents" over 3 rows of products.csv`"""
+    """The calculation as text: `sum(price_eur) where category = "Tents" over 3 rows of products.csv`."""
     inner = "rows"
     if plan.measure:
         inner = plan.measure.formula or plan.measure.name
@@ -141,7 +142,7 @@ def leaders(plan: Plan) -> list[str]:
 
 
 def _leading(plan: Plan, measure: Measure) -> list[int]:
-    """The rows with the highest or lowest value: as many as are wanted, or all that share it."""
+    """The rows with the highest or lowest values: as many as are wanted, or all rows that share the extreme value."""
 
     def size(row: int) -> Decimal:
         return measure.numbers.values[row] or Decimal(0)
@@ -172,7 +173,7 @@ def _extreme(plan: Plan, measure: Measure) -> str:
 
 
 def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
-    """The rows behind the result, with the measured value when it is not a column itself."""
+    """A table of the rows behind the result, with the measured value when it is not a column itself."""
     columns = list(range(len(plan.table.columns)))[:COLUMNS_SHOWN]
     if measure.column is not None and measure.column not in columns:
         columns[-1] = measure.column
