@@ -1,4 +1,4 @@
-"""Labels in a brief that say what stands on an ad: `Headline: Pack light`, on lines or several in one. Pure."""
+"""Labels in a brief that give an ad's texts, such as `Headline: Pack light`: one or several in a line. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?;。！？])\s+")
 
 
 def labelled(name: str, brief: str) -> list[str]:
-    """What the lines under the label `name` say: headline, subline, action or brand.
+    """The texts behind a label, in order. `name` is headline, subline, action or brand.
 
     >>> labelled("action", "Headline: Pack light\\nCTA: Shop tents;")
     ['Shop tents']
@@ -33,7 +33,7 @@ def is_labelled(line: str) -> bool:
 
 
 def in_lines(brief: str) -> str:
-    """A brief with each of its labels on a line. Of one in a single line, each sentence is a line.
+    """A brief with each label on a line of its own; a brief in a single line is also split into its sentences.
 
     >>> in_lines("Make an ad. Headline: Pack light, CTA: Shop tents")
     'Make an ad.\\nHeadline: Pack light,\\nCTA: Shop tents'
@@ -44,7 +44,7 @@ def in_lines(brief: str) -> str:
 
 
 def amended(brief: str, said: str) -> str:
-    """What is said about a brief, and then the brief without the lines under labels that were said.
+    """The text `said` about a brief, then the brief without the lines whose labels `said` has, too.
 
     >>> amended("CTA: Shop tents\\nBrand: Northpeak", "Headline: Go far. CTA: Go")
     'Headline: Go far.\\nCTA: Go\\n\\nBrand: Northpeak'

@@ -1,4 +1,4 @@
-"""Bytes as text: by the byte order mark, else as UTF-8, else in an encoding that is guessed."""
+"""Decoding of bytes to text: by the byte order mark, else as UTF-8, else in a guessed encoding."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LIKELY_ENCODINGS: Final = (
     *(_WESTERN, "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""The encodings that files are still in. A short text would look as good in one of a hundred others."""
+"""The encodings in use today. Among all hundred of them, a short text would look as good in several."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A text and its encoding, which is `guessed` if nothing but the look of the text speaks for it."""
+    """A text and its encoding; `guessed` if only the look of the text speaks for that encoding."""
 
     text: str
     encoding: str
@@ -36,7 +36,7 @@ class DecodedText:
 
 
 def decode(data: bytes, *, cut: bool) -> DecodedText | None:
-    """The text in these bytes, which are only its beginning when they are `cut`; None if they are not text.
+    """The text of these bytes; None if they are not text. `cut`: they are only the beginning of a file.
 
     >>> decode("Zürich".encode("utf-16"), cut=False)
     DecodedText(text='Zürich', encoding='utf-16', guessed=False)
@@ -55,7 +55,7 @@ def decode(data: bytes, *, cut: bool) -> DecodedText | None:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a whole file that is said to be text, whatever it holds."""
+    """The text of a whole file that counts as text; bytes that look like no text are read as Windows-1252."""
     found = decode(data, cut=False)
     return data.decode(_WESTERN, "replace") if found is None else found.text
 

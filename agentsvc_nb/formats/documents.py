@@ -1,5 +1,5 @@
-"""The readable text of a file, for search and for agents (docs/api/files.md): whatever the file, and however damaged.
-PDF files are read by PDFium in a limited child, HTML pages by a parser that takes any page there is.
+"""The readable text of a file, for search and for agents (docs/api/files.md), also of damaged and hostile files.
+PDF files are read by PDFium in a limited child process, HTML pages by a parser that takes any page.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _CHUNK = 1 << 18
 
 
 class Tolerant(HTMLParser):
-    """Reads pages that are malformed, cut or made to be slow."""
+    """An HTML parser for pages that are malformed, cut off or made to be slow to parse."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
 
     def read(self, html: str) -> Iterator[None]:
-        """Parse, with a pause after each chunk."""
+        """Parse the page; yields after each chunk, so that the caller can take what was found so far."""
         for at in range(0, len(html), _CHUNK):
             self.feed(html[at : at + _CHUNK])
             yield
             if len(self.rawdata) > _CHUNK * 8:
                 self.rawdata = ""  # a tag or comment without an end: each further chunk would read all of it again
-        if not _OPEN.match(self.rawdata):  # as in browsers, what an unclosed tag or comment holds is not seen
+        if not _OPEN.match(self.rawdata):  # as in browsers, the rest of an unclosed tag or comment is not shown
             self.close()
             yield
 
@@ -51,12 +51,12 @@ class Tolerant(HTMLParser):
 
 
 _INLINE = re.compile(
-    "a|abbr|b|bdi|bdo|cite|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|u|wbr"  # these part no words
+    "a|abbr|b|bdi|bdo|cite|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|u|wbr"  # these do not separate words
 )
 
 
 def visible_text(html: str) -> Iterator[str]:
-    """Its pieces. Blocks end a line; a page that is cut or malformed gives what can be told.
+    """The text that a reader sees of a page, in pieces. Blocks end a line; of a malformed page, what can be read.
 
     >>> "".join(visible_text("<p>Sum<b>mer</b></p><script>x</script>Sale &amp; more")).split("\\n")
     ['', 'Summer', 'Sale & more']
@@ -99,17 +99,19 @@ LIMITS: Final = Limits(memory_bytes=2**30, cpu_seconds=10, file_bytes=0)
 PATIENCE_SECONDS: Final = 20.0
 _PAGES_MAX: Final = 1_000
 _PAGE_BYTES_MAX: Final = 20_000_000
-"""Of the line for a page, whose text the child cuts at the limit."""
+"""Limit of the line that the child writes for a page; it cuts the page's text at the caller's limit."""
 _AT_ONCE: Final = 2
+"""Files that are read at the same time: each takes a child process."""
 _turns = threading.BoundedSemaphore(_AT_ONCE)
 _LINE_END_HYPHENS: Final = str.maketrans("", "", "\x02\ufffe")
-"""PDFium's signs for a hyphen at the end of a line, behind which it goes on with the rest of the word."""
+"""PDFium's signs for a hyphen at the end of a line; the rest of the word follows directly."""
 
 
 def pages(file: BinaryIO, limit: int) -> Iterator[str]:
-    """The text of page after page, each ended by a form feed, by which pages are counted; a damaged one is empty.
+    """The text of a PDF file, page by page. Each page ends with a form feed, by which pages are counted; a damaged page
+    is empty.
 
-    Ends early where the file takes too much memory or time. A file that needs a password has no pages.
+    Ends early when the file takes too much memory or time. A file that needs a password has no pages.
     """
     question = json.dumps({"path": str(Path(file.name).absolute()), "limit": limit}).encode()
     with _turns, LimitedChild(CHILD, limits=LIMITS) as child, child.deadline(PATIENCE_SECONDS):
@@ -140,7 +142,7 @@ def _text(document: pypdfium2.PdfDocument, number: int) -> str:
         text: str = page.get_textpage().get_text_bounded()
     except pypdfium2.PdfiumError:
         return ""
-    page.close()  # and what it has drawn: a thousand pages would be too much at once
+    page.close()  # frees what PDFium holds for it: a thousand open pages would take too much memory
     return text.translate(_LINE_END_HYPHENS).replace("\r\n", "\n")
 
 
@@ -153,7 +155,7 @@ log = logging.getLogger(__name__)
 Reader = Callable[[BinaryIO, int], Iterator[str]]
 
 _HTML_SHARE: Final = 4
-"""Markup is most of a page: so many characters are read for one of text."""
+"""Bytes of HTML that are read for each character of text: most of a page is markup."""
 _BYTES_PER_CHARACTER: Final = 4
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,200}charset=["']?\s*((?:iso|windows|shift|sjis|euc|gb|big5|koi8)[\w-]{0,20})""", re.IGNORECASE
@@ -171,9 +173,9 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def read_text(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> str:
-    """At most `limit` characters of a file's text; empty when it has none.
+    """At most `limit` characters of a file's text; empty when the file has none.
 
-    Text, Markdown, HTML, CSV, JSON, PDF and Office files are read. A damaged file gives what could be read of it.
+    Text, Markdown, HTML, CSV, JSON, PDF and Office files are read; of a damaged file, as much as can be.
     Raises `OSError` when there is no such file.
 
     >>> read_text(Path("page.html"), "text/html")  # doctest: +SKIP
@@ -209,7 +211,7 @@ def _plain(file: BinaryIO, limit: int) -> Iterator[str]:
 
 
 def _json(file: BinaryIO, limit: int) -> Iterator[str]:
-    """JSON as it stands, but `caf\\u00e9` as the word that it is."""
+    """JSON as it stands, but with escapes such as `caf\\u00e9` written as the letters they mean."""
     text = _decoded(file.read(limit * _BYTES_PER_CHARACTER))
     try:
         yield json.dumps(json.loads(text), ensure_ascii=False, indent=1) if "\\u" in text else text
@@ -224,7 +226,7 @@ def _html(file: BinaryIO, limit: int) -> Iterator[str]:
 
 
 def _decoded(data: bytes, charset: str = "cp1252") -> str:
-    """Text of bytes whose last character may be cut; empty for what is no text. UTF, or else `charset`."""
+    """The text of bytes whose last character may be cut; empty if they are not text. Read as UTF, else as `charset`."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -238,7 +240,7 @@ def _guessed(data: bytes, charset: str) -> str:
     broken = text.removesuffix("\ufffd").count("\ufffd")  # the last character may be cut
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
     if broken == 0 or broken < beyond_ascii - broken:
-        return text  # UTF-8, perhaps with a fault: of another encoding's letters hardly one would be valid
+        return text  # UTF-8, perhaps with an error: in another encoding hardly any letter would be valid UTF-8
     try:
         return data.decode(charset)
     except (LookupError, UnicodeDecodeError):

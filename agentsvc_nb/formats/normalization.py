@@ -1,7 +1,7 @@
-"""Words as search sees them: case and marks folded, split where words end (docs/api/files.md "Search").
+"""Words as search compares them: case and marks folded, split where words end (docs/api/files.md "Search").
 
-Both sides of every comparison go through `fold`, so only what it merges can be confused. The way back from a folded
-offset to the original text is `Folded`, for folding changes lengths (straße, ﬁne, İstanbul).
+Both sides of every comparison go through `fold`, so only texts that it makes equal can be confused. As folding changes
+lengths (straße, ﬁne, İstanbul), `Folded` maps offsets in the folded text back to the original.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud
 _CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _MANY_KINDS = 64
-"""From here on it takes longer to replace each kind of character by itself."""
+"""With more kinds of characters than this, replacing them kind by kind is the slower way."""
 # A text may be folded in pieces when each begins with a character that never joins the one before it.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
@@ -69,7 +69,8 @@ _PIECE = re.compile(
 
 
 def fold(text: str) -> str:
-    """Text as it is compared: no case, no Latin, Greek or Cyrillic marks, compatible forms made one.
+    """Text as it is compared: without case, without marks on Latin, Greek and Cyrillic letters, and with compatible
+    forms (`ﬁ`, `fi`) made one.
 
     >>> fold("Straße in İstanbul, ﬁne Ёлка")
     'strasse in istanbul, fine елка'
@@ -87,7 +88,7 @@ def _fold_alone(text: str, kinds: str) -> str:
     changed = _changed(kinds)
     if len(changed) > _MANY_KINDS:
         return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
-    for char in changed:  # what it folds to has no capitals, and is folded to itself
+    for char in changed:  # its folded form has no capitals, and folds to itself
         text = text.replace(char, _ALONE[ord(char)])
     return text.lower()
 
@@ -99,7 +100,8 @@ def _fold_joined(text: str) -> str:
 
 
 class _Alone(dict[int, str]):
-    """What a character is folded to that joins no other. Several times as fast as to fold text."""
+    """The folded form of each character that joins no other, computed when first asked for. Several times as fast as
+    folding text."""
 
     def __missing__(self, code: int) -> str:
         self[code] = _fold_joined(chr(code))
@@ -123,6 +125,8 @@ def _changed(kinds: str) -> list[str]:
 
 
 def _kept_marks(found: re.Match[str]) -> str:
+    """The marks that stay: none on Latin, Greek and Cyrillic letters; on kana only voicing marks, which stay on no
+    other letter."""
     before = found.string[max(found.start() - 1, 0) : found.start()]
     if not before.isalnum() or _LOSES_MARKS.match(before):
         return ""
@@ -142,7 +146,7 @@ def in_run(folded: str, at: int) -> bool:
 
 
 def word_end(folded: str, at: int) -> int:
-    """Where the word ends that goes on at `at`."""
+    """The end of the word that continues at `at`; `at` itself when none does."""
     rest = _REST_OF_WORD.match(folded, at)
     return rest.end() if rest else at
 
@@ -162,7 +166,7 @@ def units(text: str) -> list[str]:
 
 
 def grams(unit: str) -> Iterator[str]:
-    """What the index holds of a unit: the word; of a CJK run each pair of neighbours, then its last character alone.
+    """The index's tokens of a unit: the word itself; of a CJK run each pair of neighbours, then its last character.
 
     So every character begins exactly one token, and a phrase can tell where a run ends.
     """
@@ -180,7 +184,7 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     for unit in units(text):
-        if unit < _FIRST_CJK:  # most words: it need not be asked whether they are CJK
+        if unit < _FIRST_CJK:  # true of most words, and faster than the test for CJK
             found.append(unit)
         else:
             found += grams(unit)
@@ -188,14 +192,14 @@ def tokens(text: str) -> list[str]:
 
 
 def _is_aligned(kinds: str) -> bool:
-    """Whether each of these characters folds to one, by itself: most texts' do, and nothing needs to be found again."""
+    """Whether each of these characters folds to exactly one: then offsets stay the same, as in most texts."""
     return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in _changed(kinds))
 
 
 class Folded:
-    """A folded text (`text`) that knows which part of the original each part of it came from.
+    """A folded text (`text`) whose offsets can be mapped back to the original (`span`).
 
-    `kinds` are all characters of the original, each once; there may be others among them.
+    `kinds` are all characters of the original, each once; it may hold others, too.
     """
 
     def __init__(self, original: str, kinds: str) -> None:

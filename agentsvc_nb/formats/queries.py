@@ -1,5 +1,5 @@
-"""The grammar of `GET /files/search` (docs/api/files.md "Search"): what a query means, whether a text answers it, and
-the passages around what matches.
+"""The grammar of `GET /files/search` (docs/api/files.md "Search"): parsing a query, matching a text with it, and the
+passages around the matches.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Finder = Callable[[str], Iterator[Span]]
 
 WIDTH = 160
 _LEAD = 40
-"""Characters of a passage before its first match."""
+"""Characters of a passage before its first match, at most."""
 _SLACK = 24
-"""How far a cut may move to fall between words. CJK text has no blanks, and is cut where it is."""
+"""Characters by which a cut may move to fall between words. CJK text has no blanks, so its cuts do not move."""
 _HITS_MAX = 200
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-# All but the single spaces, which are most of them and stay as they are.
+# Matches all blanks but single spaces: those are the most frequent, and stay as they are.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
 _ODD_BLANK = re.compile(rf"(?! )[\s{_CONTROL}]")
 # Direction marks left unbalanced by the cut would turn the page around them.
@@ -35,7 +35,7 @@ _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 class Hit(NamedTuple):
-    """A match in the folded text, by the finder of that number."""
+    """A match in the folded text; `finder` is the index of the finder that found it."""
 
     start: int
     end: int
@@ -43,11 +43,10 @@ class Hit(NamedTuple):
 
 
 def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
-    """Passages of `text` around what the finders find in the folded text; those with the most of them are preferred.
-
-    See `snippets`.
+    """Passages of `text` around the matches that the finders find in the folded text; passages with matches of the most
+    finders are preferred. See `snippets`.
     """
-    kinds = "".join(set(text))  # which characters there are is seen sooner than where
+    kinds = "".join(set(text))  # it is faster to test the set of characters than the text
     text = _tidied(text, kinds)
     folded = Folded(text, kinds)
     hits = _hits(folded.text, finders, limit)
@@ -56,7 +55,7 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
     for core in sorted(_cores(hits, limit)):
         near = _merged(folded.span(start, end) for start, end, _ in hits if abs(start - core) < 2 * WIDTH)
         first = folded.span(core, core + 1)[0]
-        if first < floor:  # already shown: folding had made the text longer than it is
+        if first < floor:  # already shown: where folding lengthens the text, distances in the original are shorter
             continue
         begin, floor = _cut(text, first, floor)
         found.append(list(_parts(text, near, begin, floor)))
@@ -72,7 +71,7 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Of one finder's hits those that `limit` passages can show: none is better than the first."""
+    """The hits of a single finder that `limit` passages can show: its first passages are as good as any."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:
@@ -83,7 +82,7 @@ def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
 
 
 def _tidied(text: str, kinds: str) -> str:
-    """Without direction marks, on one line; `kinds` are its characters, each once."""
+    """The text on one line and without direction marks; `kinds` are its characters, each once."""
     if _UNSHOWN.search(kinds):
         text = _UNSHOWN.sub("", text)
     if "  " in text or _ODD_BLANK.search(kinds):
@@ -92,7 +91,7 @@ def _tidied(text: str, kinds: str) -> str:
 
 
 def _cores(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Where the best passages have their first hit: those with the most different finders, then the earliest."""
+    """Where the best passages have their first hit: passages with hits of the most finders, then the earliest."""
     rated = sorted((-_variety(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:
@@ -102,7 +101,7 @@ def _cores(hits: Sequence[Hit], limit: int) -> list[int]:
 
 
 def _variety(hits: Sequence[Hit], at: int) -> int:
-    """How many finders a passage shows that begins with the hit number `at`."""
+    """How many finders have a hit in the passage that begins with the hit at index `at`."""
     numbers = {hits[at].finder}
     for later in range(at + 1, len(hits)):
         if hits[later].end > hits[at].start + WIDTH - _LEAD:
@@ -121,7 +120,8 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(text: str, first: int, floor: int) -> Span:
-    """Begin and end of the passage whose first hit is at `first`: between words where a blank is near."""
+    """Begin and end of the passage whose first hit is at `first`; cut between words where a blank is near. `floor` is
+    the end of the passage before."""
     begin = max(floor, first - _LEAD)
     if begin > 0 and text[begin - 1] != " ":
         begin = text.find(" ", begin, min(begin + _SLACK, first)) + 1 or _whole(text, begin)
@@ -133,7 +133,7 @@ def _cut(text: str, first: int, floor: int) -> Span:
 
 
 def _whole(text: str, at: int) -> int:
-    """`at`, or after the marks of the letter that a cut there would take them from."""
+    """`at`, moved behind combining marks that a cut there would separate from their letter."""
     while at < len(text) and category(text[at])[0] == "M":
         at += 1
     return at
@@ -171,15 +171,15 @@ _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _HEAD_CHARS = 100_000
 _CHECKED = 1_000
-"""After so many places that were tried in a text, a millisecond or so, the time is looked at."""
+"""The time is checked each time so many places in a text were tried: about every millisecond."""
 Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Folded units (`normalization.units`) that must follow each other; with `prefix` the last word may go on.
+    """Folded units (`normalization.units`) that must follow each other; with `prefix` the last word may be longer.
 
-    CJK runs have no beginning or end to go by, and are never prefixes: they match within a run.
+    CJK text does not mark where words begin and end, so a CJK unit is never a prefix: it matches anywhere in a run.
     """
 
     units: tuple[str, ...]
@@ -189,28 +189,28 @@ class Phrase:
     def tokens(self) -> tuple[str, ...]:
         """The tokens that the index must hold one after the other.
 
-        A run of CJK characters at the end may go on in the text, so that its last character alone is not asked for.
+        A run of CJK characters at the end may go on in the text, so the token of its last character alone is left out.
         """
         found = [gram for unit in self.units for gram in grams(unit)]
         return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
 
     @property
     def open(self) -> bool:
-        """Whether the last token is a prefix; a single CJK character always is, for it may begin a pair."""
+        """Whether the last token is a prefix. A single CJK character always is one, as it may begin a pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """All of `groups` must match, one phrase of each; none of `exclusions` may."""
+    """A parsed query: of each group at least one phrase must match, and none of `exclusions` may."""
 
     groups: tuple[tuple[Phrase, ...], ...]
     exclusions: tuple[Phrase, ...] = ()
 
 
 def parse(q: str) -> Query | None:
-    """What is looked for; None when nothing is. Any text is a query: this never raises.
+    """The query in a text; None when it asks for nothing. Any text is a query: this never raises.
 
     >>> parse('summer or winter "ad copy" -draft sal').groups[1:]
     ((Phrase(units=('ad', 'copy'), prefix=False),), (Phrase(units=('sal',), prefix=True),))
@@ -235,13 +235,13 @@ def parse(q: str) -> Query | None:
         else:
             groups.append([phrase])
         alternative = False
-    # What is said again asks for nothing new, and would be looked for again.
+    # Repeated phrases add nothing, and would be searched for again.
     wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
     return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
 
 
 def has_terms(query: Query, text: str) -> bool:
-    """Whether every group of the query has a phrase in the text; exclusions are not looked at."""
+    """Whether every group of the query has a phrase in the text; exclusions are ignored."""
     folded = fold(text)
     return all(any(_has(phrase, folded) for phrase in group) for group in query.groups)
 
@@ -253,16 +253,16 @@ def is_excluded(query: Query, text: str) -> bool:
 
 
 def matches(query: Query, text: str) -> bool:
-    """Whether one text, by itself, answers the query."""
+    """Whether one text by itself matches the query."""
     return has_terms(query, text) and not is_excluded(query, text)
 
 
 def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
-    """Up to `limit` passages of about 160 characters around what matches, in the order of the text.
+    """Up to `limit` passages of about 160 characters around the matches, in the order of the text.
 
-    A passage is its parts, (text, is it a match); joined they are the original text, blanks and control characters
-    made one blank each. Passages do not overlap. The first 100,000 characters are preferred.
-    `check` is called now and then, and ends it all by raising: a text of one long word takes a second for each phrase.
+    A passage is a list of parts (text, whether it is a match); joined, they are the original text with each run of
+    blanks and control characters made one blank. Passages do not overlap. The first 100,000 characters are preferred.
+    `check` is called regularly and stops the search by raising: a text of one long word takes a second for each phrase.
     """
     finders = [partial(_occurrences, phrase, check=check) for group in query.groups for phrase in group]
     found: list[Passage] = []
@@ -282,7 +282,7 @@ def is_scratch(path: str) -> bool:
 
 
 def _phrase(term: re.Match[str], end: int) -> Phrase:
-    """A term as a phrase: `ad-copy` is one of two words."""
+    """A term of the query as a phrase: `ad-copy` is a phrase of two words. `end` is the length of the query."""
     if term["word"] is None:
         return Phrase(tuple(units(term["quoted"])))
     found = tuple(units(term["word"]))
@@ -310,13 +310,14 @@ def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Ite
 
 @lru_cache(maxsize=1024)
 def _pattern(phrase: Phrase) -> re.Pattern[str]:
-    """The units and nothing but separators between them. Their ends are looked at by `_stands`: character classes as
-    large as those of words take milliseconds to compile."""
+    """Matches the units with only separators between them. `_stands` checks where they end: in the pattern, the large
+    character classes of words would take milliseconds to compile."""
     return re.compile(r"[\W_]*+".join(f"({unit})" for unit in phrase.units))
 
 
 def _stands(phrase: Phrase, found: re.Match[str]) -> bool:
-    """Whether each unit ends where one of the text does; the first and the last of them may be open."""
+    """Whether the units found are whole words or runs of the text. A CJK unit may begin within a run and, if it is the
+    last, end within one; a last word that is a prefix may end within a word."""
     text, start = found.string, found.start()
     if start and not is_cjk(phrase.units[0]) and normalization.in_word(text, start - 1):
         return False

@@ -1,4 +1,4 @@
-"""Sound and video: how long a recording is by its header, and captions read as a transcript. Bounded."""
+"""Sound and video: a recording's duration from its header, and captions read as a transcript. Bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment
 
 _PARTS_MAX: Final = 1_000
-"""So many chunks or boxes are looked at on one level; more are no header of a sane file."""
+"""Chunks or boxes that are read on one level: the header of a sane file has fewer."""
 _LONGEST_S: Final = 1_000_000.0
 
 
@@ -34,7 +34,7 @@ def seconds(path: Path) -> float | None:
 
 
 def _wav(file: BinaryIO) -> float | None:
-    """Bytes of sound by bytes a second."""
+    """The duration in seconds: bytes of sound divided by bytes per second."""
     rate = 0
     file.seek(12)
     for _ in range(_PARTS_MAX):
@@ -63,7 +63,7 @@ def _mp4(file: BinaryIO) -> float | None:
 
 
 def _boxes(file: BinaryIO, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
-    """Name, beginning and end of the contents of each box between `start` and `stop`."""
+    """For each MP4 box between `start` and `stop`: its name, and the beginning and end of its contents."""
     for _ in range(_PARTS_MAX):
         file.seek(start)
         head = file.read(16)
@@ -97,12 +97,12 @@ _CUE: Final = re.compile(rf"{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d:])", re.ASCII)
 _LANGUAGE: Final = re.compile(r"Language:[ \t]*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3})[ \t]*", re.ASCII)
 _MARKUP: Final = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _CUE_CHARS: Final = 200
-"""A line that says when is short; in a longer one only the beginning is looked at."""
+"""Characters of a line that are looked at: a line with times is short."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """What was read; `language` only when the file names it."""
+    """The captions of a file; `language` is None when the file does not name it."""
 
     language: str | None
     segments: list[Segment]
@@ -130,7 +130,7 @@ def read(data: bytes) -> Captions:
 
 
 def _language(lines: list[str]) -> str | None:
-    """Of a WebVTT header, which ends at the first empty line."""
+    """The language that a WebVTT header names; the header ends at the first empty line."""
     if not lines or not lines[0].startswith("WEBVTT"):
         return None
     for line in lines[1:20]:
@@ -142,7 +142,8 @@ def _language(lines: list[str]) -> str | None:
 
 
 def _segments(lines: list[str]) -> Iterator[Segment | None]:
-    """A line with times, then text up to an empty line. Whatever else there is (numbers, notes, styles) is passed."""
+    """The segments: each is a line with times, then text up to an empty line. Other lines (numbers, notes, styles) are
+    skipped; a segment without text is None."""
     at: tuple[float, float] | None = None
     said: list[str] = []
     for line in [*lines, ""]:

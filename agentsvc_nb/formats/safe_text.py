@@ -1,4 +1,4 @@
-"""Foreign text as Markdown that shows just this text, and cut where its blank lines and headings are."""
+"""Untrusted text as Markdown that shows exactly this text; and text split at its blank lines and headings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 
 _ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters but tabs and line breaks, and lone surrogates: Markdown has no way to write them."""
+"""Control characters (not tabs and line breaks) and lone surrogates: Markdown has no way to write them."""
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
-"""What would end a row, or be left out at the edge of a cell."""
+"""Characters that would end a row, or be dropped at the edge of a cell."""
 _MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
 _NO_CHARACTER: Final = "\ufffd"
 
 
 def escape(line: str) -> str:
-    """One line of text as Markdown that shows just this text.
+    """A text in one line, as Markdown that shows exactly this text.
 
     >>> escape("# 1 *star* in price_eur")
     '\\\\# 1 \\\\*star\\\\* in price_eur'
@@ -30,7 +30,7 @@ def escape(line: str) -> str:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    r"""A Markdown table whose cells show what they are given; nothing when it has no columns.
+    r"""A Markdown table whose cells show exactly the given values; empty when it has no columns.
 
     >>> table(["a|b"], [["two\nlines"]])
     '| a\\|b |\n| --- |\n| two&#10;lines |\n'
@@ -47,7 +47,7 @@ def _cell(value: object) -> str:
 
 
 def _inert(text: str) -> str:
-    # `\[` opens a formula where more than words follow (formats/markdown.py): there a bracket is a reference.
+    # `\[` opens a formula if more than words follow (formats/markdown.py); then a character reference is written.
     bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
     return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
 
@@ -57,7 +57,8 @@ HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Runs of lines with nothing blank between them, with the number of their first line; headings stand alone."""
+    """The blocks of a text with the number of their first line (from 1): runs of up to `BLOCK_LINES` lines without a
+    blank line, and headings by themselves."""
     held: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         alone = not line.strip() or HEADING.fullmatch(line.strip())

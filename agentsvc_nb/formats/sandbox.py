@@ -1,8 +1,8 @@
-"""The limited child process in which untrusted files and untrusted SQL are looked at.
+"""The limited child process in which untrusted files are read and untrusted SQL is run.
 
-The child is told a short list of environment variables and none of the service's keys. Its memory, processor time and
-output are limited, it is killed with every process that it started, and it ends when its parent ends. Limits of memory
-and processor time hold on Linux; elsewhere only the caller's patience does.
+The child gets a short list of environment variables and none of the service's keys. Its memory, processor time and
+output are limited, it is killed with every process that it started, and it ends when its parent ends. The limits of
+memory and processor time work on Linux; elsewhere only the caller's deadline does.
 
 `python -m agentsvc_nb.formats.sandbox LIMITS MODULE ARGUMENT...` is what runs in the child.
 """
@@ -25,13 +25,13 @@ from types import TracebackType
 from typing import Final, Self
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
-"""The variables that a child inherits. No key may be among them."""
+"""The environment variables that a child inherits. No key may be among them."""
 _PARENT_POLL_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use; None is unlimited. `file_bytes` is the size of a file that it writes."""
+    """What a child may use; None is unlimited. `file_bytes` is the largest file that it may write."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -45,10 +45,10 @@ def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None =
 
 
 class LimitedChild:
-    """A child process that runs a module within `limits`. For one thread at a time, but for `kill`, `close` and `pid`.
+    """A child process that runs a module within `limits`. For one thread at a time, except `kill`, `close` and `pid`.
 
-    The child is told the variables of `ENVIRONMENT` and of `names`, and `variables`. With `log`, its standard error is
-    this process's; else nobody reads it.
+    The child's environment is the variables of `ENVIRONMENT` and of `names`, and `variables`. With `log`, its standard
+    error is this process's; else it is discarded.
 
     Example: `with LimitedChild("decoder", limits=Limits(cpu_seconds=10)) as child: answer = child.ask(b"{}", 20, 1000)`
     """
@@ -85,7 +85,7 @@ class LimitedChild:
         return self._process.pid
 
     def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
-        """The line that the child answers a line with.
+        """Send a line and return the child's answer, a line.
 
         An answer without a line break is incomplete: the child has ended or was killed after `seconds`, or the answer
         is longer than `answer_bytes`.
@@ -104,7 +104,7 @@ class LimitedChild:
         return True
 
     def read_line(self, line_bytes: int) -> bytes:
-        """The next line of output, cut after `line_bytes` and a byte; empty at the end of the output."""
+        """The next line of output, cut to `line_bytes` + 1 bytes; empty at the end of the output."""
         assert self._process.stdout is not None
         return self._process.stdout.readline(line_bytes + 1)
 
@@ -128,7 +128,7 @@ class LimitedChild:
         """Kill the child and what it started."""
         if sys.platform == "win32":
             self._process.kill()
-        elif self._process.returncode is None:  # once it is waited for, its number may be another process's
+        elif self._process.returncode is None:  # after `wait`, its id may be another process's
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -166,7 +166,7 @@ def _apply(limits: Limits) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Kill the group once the parent is gone: asked again and again, since Linux alone would tell."""
+    """Kill the process group once the parent is gone. Polled, since only Linux can report that."""
     while os.getppid() == parent:
         time.sleep(_PARENT_POLL_SECONDS)
     os.killpg(os.getpid(), signal.SIGKILL)
