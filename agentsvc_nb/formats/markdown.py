@@ -1,5 +1,5 @@
-"""Markdown of an agent to safe HTML. Dollars are money, and mathematics is what is written as mathematics
-(docs/decisions/0027).
+"""An agent's Markdown as safe HTML. A single dollar sign is money; formulas begin with `$$`, a bracket behind a
+backslash, or a `math` block (docs/decisions/0027).
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-# MathJax 3 (JupyterLab, Notebook, voila) heeds the first, MathJax 2 (pages of nbconvert) the second.
+# The classes by which MathJax finds formulas: version 3 (JupyterLab, Notebook, voila) by the first, 2 (nbconvert) by
+# the second.
 MEANT: Final = "mathjax_process tex2jax_process"
 
 FORMULAS: Final = 300
-"""In one text; those after them are shown as they are written: a page is busy for some milliseconds with each."""
+"""Formulas of one text that are typeset; further ones are shown as written, as each takes a page some milliseconds."""
 _CHARS: Final = 4_000
 _CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
 _BLOCKS: Final = ("$$", r"\[")
 _SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
-"""What no words between `$$` and `$$` have."""
+"""Signs of a formula between `$$` and `$$`, which ordinary words do not have."""
 _SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
-r"""What is more than words in brackets: in Markdown, `\[` is a bracket, too."""
+r"""Sure signs of a formula between `\[` and `\]`, which in Markdown may also be brackets around words."""
 _STEERING: Final = re.compile(
     r"\\(?:href|url|html\w*|class|cssId|style|bbox|require|include\w*|unicode|mmlToken|newtheorem|let"
     r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
 )
-"""What does more than write a formula: it links, styles, loads, or changes what other formulas of the page mean."""
+"""Commands that do more than write a formula: link, style, load, or change the meaning of other formulas on a page."""
 
 
 def mathematics(parser: MarkdownIt) -> None:
@@ -49,7 +50,7 @@ def mathematics(parser: MarkdownIt) -> None:
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
-    """The HTML of a formula, as it was written; `env` counts those of a text."""
+    """The HTML of a formula, for MathJax if it is safe, else shown as written; `env` counts the formulas of a text."""
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
     kind = f' class="{MEANT}"' if meant else ""
@@ -57,7 +58,8 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    """A formula in a line of text. In `$$5 and $$10` is none: blanks at its ends need more than words between them."""
+    """The rule for a formula in a line of text. `$$5 and $$10` is none: with blanks at its ends, only a text that has
+    signs of a formula (`_SIGN`) counts."""
     found = _formula(state.src, state.pos, state.env)
     if found is None:
         return False
@@ -74,7 +76,8 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, str] | None:
-    """The opening at this place of a text and what stands up to its closing, if that is no code and no more dollars."""
+    """The opening mark at this place of a text and the formula up to its closing mark; None when there is none, or when
+    it would contain code or further dollar signs."""
     opening = text[at : at + 2]
     if opening not in _CLOSING:
         return None
@@ -88,7 +91,8 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
 
 
 def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
-    """Where it stands, -1 where it does not. It is remembered where there is none: no text is read again and again."""
+    """Where the next closing mark stands; -1 if there is none within `_CHARS`. `env` remembers where there is none, so
+    that no text is searched again and again."""
     known, since, until = env.get(closing, ("", 0, 0))
     start = max(begin, until) if known is text and since <= begin else begin
     end = text.find(closing, start, begin + _CHARS)
@@ -98,7 +102,7 @@ def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any])
 
 
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """A formula on lines of its own: what stands in it is no list and no heading."""
+    """The rule for a formula on lines of its own, which keeps its lines from becoming lists or headings."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
     if opening not in _BLOCKS or state.is_code_block(first):
         return False
@@ -120,12 +124,13 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def is_blank(line: str) -> bool:
-    """Whether a formula can't go on over this line, in a quotation or not."""
+    """Whether a line is blank, in a quotation or not, and so ends any formula."""
     return not line.strip("> \t")
 
 
 def unclosed(lines: Sequence[str]) -> int:
-    """The first line on which a formula may begin whose end is still to come; how many lines there are when none is."""
+    """The index of the first line with which a formula may begin that is not closed yet; `len(lines)` if there is
+    none."""
     first, closed = len(lines), set[str]()
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at].strip()
@@ -140,7 +145,8 @@ def unclosed(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """The next line that ends so, before one that is blank; the number of all lines where there is none."""
+    """The next line that ends with the closing mark, before any blank line; the number of all lines if there is
+    none."""
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}
@@ -157,10 +163,10 @@ _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""Longer text is shown as its beginning: a browser should not have to lay out a book."""
+"""Of longer text only the beginning is shown: a browser should not have to lay out a book."""
 CELLS: Final = 50_000
-"""Text with larger tables is shown as it is. Each line of a table is filled up to as many cells as its head has: a few
-thousand characters of bars would become megabytes."""
+"""Text with more cells in its tables is shown unrendered. Each row of a table is filled up to the width of its head, so
+a few thousand `|` would become megabytes."""
 
 
 def linkable(url: str) -> bool:
@@ -168,7 +174,7 @@ def linkable(url: str) -> bool:
 
 
 class SafeRenderer(RendererHTML):
-    """The commonmark renderer, less what foreign text must not do."""
+    """The CommonMark renderer without what untrusted text must not do."""
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return anchor(str(tokens[idx].attrGet("href") or ""))
@@ -211,7 +217,7 @@ class SafeRenderer(RendererHTML):
 
 
 def anchor(url: str) -> str:
-    """The opening of a link; of one that leads nowhere when the address is not `linkable`."""
+    """The opening tag of a link; without an address when the URL is not `linkable`."""
     return _anchor(url) if linkable(url) else "<a>"
 
 
@@ -220,7 +226,7 @@ def _anchor(url: str) -> str:
 
 
 def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
-    """Where in the file a passage stands, when this piece of code names the file of one."""
+    """The place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
     before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 2]
     if not before or not after or not before[0].content.endswith("— "):
         return None

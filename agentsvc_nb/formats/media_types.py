@@ -12,11 +12,11 @@ from unicodedata import category, normalize
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 
 HEAD_BYTES: Final = 4_096
-"""How much of a file's beginning the functions here want to see; with less they know fewer types."""
+"""How many bytes of a file's beginning the functions here need; with fewer they recognise fewer types."""
 
 
 class Signature(NamedTuple):
-    """A file that begins with `pattern` is of this media type."""
+    """A media type, and the pattern with which its files begin."""
 
     media_type: str
     pattern: re.Pattern[bytes]
@@ -30,11 +30,11 @@ def _any_of(values: Iterable[int]) -> bytes:
     return b"[" + b"".join(b"\\x%02x" % value for value in values) + b"]"
 
 
-# Of an MPEG audio frame's third byte: the bit rates and sample rates that exist. Likewise the sample rates of AAC.
+# The third byte of an MPEG audio frame: only bit rates and sample rates that exist. Likewise the sample rates of AAC.
 _MP3_RATES = _any_of(byte for byte in range(0x10, 0xF0) if byte & 0x0C != 0x0C)
 _AAC_RATES = _any_of(byte for byte in range(256) if (byte >> 2) & 0x0F < 13)
 
-# The first that fits counts. FF FE is the mark of UTF-16, and no MPEG frame here: that would be layer I, long extinct.
+# The first match counts. FF FE counts as the mark of UTF-16, not as an MPEG frame: that would be the extinct layer I.
 _SIGNATURES = (
     *(_begins(media_type, pattern) for media_type, pattern, _ in KNOWN_BEGINNINGS),
     _begins("image/tiff", rb"II\*\x00|MM\x00\*|II\+\x00|MM\x00\+"),
@@ -116,7 +116,8 @@ def is_text(head: bytes) -> bool:
 
 
 def _reads_as_text(head: bytes) -> bool:
-    """Text in UTF-8, or enough of it in some older encoding: 64 bytes of audio or video have a control byte."""
+    """Whether the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding: in so many bytes, audio and
+    video have a control byte."""
     return is_text(head) or (len(head) > 64 and _NOT_IN_TEXT.search(head) is None)
 
 
@@ -132,7 +133,7 @@ _OFFICE_FOLDERS = {
 _OFFICE_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}(word|xl|ppt)/")
 _DECLARED_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}mimetype(application/[\w.+-]{1,80}?)PK")
 
-# The standard library reads the machine's own lists; ours are the same everywhere, and know what people attach.
+# The standard library reads the machine's own lists. Ours is the same on every machine, and has what people attach.
 _BY_ENDING = {
     "css": "text/css",
     "csv": "text/csv",
@@ -180,7 +181,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def guess(file_name: str, head: bytes) -> str:
-    """The media type by the first bytes (`HEAD_BYTES` of them), else by the name, else text or not.
+    """The media type by the first `HEAD_BYTES` bytes, else by the name, else by whether the bytes are text.
 
     >>> guess("photo.txt", b"\\x89PNG\\r\\n\\x1a\\n"), guess("notes.md", b"# Notes"), guess("notes", b"\\xff\\x00")
     ('image/png', 'text/markdown', 'application/octet-stream')
@@ -195,7 +196,7 @@ def is_audio_or_video(head: bytes) -> bool:
 
 
 def safe_name(text: str) -> str:
-    """A file name out of what a client sent: the last component, printable, at most 200 bytes, never empty.
+    """A safe file name from one that a client sent: the last component, printable, at most 200 bytes, never empty.
 
     >>> safe_name("C:\\\\ads\\\\brief.pdf"), safe_name("../.."), safe_name("a\\u202egnp.exe")
     ('brief.pdf', 'file', 'agnp.exe')
@@ -206,8 +207,8 @@ def safe_name(text: str) -> str:
 
 
 def safe_path(text: str) -> str | None:
-    """The workspace path as it is when it may be one, else None: relative, `/` between its parts, at most 500
-    characters, without `..`, empty parts, backslashes or characters that cannot be seen.
+    """The text unchanged if it is an allowed workspace path, else None. Such a path is relative, with `/` between its
+    parts, at most 500 characters, without `..`, empty parts, backslashes or unprintable characters.
 
     >>> safe_path("out/report.md"), safe_path("../secret"), safe_path("/etc/passwd")
     ('out/report.md', None, None)
@@ -218,12 +219,13 @@ def safe_path(text: str) -> str | None:
 
 
 def _unprintable(character: str) -> bool:
-    """Control characters, line and paragraph separators, lone surrogates, and what turns the reading direction."""
+    """Whether it is a control character, a line or paragraph separator, a lone surrogate, or changes the reading
+    direction."""
     return character in _BIDI or category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _shortened(name: str) -> str:
-    """Cut to `NAME_MAX_BYTES` of UTF-8; a short ending is kept."""
+    """The name cut to `NAME_MAX_BYTES` of UTF-8; a short ending is kept."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > 16:
         stem, dot, ending = name, "", ""
@@ -237,7 +239,7 @@ def _by_name(file_name: str) -> str | None:
 
 
 def _container(file_name: str, head: bytes) -> str | None:
-    """ZIP and OLE hold documents of many kinds."""
+    """The media type of a ZIP or OLE file, which hold documents of many kinds; None for any other file."""
     named = _by_name(file_name)
     if head.startswith(_OLE):
         return named if named in _OLE_TYPES else "application/x-ole-storage"

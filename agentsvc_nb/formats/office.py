@@ -1,4 +1,4 @@
-"""The text of Word, Excel and PowerPoint files: XML in a ZIP, heard event by event."""
+"""The text of Word, Excel and PowerPoint files: XML in a ZIP, parsed event by event."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from zipfile import ZipFile
 
 _BREAKS: Final = {"br": "\n", "cr": "\n", "tab": "\t"}
 _GAP_MAX: Final = 64
-"""Empty cells kept between two of a row: columns stay where they are, and one cell far out costs nothing."""
+"""Empty cells kept between two cells of a row: columns stay aligned, and a single cell far out costs nothing."""
 
 
 class Target:
-    """Receives `XMLParser`'s events; `opened`, `closed` and `text` say what becomes of them.
+    """Receives `XMLParser`'s events; subclasses make text of them in `opened`, `closed` and `text`.
 
-    Names come without their namespaces: of these formats each uses one that matters.
+    Names come without their namespaces: in each of these formats only one namespace matters.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Target:
         return "".join(pieces)
 
     def heard(self) -> bool:
-        """Whether anything was told since the last call."""
+        """Whether any event came since the last call."""
         heard, self._heard = self._heard, False
         return heard
 
@@ -59,7 +59,8 @@ class Target:
 
 
 class Paragraphs(Target):
-    """Word and PowerPoint: they call paragraphs `p` and texts `t` alike. A `Fallback` repeats what stands before it."""
+    """Word and PowerPoint, which both call paragraphs `p` and texts `t`. A `Fallback` repeats the content before it, so
+    it is left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +97,7 @@ class SheetNames(Target):
 
 
 class Strings(Target):
-    """Excel's table of strings, which cells refer to by number: its first `room` characters."""
+    """Excel's shared strings, which cells refer to by number; about `room` characters of them."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -124,7 +125,7 @@ class Strings(Target):
 
 
 class Cells(Target):
-    """An Excel sheet. Numbers are given as they are stored, dates too."""
+    """The cells of an Excel sheet. Numbers are given as they are stored, and so are dates."""
 
     def __init__(self, strings: list[str]) -> None:
         super().__init__()
@@ -179,9 +180,10 @@ def _column(reference: str) -> int:
 
 _CHUNK: Final = 1 << 16
 _XML_MAX: Final = 32_000_000
-"""Bytes of XML read of one file, unpacked."""
+"""Bytes of unpacked XML that are read of one file."""
 _SILENCE_MAX: Final = 2_000_000
-"""Bytes without a tag or a text in them: one giant token, which the parser would read again with each chunk."""
+"""Bytes without an event, after which parsing stops: one giant token, which the parser would read again with each
+chunk."""
 _DIRECTORY_MAX: Final = 4_000_000
 """Bytes of a ZIP's list of members, which Python reads whole; a document's has some kilobytes."""
 _END: Final = b"PK\x05\x06"
@@ -189,7 +191,7 @@ _END_64: Final = b"PK\x06\x07"
 
 
 class Damaged(Exception):
-    """Not a document that can be read in bounded space."""
+    """The file is not an office document that can be read in bounded memory."""
 
 
 def document(file: BinaryIO, limit: int) -> Iterator[str]:
@@ -207,7 +209,7 @@ def slides(file: BinaryIO, limit: int) -> Iterator[str]:
 
 
 def workbook(file: BinaryIO, limit: int) -> Iterator[str]:
-    """Excel: sheet by sheet under their names, a line a row, cells parted by tabs."""
+    """Excel: sheet by sheet under their names, a line per row, cells separated by tabs."""
     with Archive(file) as archive:
         names, strings = SheetNames(), Strings(8 * limit)
         archive.tell(r"xl/workbook\.xml", names)
@@ -241,13 +243,13 @@ class Archive:
             yield from self.parsed(member, Paragraphs())
 
     def tell(self, pattern: str, target: Target) -> None:
-        """Have `target` hear all of these members."""
+        """Pass the events of all these members to `target`."""
         for member in self.members(pattern):
             for _ in self.parsed(member, target):
                 pass
 
     def parsed(self, member: str, target: Target) -> Iterator[str]:
-        """What `target` makes of a member, up to its end or first fault."""
+        """The text that `target` makes of a member, up to its end or first error."""
         parser = XMLParser(target=target)
         silence = 0
         with self._zip.open(member) as xml:

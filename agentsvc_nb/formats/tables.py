@@ -1,4 +1,4 @@
-"""Tables and the numbers in them, read exactly: CSV and TSV, whole and tolerantly."""
+"""Tables in CSV and TSV, read whole and tolerantly, and the exact numbers in their columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final
 _DIGITS_MAX: Final = 40
 _CELL_MAX: Final = 60
 _SAMPLE: Final = 200
-"""So many filled cells without a number are enough to know a column of text."""
+"""A column whose first so many filled cells hold no number is a column of text."""
 _CODES = re.compile(r"(?i)\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|cad|aud)\b|(?<=\d)(?:eur|usd|gbp|chf)\b")
 _SHAPE = re.compile(r"[+-]?(?:\d[\d.,]*|[.,]\d+)")
 PRECISION: Final = 120
@@ -24,7 +24,8 @@ PRECISION: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A column read as numbers: None where a cell holds none. `decimals` is the most that a cell shows."""
+    """A column read as numbers: None where a cell holds none. `decimals` is the largest number of decimals in a
+    cell."""
 
     values: Sequence[Decimal | None]
     unit: str = ""
@@ -37,7 +38,7 @@ class Numbers:
 
 def read(cells: Sequence[str]) -> Numbers | None:
     """A column's numbers, or None when fewer than half of its filled cells are numbers. Currency signs and codes,
-    per cent signs and thousands separators are passed over; whether `,` or `.` is the decimal mark is decided by the
+    per cent signs and thousands separators are ignored; whether `,` or `.` is the decimal mark is decided for the
     column as a whole.
 
     >>> read(["1.200,50 €", "3,10 €", ""]).values
@@ -61,7 +62,7 @@ _SCALES: Final = {
 
 
 def written(number: str, scale: str = "") -> Decimal | None:
-    """A number as it stands in a question, with the word that follows it.
+    """A number as it is written in a question, with the word after it, which may be a scale; None if it is no number.
 
     >>> written("10,5", "million")
     Decimal('10500000.0')
@@ -71,8 +72,8 @@ def written(number: str, scale: str = "") -> Decimal | None:
 
 
 def show(value: Decimal, numbers: Numbers) -> str:
-    """A result with its column's unit: as many places as the column has, and when a quotient needs them two more, or
-    as many as show three digits."""
+    """A result with its column's unit. It has as many decimals as the column; a quotient has up to two more, or as many
+    as it takes to show three digits."""
     with localcontext(prec=PRECISION):
         digits = max(numbers.decimals + 2, 2 - value.adjusted() if value else 0)
         least, most = (Decimal(1).scaleb(-places) for places in (numbers.decimals, digits))
@@ -98,7 +99,8 @@ def _bare(cell: str) -> str:
 
 
 def _mark(cells: Iterable[str]) -> str:
-    """The decimal mark: the last of two kinds, else one that is not followed by exactly three digits."""
+    """The decimal mark of a column: the last of two different marks in a cell, else a single one that is not followed
+    by exactly three digits."""
     for cell in cells:
         last = max(cell.rfind("."), cell.rfind(","))
         if last < 0:
@@ -135,7 +137,7 @@ _ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)\.?$|(?<=
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a header. Rows are counted from 1, below the header."""
+    """A table with a header, which is not among `rows`. Readers see rows counted from 1; indices are from 0."""
 
     path: str
     columns: Sequence[str]
@@ -146,12 +148,12 @@ class Table:
 
     @cached_property
     def numbers(self) -> dict[int, Numbers]:
-        """The columns that hold numbers to compute with, by their index. A column of ids only names its rows."""
+        """The numbers of each column that holds some to compute with, by its index; a column of ids does not."""
         found = ((index, read(self.cells(index))) for index in range(len(self.columns)) if not self.is_id(index))
         return {index: numbers for index, numbers in found if numbers is not None}
 
     def is_id(self, column: int) -> bool:
-        """Whether the column only names its rows: it is called so, and no two of its cells are alike."""
+        """Whether the column only identifies rows: its name says so (`id`, `sku`), and no two cells are equal."""
         cells = self.cells(column)
         return _ID.search(self.columns[column]) is not None and len(set(cells)) == len(cells)
 
@@ -161,7 +163,7 @@ class Table:
         return next((index for index in range(len(self.columns)) if index not in self.numbers), None)
 
     def name(self, row: int) -> str:
-        """What the row (an index from 0) is called."""
+        """The name of the row (an index from 0): its cell in the column `label`, else such as `row 3`."""
         return (self.rows[row][self.label] if self.label is not None else "") or f"row {row + 1}"
 
 
@@ -170,7 +172,8 @@ def is_table(path: str, media_type: str) -> bool:
 
 
 def parse(path: str, text: str) -> Table | None:
-    """The table in a text: the delimiter is found out, short rows are filled, empty ones dropped."""
+    """The table in a text; None when there is none. The delimiter is detected; short rows are filled up, long ones cut,
+    empty ones dropped."""
     try:
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)) if any(row)]
     except csv.Error:
@@ -184,7 +187,7 @@ def parse(path: str, text: str) -> Table | None:
 
 
 def _delimiter(path: str, text: str) -> str:
-    """The candidate that divides the first lines most evenly."""
+    """The delimiter that occurs most often in every one of the first lines; a tab for a `.tsv` file."""
     if path.lower().endswith(".tsv"):
         return "\t"
     lines = [line for line in text[:20_000].splitlines() if line.strip()][:10]

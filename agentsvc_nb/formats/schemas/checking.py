@@ -1,7 +1,7 @@
-"""Values judged by a JSON Schema (draft 2020-12) that a stranger wrote: in bounded work, and nothing is fetched.
+"""Validation of values against an untrusted JSON Schema (draft 2020-12), in bounded work; nothing is fetched.
 
-jsonschema-rs judges (docs/decisions/0032-schemas-in-bounded-work.md). It holds the interpreter, and nobody can stop it:
-so the work is weighed before (`schema_weight`), and it hands each `pattern` to us (`patterns`). Imported when needed.
+jsonschema-rs validates (docs/decisions/0032-schemas-in-bounded-work.md). It holds the interpreter's lock and can't be
+stopped, so the work is weighed before (`weight`), and `patterns` searches for each `pattern`. Imported when needed.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Format = Callable[[str], bool]
 Formats = Mapping[str, Format | None]
 
 WRITTEN_OUT_MAX: Final = 20_000
-"""Steps of a schema alone, each part of it applied once: 64 KB without references has fewer."""
+"""Steps of a schema by itself, each part of it applied once: a schema of 64 KB without references has fewer."""
 STEPS_MAX: Final = 500_000
-"""Of judging one value: half a second at most."""
+"""Steps of judging one value: they take half a second at most."""
 CHOICE_MAX: Final = 10_000
-"""Of a choice (`anyOf`) that does not fit: the validator makes an error of each of its parts, in a tenth of a
-millisecond."""
+"""Steps of a choice (`anyOf`) up to which a misfit is located: the validator makes an error for each of its parts, a
+tenth of a millisecond each."""
 MESSAGE_CHARS: Final = 200
 _VALUE_CHARS: Final = 60
 _PATH_CHARS: Final = 80
 _VALUE: Final = "\x01"
-"""Stands in the validator's messages where it would write a value, of any length, out."""
+"""Placeholder in the validator's messages for a value, which could be of any length."""
 _ROOT: Final = "agentsvc:schema"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FORMATS: Final = (
@@ -44,12 +44,12 @@ _FORMATS: Final = (
     *("uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer", "relative-json-pointer"),
     *("uuid", "regex"),
 )
-"""All that the validator knows."""
+"""All formats that the validator knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Where a value does not fit, and why. As text: `$.a[0]: "x" is not of type "integer"`."""
+    """Where a value does not fit its schema, and why. As text: `$.a[0]: "x" is not of type "integer"`."""
 
     path: Path
     message: str
@@ -59,14 +59,15 @@ class Misfit:
 
 
 class Judge:
-    """Judges values by a schema, which may be recursive: a value has an end.
+    """Judges values by a schema. The schema may be recursive, as values are finite.
 
-    Its methods raise `BadSchema` where the schema can't be used, and `TooMuchWork` where that takes too long.
+    Its methods raise `BadSchema` when the schema can't be used, and `TooMuchWork` when judging would take too long.
 
     Args:
         schema: of any dialect; it is read as draft 2020-12.
-        formats: what `format` asks for, by its name (None: what the validator finds right); any other is a note.
-        limit: the steps that are too many for one value.
+        formats: a check by the name of each `format` that is asserted (None: the validator's own check); other formats
+            are annotations only, and all are without this argument.
+        limit: the most steps that judging one value may take.
 
     Example: `Judge({"type": "object"}).misfit([])`
     """
@@ -74,26 +75,27 @@ class Judge:
     def __init__(
         self, schema: Schema, formats: Mapping[str, Format | None] | None = None, limit: int = STEPS_MAX
     ) -> None:
-        # References are from the root: its own address says nothing.
+        # References are resolved from the root, so its own address has no meaning.
         self._root = {word: part for word, part in _encodable(schema).items() if word not in ("$schema", "$id")}
         self._formats = None if formats is None else _asserted(formats)
         self._limit, self._matcher = limit, Matcher()
 
     def check(self) -> None:
-        """Raise `BadSchema` where something is wrong that can be told without a value."""
+        """Raise `BadSchema` for faults of the schema that show without a value."""
         for part in subschemas(self._root):
             self._load(part)
         self._validator()
 
     def check_finite(self) -> None:
-        """`check`, and that it is not recursive, nor too much with its references written out."""
+        """`check`; also raise `BadSchema` for a recursive schema, and `TooMuchWork` for one that is too large with its
+        references written out."""
         weighing = Scales(self._root, self._matcher, WRITTEN_OUT_MAX).weigh(ANY)
-        for part in weighing.parts:  # also what stands nowhere but where a reference leads
+        for part in weighing.parts:  # also parts that only a reference reaches
             self._load(part)
         self.check()
 
     def misfit(self, value: Any) -> Misfit | None:
-        """The first thing that does not fit, or None."""
+        """The first place where the value does not fit, or None."""
         weighing = Scales(self._root, self._matcher, self._limit).weigh(value)
         self._matcher.begin()
         validator = self._validator()
@@ -107,7 +109,7 @@ class Judge:
         return Misfit(tuple(error.instance_path), said(error))
 
     def errors(self, value: Any, part: Schema | None = None) -> list[jsonschema_rs.ValidationError]:
-        """All that does not fit the schema, or a part of it; `said` puts each into words."""
+        """All errors of the value by the schema, or by a part of it; `said` puts an error into words."""
         value, part = _encodable(value), _encodable(part)
         Scales(self._root, self._matcher, self._limit).weigh(value, part)
         self._matcher.begin()
@@ -123,7 +125,7 @@ class Judge:
                 raise BadSchema(f"must not look around or back in the names of patternProperties: {label(name, 80)!r}")
 
     def _look_at_patterns(self) -> None:
-        """What could not be searched for may have counted as found, or as not found."""
+        """Raise `TooMuchWork` if a search was given up, as its pattern may have counted as found or as not found."""
         if self._matcher.exhausted:
             raise TooMuchWork(self._matcher.exhausted)
 
@@ -156,7 +158,7 @@ class Judge:
             raise BadSchema(f"is not a valid JSON Schema: {label(error, 100)}") from None
 
     def _beside(self, part: Schema) -> tuple[dict[str, Any], jsonschema_rs.Registry]:
-        """A schema that is this part, and where its references lead: into the whole."""
+        """A schema that refers to this part, and the registry in which the part's references lead into the whole."""
         import jsonschema_rs as rs
 
         kept = self._root.get("$defs")
@@ -169,7 +171,7 @@ class Judge:
 
 
 def said(error: jsonschema_rs.ValidationError) -> str:
-    """What is wrong, in the validator's words, with a short form of the value."""
+    """An error in the validator's words, with a short form of the value."""
     import jsonschema_rs as rs
 
     if isinstance(error.kind, rs.ValidationErrorKind.FalseSchema):
@@ -189,7 +191,7 @@ def _first_error(validator: jsonschema_rs.Draft202012Validator, value: Any) -> j
 
 
 def _keyword(matcher: Matcher) -> type:
-    """`pattern` as we look for it, in place of the validator's own."""
+    """The class that checks `pattern` with the matcher, in place of the validator's own check."""
 
     class Pattern:
         def __init__(self, schema: Schema, pattern: Any, path: list[str | int]) -> None:
@@ -216,7 +218,7 @@ def _location(path: Path) -> str:
 
 
 def _encodable(value: Any) -> Any:
-    """The same JSON without halves of surrogate pairs, which the validator does not take."""
+    """The same JSON without lone surrogates, which the validator does not accept."""
     try:
         text = json.dumps(value, ensure_ascii=False)
         text.encode()
@@ -228,6 +230,7 @@ def _encodable(value: Any) -> Any:
 
 
 def _asserted(formats: Formats) -> dict[str, Format]:
-    """What the validator is to call: it asserts each format that it knows, unless it gets a function for it."""
+    """The functions that the validator calls. It asserts every format that it knows unless it gets a function for it,
+    so formats that are only annotations get one that accepts anything."""
     notes: dict[str, Format] = {name: lambda _: True for name in _FORMATS if name not in formats}
     return notes | {name: function for name, function in formats.items() if function is not None}

@@ -1,5 +1,5 @@
-"""Structured output: which `output_config` is accepted, and whether an answer fits it, judged in a thread; JSON
-that can be read in little time, stored, and sent again as JSON.
+"""Structured output: whether an `output_config` is acceptable, and whether an answer fits it, judged in a thread. And
+reading of JSON within limits, so that it parses quickly and can be stored and sent again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _finite(text: str) -> float:
 
 
 def _check_weight(data: bytes) -> None:
-    """Before it is parsed, which for 16 MB of brackets takes seconds in which nobody else is answered."""
+    """Raise `ValueError` for a document with too many values or levels. To be called before parsing: that takes seconds
+    for 16 MB of brackets, and blocks all other requests."""
     values, depth = weigh(data)
     if values > JSON_VALUES_MAX:
         raise ValueError(f"it has more than {JSON_VALUES_MAX:,} values")
@@ -58,21 +59,21 @@ def _check_weight(data: bytes) -> None:
 
 
 def weigh(data: bytes) -> tuple[int, int]:
-    """How many values a JSON document has, and how deep they lie, counted in its bytes; of what is no JSON at least
-    what a parser sees of it. Beyond the values that are allowed it is enough to say that there are more.
+    """How many values a JSON document has and how deeply they are nested, counted from its bytes without parsing; for
+    other bytes, at least as much as a parser would see. Above `JSON_VALUES_MAX` the depth is not counted (0).
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)
     """
     data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if (least := -(-data.count(b'"') // 4)) > JSON_VALUES_MAX:  # a value has two texts at most: its name and itself
+    if (least := -(-data.count(b'"') // 4)) > JSON_VALUES_MAX:  # two strings a value at most: its name and itself
         return least, 0
-    data = b'"'.join(data.split(b'"')[::2])  # of each text one quotation mark is left
+    data = b'"'.join(data.split(b'"')[::2])  # leaves one quotation mark of each string
     data = data.translate(None, b" \t\n\r").replace(b"[]", b"0").replace(b"{}", b"0")
     values = 1 + data.count(b",") + sum(data.count(code) for code in _OPENING)
     if values > JSON_VALUES_MAX:
         return values, 0
-    brackets = data.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX]  # JSON has no more: each is closed once
+    brackets = data.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX]  # JSON has no more: two per value
     return values, max(accumulate(memoryview(brackets).cast("b")), default=0)
 
 
@@ -80,7 +81,7 @@ Schema = dict[str, Any]
 
 
 def fault(config: object) -> str | None:
-    """Why `config` is no acceptable schema, in one sentence; None when it is one."""
+    """Why `config` is no acceptable schema for an answer, in one sentence; None when it is one."""
     if not isinstance(config, dict):
         return "output_config must be a JSON Schema object."
     if len(json.dumps(config).encode()) > OUTPUT_CONFIG_BYTES:

@@ -1,8 +1,8 @@
-"""Regular expressions of strangers (ECMA 262), searched for in bounded work.
+"""Untrusted regular expressions (ECMA 262), searched for in bounded work.
 
 Most patterns are searched for in linear time: one search costs at most the text's length times the size of the compiled
-pattern. What looks around or back needs an engine that backtracks: the longer the text is, the fewer steps it gets, as
-each of its steps may read all of it. Both engines come with jsonschema-rs and hold the interpreter while they search.
+pattern. Lookaround and backreferences need an engine that backtracks: the longer the text, the fewer steps it gets, as
+each step may read all of it. Both engines come with jsonschema-rs and hold the interpreter's lock while they search.
 """
 
 from __future__ import annotations
@@ -19,38 +19,42 @@ if TYPE_CHECKING:
 
 
 SIZES: Final = tuple(600 << doubled for doubled in range(12))
-"""Bytes that a compiled pattern may take: the least that suffices is what a search is charged with."""
+"""Limits in bytes for a compiled pattern: the smallest that suffices counts as the pattern's size."""
 SIZES_MAX: Final = 16_000_000
-"""Of all patterns of a schema together: they are compiled before anything is searched for."""
+"""Bytes of all patterns of a schema together, which are compiled before the first search."""
 SEARCH_WORK: Final = 1_000_000_000
-"""Bytes of text times bytes of pattern; the worst patterns found take a nanosecond for each."""
+"""Limit of one search, in bytes of text times bytes of pattern; the worst patterns found take a nanosecond per unit."""
 SHORT_BYTES: Final = 10_000
-"""Within such a text the engine's cache is not overrun: a step takes a tenth, or less."""
+"""In a text of at most this length the engine's cache is not overrun: a step takes a tenth of the time, or less."""
 BACKTRACKS_MAX: Final = 1_000_000
+"""The most steps of one search by the engine that backtracks, however short the text is."""
 SECONDS_MAX: Final = 1.0
-"""Of the processor, for all searches of a matcher; looked at between two of them."""
+"""Processor time for all searches of a matcher; checked before each search."""
 
 
 class BadSchema(ValueError):
-    """The schema, or a pattern in it, can't be used; `str()` goes on after its name: "is nested too deeply"."""
+    """The schema, or a pattern in it, can't be used. `str()` is the rest of a sentence that begins with the schema's
+    name: "is nested too deeply"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A pattern, the bytes that it takes at most, and whether it backtracks."""
+    """A pattern, the limit of its compiled size in bytes, and whether its engine backtracks."""
 
     source: str
     size: int
     backtracks: bool
 
     def steps(self, length: int) -> int:
-        """How often a search in so many bytes of text may read all of it."""
+        """The steps that a search in a text of `length` bytes may take, each of which may read all of it; 0: the text
+        is too long to be searched."""
         work = SEARCH_WORK * 10 if self.backtracks and length <= SHORT_BYTES else SEARCH_WORK
         return min(work // (self.size * max(length, 1)), BACKTRACKS_MAX)
 
 
 def compiled(pattern: str) -> Compiled:
-    """How a pattern is searched for. Raises `BadSchema`."""
+    """The engine for a pattern and the smallest sufficient size. Raises `BadSchema` for a pattern that does not
+    compile."""
     import jsonschema_rs as rs
 
     for options, backtracks in ((rs.RegexOptions, False), (rs.FancyRegexOptions, True)):
@@ -62,7 +66,7 @@ def compiled(pattern: str) -> Compiled:
 
 
 class Matcher:
-    """Searches for patterns until its time is over; `exhausted` then says so, and nothing is found any more.
+    """Searches for patterns until its time is used up; `exhausted` then says why, and nothing is found any more.
 
     Example: `Matcher().found("^a+$", "aaa")`
     """
@@ -73,12 +77,12 @@ class Matcher:
         self.begin()
 
     def begin(self) -> None:
-        """All the time again, for the next value."""
+        """Give the full time again, for the next value."""
         self.exhausted = ""
         self._spent = 0.0
 
     def load(self, pattern: str) -> Compiled:
-        """Compile a pattern. Raises `BadSchema`, also when all take too much together."""
+        """Compile a pattern. Raises `BadSchema`, also when all patterns together are too large."""
         if pattern not in self._patterns:
             self._patterns[pattern] = compiled(pattern)
             if sum(known.size for known in self._patterns.values()) > SIZES_MAX:
@@ -86,7 +90,7 @@ class Matcher:
         return self._patterns[pattern]
 
     def found(self, pattern: str, text: str) -> bool:
-        """Whether the pattern occurs in the text; False, too, when that can't be told."""
+        """Whether the pattern occurs in the text. Also False when the search was given up: see `exhausted`."""
         try:
             chosen = self.load(pattern)
         except BadSchema as error:

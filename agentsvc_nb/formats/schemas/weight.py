@@ -1,7 +1,7 @@
 """How much work a JSON Schema (draft 2020-12) makes: counted as if every reference were written out.
 
-Thirty definitions of which each names the next one twice are a thousand million. A validator follows them all and holds
-the interpreter meanwhile: so they are counted before it is asked.
+Thirty definitions, each of which refers to the next one twice, make a billion steps. A validator takes them all while
+it holds the interpreter's lock, so they are counted before it is called.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ Schema = Mapping[str, Any]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ANY: Final = object()
-"""In place of a value: each part of the schema is applied once."""
+"""Stands for a value when a schema is weighed by itself: each part of it is applied once."""
 LEVELS_MAX: Final = 100
-"""Of parts within parts, references followed: the validator recurses, and a thousand can end the process."""
+"""Levels of nested parts, references followed: the validator recurses, and a thousand levels can crash the process."""
 _PATTERN_STEPS: Final = 20
 _ENTRIES_A_STEP: Final = 10
 _BYTES_A_STEP: Final = 1_000
 _BITS_A_STEP: Final = 8
 _UNEVALUATED: Final = 4
-"""`unevaluatedProperties` asks its neighbours again, and each of theirs: three times the work at every level."""
+"""Factor for `unevaluatedProperties`, which applies its neighbours again, and those theirs: three times the work at
+every level."""
 
 _IN_PLACE: Final = ("not", "if", "then", "else")
 _IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
@@ -37,12 +38,12 @@ _KEPT: Final = ("$defs", "definitions")
 
 
 class TooMuchWork(BadSchema):
-    """The schema is right, and takes too long."""
+    """The schema is valid, but judging by it takes too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaWeight:
-    """Steps (a microsecond or less each), and the levels of parts within parts."""
+    """The work of judging by a part of a schema: steps (a microsecond or less each), and levels of nested parts."""
 
     steps: int = 1
     levels: int = 1
@@ -50,7 +51,8 @@ class SchemaWeight:
 
 @dataclass(slots=True)
 class Weighing:
-    """What was met on the way: the parts of the schema, and the steps of the heaviest choice (`anyOf`, `oneOf`)."""
+    """The state and result of a weighing: weights known so far and parts being weighed, both by the identity of part
+    and value; all parts met; and the steps of the heaviest choice (`anyOf`, `oneOf`)."""
 
     known: dict[tuple[int, int], SchemaWeight] = field(default_factory=dict)
     open: set[tuple[int, int]] = field(default_factory=set)
@@ -59,12 +61,13 @@ class Weighing:
 
 
 class Scales:
-    """Weighs a schema, or its parts, with values. Its methods raise `BadSchema`.
+    """Weighs the judging of values by a schema or its parts. Its methods raise `BadSchema`, and `TooMuchWork` beyond
+    the limit.
 
     Args:
-        root: the whole schema: references are resolved within it.
-        matcher: knows the size of its patterns.
-        limit: the steps that are too many.
+        root: the whole schema, within which references are resolved.
+        matcher: gives the size of the schema's patterns.
+        limit: the most steps that are allowed.
     """
 
     def __init__(self, root: Schema, matcher: Matcher, limit: int) -> None:
@@ -131,7 +134,7 @@ class Scales:
         return steps
 
     def _in_place(self, schema: Schema, resource: Schema) -> Iterator[tuple[object, Schema]]:
-        """The parts that judge the same value, each with the resource it lies in."""
+        """The parts that apply to the same value, each with the resource it lies in (`_resource`)."""
         if "$dynamicRef" in schema or "$recursiveRef" in schema:
             raise BadSchema("must not use dynamic references")
         yield from ((schema[word], resource) for word in _IN_PLACE if word in schema)
@@ -160,9 +163,9 @@ class Scales:
 
 
 def subschemas(schema: Schema, *, apart: bool = False) -> Iterator[Schema]:
-    """A schema and all within it, definitions too; what stands in `const` or `enum` is none.
+    """A schema and all schemas within it, also in definitions; contents of `const` and `enum` are no schemas.
 
-    With `apart`, without those that have an address of their own: an anchor there is none here.
+    With `apart`, without those that have an `$id` of their own, whose anchors do not count here.
     """
     pending: list[Any] = [schema]
     while pending:
@@ -178,7 +181,7 @@ def subschemas(schema: Schema, *, apart: bool = False) -> Iterator[Schema]:
 
 
 def _within(schema: Schema, value: object) -> Iterator[tuple[object, object]]:
-    """The parts that judge what a value holds, each with that."""
+    """The parts that apply to the value's members (items, properties, names), each with its member."""
     if value is ANY:
         for word in (*_OF_VALUES, *_OF_ITEMS, "propertyNames"):
             if word in schema:
@@ -223,7 +226,7 @@ def _pointed(pointer: str, resource: Schema) -> tuple[object, Schema] | None:
 
 
 def _resource(part: object, around: Schema) -> Schema:
-    """What references in a part are resolved from: the part itself when it has an address of its own."""
+    """The resource in which a part's references are resolved: the part itself when it has an `$id` of its own."""
     return part if isinstance(part, Mapping) and _is_text(part.get("$id")) else around
 
 
@@ -240,7 +243,7 @@ def _nodes(value: object) -> int:
 
 
 def _identity(value: object) -> int:
-    """The same for all small scalars: they weigh the same."""
+    """The key of a value among known weights: 0 for all small scalars, which weigh the same."""
     if isinstance(value, str):
         return id(value) if len(value) >= _BYTES_A_STEP else 0
     if isinstance(value, int):
