@@ -1,4 +1,4 @@
-"""The agents: what turns a message into an answer. Heavy ones are imported when they are chosen, or later."""
+"""The agents, which turn a message into an answer. Heavy ones are imported when they are chosen, or later."""
 
 from __future__ import annotations
 

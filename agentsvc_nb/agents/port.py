@@ -78,7 +78,7 @@ class RunContext(Protocol):
     def tools(self) -> Sequence[Tool]: ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Count tokens, and what they cost: by the model's price when `microcents` is None."""
+        """Count tokens, and their cost in microcents; None: the cost by the model's price."""
         ...
 
     def use_uncounted(self) -> None:

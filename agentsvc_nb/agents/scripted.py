@@ -83,7 +83,7 @@ class Scripted:
         performance, script = _Performance(turn), steps(turn.message)
         while performance.step < len(script):
             at = performance.step
-            # Before the first step and between the empty ones of `step 1500` there is nothing to save.
+            # There is nothing to save before the first step, and between the empty steps of `step 1500`.
             if at and (script[at] or script[at - 1]):
                 await turn.checkpoint({"step": at, "answer": performance.answer})
             try:

@@ -44,7 +44,7 @@ def in_lines(brief: str) -> str:
 
 
 def amended(brief: str, said: str) -> str:
-    """The text `said` about a brief, then the brief without the lines whose labels `said` has, too.
+    """The text `said` about a brief, followed by the brief without lines whose labels also occur in `said`.
 
     >>> amended("CTA: Shop tents\\nBrand: Northpeak", "Headline: Go far. CTA: Go")
     'Headline: Go far.\\nCTA: Go\\n\\nBrand: Northpeak'

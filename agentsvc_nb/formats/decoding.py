@@ -9,7 +9,7 @@ from typing import Final
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16's, with which it begins
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with UTF-16's
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -48,7 +48,7 @@ def decode(data: bytes, *, cut: bool) -> DecodedText | None:
     if b"\0" in data or not data:
         return None
     try:
-        # A cut may go through the last character.
+        # The last character may be cut off.
         return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
     except UnicodeDecodeError:
         return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _guess(data)
@@ -65,7 +65,7 @@ def _guess(data: bytes) -> DecodedText:
 
     found = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=[*_LIKELY_ENCODINGS])
     best = found.best()
-    # Letters of western and central Europe often look as well in either: western is the likelier.
+    # European text often looks as well in the western encoding as in the central European one: western is likelier.
     western = best is None or any(
         _WESTERN in match.could_be_from_charset and match.chaos <= best.chaos for match in found
     )

@@ -77,7 +77,7 @@ class _Visible(Tolerant):
         return "".join(pieces)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._unseen = tag in self.CDATA_CONTENT_ELEMENTS  # script and style: nothing else can be within them
+        self._unseen = tag in self.CDATA_CONTENT_ELEMENTS  # script and style, which hold no elements
         self._break(tag)
 
     def handle_endtag(self, tag: str) -> None:

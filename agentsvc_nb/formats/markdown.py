@@ -187,7 +187,7 @@ class SafeRenderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
-        # The info string would become a class name: foreign text in the style sheet of the page around.
+        # The info string would become a class name, by which untrusted text could use the style sheet of the page.
         return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -209,7 +209,7 @@ class SafeRenderer(RendererHTML):
         return f"{_anchor(env['text_page'] + path + '#' + fragment)}{shown}</a>"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # No alignment of the text's own: it would be a style attribute.
+        # Without the alignment that the text asks for: it would be a style attribute.
         return "<th>"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:

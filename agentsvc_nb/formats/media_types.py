@@ -1,4 +1,4 @@
-"""What a file is: its media type by content and by name, and which names are safe. Pure."""
+"""The media type of a file, by content and by name; and which names and paths are safe. Pure."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def media_type(head: bytes) -> str | None:
     """
     found = next((signature.media_type for signature in _SIGNATURES if signature.pattern.match(head)), None)
     if found is not None and found.startswith(("audio/", "video/")) and _reads_as_text(head):
-        return None  # words that happen to begin like a container; the real ones hold bytes that text does not
+        return None  # text that happens to begin like a container; real ones hold bytes that text does not
     return found
 
 

@@ -46,7 +46,7 @@ _IS_CJK = re.compile(f"[{CJK}]")
 _MARK_RUN = re.compile(f"{_MARK}(?:{_MARK})*")
 # Python sorts the marks of one letter in quadratic time; no script needs more than 30 (UAX #15, stream-safe text).
 _TOO_MANY_MARKS = re.compile(f"((?:{_MARK}|[\uff9e\uff9f]){{30}})(?:{_MARK}|[\uff9e\uff9f])+")
-# What readers never see: soft hyphens, joiners, direction and variation marks, marks that make symbols of letters.
+# Invisible characters: soft hyphens, joiners, direction and variation marks, marks that make symbols of letters.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
@@ -56,7 +56,7 @@ _LOSES_MARKS = re.compile(
     "[0-9a-z\u00df-\u02af\u0370-\u03e1\u03f0-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\u2de0-\u2dff"
     "\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
 )
-# What may become one character with what stands before it: marks, jamo, the half-width signs of voiced kana.
+# Characters that may merge with the one before them: marks, jamo, the half-width signs of voiced kana.
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
 _CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -135,13 +135,13 @@ def _kept_marks(found: re.Match[str]) -> str:
 
 
 def in_word(folded: str, at: int) -> bool:
-    """Whether a letter, digit or mark that is not CJK stands there; False at the end."""
+    """Whether the character at `at` is a letter, digit or mark that is not CJK; False at the end."""
     char = folded[at : at + 1]
     return char.isalnum() if char < "\x80" else _IN_WORD.match(char) is not None
 
 
 def in_run(folded: str, at: int) -> bool:
-    """Whether a CJK character stands there; False at the end."""
+    """Whether the character at `at` is CJK; False at the end."""
     return _IS_CJK.match(folded, at) is not None
 
 

@@ -168,6 +168,8 @@ class Cells(Target):
 
 def _column(reference: str) -> int:
     """
+    The number of a cell's column (from 1), from its reference; 0 without one.
+
     >>> _column("AB12")
     28
     """

@@ -30,7 +30,7 @@ _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 # Matches all blanks but single spaces: those are the most frequent, and stay as they are.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
 _ODD_BLANK = re.compile(rf"(?! )[\s{_CONTROL}]")
-# Direction marks left unbalanced by the cut would turn the page around them.
+# Direction marks: unbalanced by a cut, they would reverse the text of the page around a passage.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -171,7 +171,7 @@ _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _HEAD_CHARS = 100_000
 _CHECKED = 1_000
-"""The time is checked each time so many places in a text were tried: about every millisecond."""
+"""`check` is called each time this many places in a text were tried: about every millisecond."""
 Check = Callable[[], None]
 
 
@@ -291,7 +291,7 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
 
 
 def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
-    """Where the phrase stands in a folded text; a prefix takes the rest of its word along."""
+    """The places of the phrase in a folded text; the place of a prefix includes the rest of its word."""
     pattern = _pattern(phrase)
     end = 0
     for tried in count():

@@ -125,7 +125,7 @@ class LimitedChild:
         return self._process.returncode
 
     def kill(self) -> None:
-        """Kill the child and what it started."""
+        """Kill the child and all processes that it started."""
         if sys.platform == "win32":
             self._process.kill()
         elif self._process.returncode is None:  # after `wait`, its id may be another process's
@@ -135,7 +135,7 @@ class LimitedChild:
     def close(self) -> None:
         """Kill the child, close its pipes and wait for it."""
         self.kill()
-        with contextlib.suppress(OSError):  # the pipe may hold a question that nobody reads any more
+        with contextlib.suppress(OSError):  # the pipe may still hold a question that the child did not read
             self._process.__exit__(None, None, None)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 _DIGITS_MAX: Final = 40
 _CELL_MAX: Final = 60
 _SAMPLE: Final = 200
-"""A column whose first so many filled cells hold no number is a column of text."""
+"""A column without a number in this many filled cells at its beginning is a column of text."""
 _CODES = re.compile(r"(?i)\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|cad|aud)\b|(?<=\d)(?:eur|usd|gbp|chf)\b")
 _SHAPE = re.compile(r"[+-]?(?:\d[\d.,]*|[.,]\d+)")
 PRECISION: Final = 120

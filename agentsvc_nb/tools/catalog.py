@@ -21,8 +21,8 @@ WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"
 
 
 def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
-    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model, when
-    there is one.
+    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model; None
+    without one.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
@@ -69,8 +69,8 @@ def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
 def _discovered(package: str) -> Iterator[type[BaseTool]]:
     """The tool classes that the modules of a package define, by module name, then in the order of the module.
 
-    A base class that several tools share has no `name`. A module `*_child` is the program of a child process, with
-    imports that the service must not make.
+    A base class that several tools share has no `name`, and so is no tool. A module `*_child` is the program of a child
+    process, with imports that the service must not make.
     """
     for module_info in iter_modules(import_module(package).__path__):
         if module_info.ispkg or module_info.name.endswith("_child"):

@@ -1,4 +1,4 @@
-"""What can be counted in an ad's words, and how long the platforms let them be. Pure."""
+"""What can be measured in an ad's text, and the platforms' limits on its length. Pure."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _CHARS: Final = 4_000
 
 
 def language(text: str) -> str | None:
-    """The language with the most of its small words in the text; None when there are none, or two have as many.
+    """The language with the most of its small words in the text; None when there are none, or two languages tie.
 
     >>> language("Die Zelte für die ganze Familie"), language("12 %")
     ('de', None)
@@ -166,7 +166,7 @@ _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
 def reading(text: str, language: str | None) -> Reading:
-    """How the text reads. `ease` is None for a text without words, or in a language without a formula.
+    """How easily the text reads. `ease` is None for a text without words, or in a language without a formula.
 
     >>> reading("The cat sat on the mat.", "en").ease
     116.1
@@ -190,7 +190,7 @@ def reading(text: str, language: str | None) -> Reading:
 
 
 def syllables(word: str, language: str | None) -> int:
-    """Groups of vowels; in English and French an `e` at the end is silent.
+    """The number of syllables, by groups of vowels; in English and French an `e` at the end is silent.
 
     >>> [syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
@@ -202,7 +202,7 @@ def syllables(word: str, language: str | None) -> int:
 
 
 def claims(text: str) -> list[Claim]:
-    """What the text claims and an advertiser may have to prove, in its order."""
+    """The claims of the text that an advertiser may have to prove, in order."""
     found = [
         (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
         for kind, pattern in _CLAIM.items()
@@ -217,14 +217,14 @@ def claims(text: str) -> list[Claim]:
 
 
 def repeated(text: str) -> list[Repeated]:
-    """Words that come three times or more, small ones left out; the most frequent first."""
+    """Words that occur three times or more, without small ones; the most frequent first."""
     words = Counter(word for word in map(str.casefold, _WORD.findall(text)) if len(word) > 2 and word not in _STOP)
     often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
     return [Repeated(word=word, count=count) for word, count in often]
 
 
 def shouted(text: str) -> list[str]:
-    """Words of four letters or more in capitals alone."""
+    """Words of four letters or more that are written in capitals."""
     return [word for word in _WORD.findall(text) if len(word) >= 4 and word.isupper()]
 
 
@@ -234,7 +234,8 @@ def emoji(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """`limit`: what is longer is refused. `shown`: what is longer is cut off in what people see at first."""
+    """The characters that a platform allows for a part of an ad. A longer text than `limit` is refused; of a longer one
+    than `shown`, the rest is hidden at first. None: no such limit."""
 
     limit: int | None = None
     shown: int | None = None
@@ -276,7 +277,7 @@ _GSM = frozenset(
 
 
 def part(name: str, text: str, platform: Platform | None) -> PartFacts:
-    """What there is to say about a part's length.
+    """The length of a part of an ad, and the platform's limits for it.
 
     >>> part("headline_2", "Pack light", "google_search").limit
     30
@@ -288,7 +289,7 @@ def part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 
 def characters(text: str, platform: Platform | None) -> int:
-    """Characters as the platform counts them: some count wide ones twice, and one counts every link alike."""
+    """Characters as the platform counts them: some count wide characters twice, and X counts every link the same."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0

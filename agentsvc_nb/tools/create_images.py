@@ -1,7 +1,7 @@
 """`create_images`: ads drawn from a brief, exactly as many as asked for (docs/api/tools-and-jobs.md). No model, no
 network.
 
-What draws is imported by the first call: Pillow takes memory that most services have no use for.
+The drawing modules are imported by the first call: Pillow takes memory, and most services never draw.
 """
 
 from __future__ import annotations

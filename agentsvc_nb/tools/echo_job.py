@@ -1,4 +1,4 @@
-"""`echo_job`: a job that does what its input says, for tests; there only with the `scripted` model
+"""`echo_job`: a job that does what its input says, for tests; it exists only with the `scripted` model
 (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class EchoLine(BaseModel):
     input_sha256: str
     files: list[str]
     key: str
-    """Of the work: a line that is there is not written again."""
+    """The key of the work (`ToolContext.key`): a repeated call does not write its line again."""
 
 
 class EchoJob(BaseTool):

@@ -1,6 +1,7 @@
-"""`edit_image`: an ad of ours with other words, colours or sizes; any other picture cut to sizes, with words on it.
+"""`edit_image`: redraws an ad of `create_images` with other words, colours or sizes; crops any other picture to sizes
+and sets words on it.
 
-What draws is imported by the first call, as for `create_images`.
+The drawing modules are imported by the first call, as for `create_images`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_web_address(text: str) -> bool:
-    """Whether it is an http or https URL with a host, of at most 2,000 characters.
+    """Whether the text is an http or https URL with a host, of at most 2,000 characters.
 
     >>> is_web_address("https://example.com/shop"), is_web_address("example.com")
     (True, False)
@@ -36,15 +36,15 @@ def is_web_address(text: str) -> bool:
 
 
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-"""Where web servers listen; a fetch that reaches others could be made to talk to a mail server or a database."""
+"""Ports of web servers. A fetch that reached other ports could be made to talk to a mail server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
 _TUNNELS: Final = (ip_network("2001::/32"), ip_network("2002::/16"))
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the open internet: not to this machine, a private network, a group of
-    receivers, or a tunnel (IPv4-mapped, NAT64, 6to4, Teredo) in which another address is hidden.
+    """Whether an IP address belongs to the public internet: not to this machine, a private network, multicast, or a
+    tunnel (IPv4-mapped, NAT64, 6to4, Teredo) that hides another address.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
@@ -56,7 +56,7 @@ def is_public(address: str) -> bool:
 
 
 def is_odd_number(host: str) -> bool:
-    """Whether a host is an IPv4 address in a spelling that hides which: decimal, octal, hexadecimal or short.
+    """Whether a host is an IPv4 address in a spelling that disguises it: decimal, octal, hexadecimal or short.
 
     >>> is_odd_number("2130706433"), is_odd_number("0x7f.1"), is_odd_number("127.0.0.1"), is_odd_number("7.example")
     (True, True, False, False)
@@ -74,13 +74,14 @@ def is_odd_number(host: str) -> bool:
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
-_GZIP: Final = 47  # gzip or zlib, whichever the first bytes say
+_GZIP: Final = 47  # wbits of zlib: detect gzip or zlib by the header
 _SHOWN_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An answer. `url` is where it came from in the end, `transferred` its body's bytes as they were sent."""
+    """An answer. `url` is the address after all redirects, `redirects` are the addresses before it, and `transferred`
+    is the size of the body as it was sent, in bytes."""
 
     url: str
     status: int
@@ -104,7 +105,7 @@ class Fetched:
 
 
 class Fetcher:
-    """Fetches public addresses, and those whose `host` or `host:port` the operator allows."""
+    """Fetches public addresses, and others whose `host` or `host:port` the operator allows."""
 
     def __init__(self, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
         self._allow = frozenset(allow)
@@ -113,10 +114,10 @@ class Fetcher:
     async def get(
         self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
     ) -> Fetched:
-        """What is at `url`, after at most five redirects, whatever its status.
+        """The answer at `url` with any status, after at most five redirects.
 
-        Raises `WorkFailure`: `address_refused` for what is not public, `fetch_failed` for what can't be reached, is
-        larger than `max_bytes` or takes longer than `seconds`, all in all.
+        Raises `WorkFailure`: `address_refused` for an address that is not public, `fetch_failed` for one that can't be
+        reached, an answer larger than `max_bytes`, or when everything together takes longer than `seconds`.
         """
         import httpx
 
@@ -147,7 +148,7 @@ class Fetcher:
         address = await self._address(parsed)
         headers = {**_HEADERS, "Accept": accept, "Host": parsed.netloc.decode("ascii")}
         extensions = {"sni_hostname": parsed.raw_host.decode("ascii")}
-        # A client of its own: a kept connection belongs to an address, and another host may share it.
+        # A new client each time: a pooled connection belongs to an address, which another host may share.
         async with (
             httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=None) as client,
             client.stream("GET", parsed.copy_with(host=address), headers=headers, extensions=extensions) as answer,
@@ -157,7 +158,8 @@ class Fetcher:
             return Fetched(str(parsed), answer.status_code, answer.headers, body, transferred, passed)
 
     async def _address(self, url: httpx.URL) -> str:
-        """The address to connect to: the first that the host resolves to."""
+        """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
+        resolves to are public, or the operator allows the host."""
         host, port = (
             url.raw_host.decode("ascii").lower().rstrip("."),
             url.port or (443 if url.scheme == "https" else 80),
@@ -174,7 +176,7 @@ class Fetcher:
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, by the system; none when it has none."""
+    """The IP addresses of a host by the system's resolver; empty when the host is unknown."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
@@ -183,7 +185,8 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 
 async def _body(answer: httpx.Response, url: str, max_bytes: int) -> tuple[bytes, int]:
-    """The body, and its size on the wire. It is unpacked here, piece by piece, so that little can't become too much."""
+    """The body, and its size on the wire. It is decompressed here, piece by piece, so that a small body can't expand
+    beyond `max_bytes`."""
     packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
     unpack = zlib.decompressobj(_GZIP) if packed else None
     body, transferred = bytearray(), 0

@@ -71,7 +71,7 @@ class MetaAds(ToolOutput):
 
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
-"""In the page's own data, the best first; each key once or more."""
+"""Keys of media in the JSON of a snapshot page, the best quality first; each may occur several times."""
 _IN_DATA = {key: re.compile(rf'"{key}"\s*:\s*("(?:[^"\\]|\\.)*")') for key in _KEYS}
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
@@ -82,7 +82,7 @@ _TEXT_CHARS: Final = 5_000
 
 
 def media_addresses(page: str, base: str) -> list[str]:
-    """Addresses of videos and pictures: by the page's data, else by its tags."""
+    """The addresses of videos and pictures in a snapshot page: from its JSON, else from its tags."""
     found = [_unquoted(match[1]) for key in _KEYS for match in _IN_DATA[key].finditer(page)]
     if not any(found):
         found = [unescape(match[1] or match[2]) for match in _IN_TAGS.finditer(page)]
@@ -90,7 +90,7 @@ def media_addresses(page: str, base: str) -> list[str]:
 
 
 def _unquoted(text: str) -> str:
-    """A string of the page's data; empty when it is none."""
+    """A JSON string of the page, decoded; empty when it is malformed."""
     try:
         return str(json.loads(text, strict=False))
     except ValueError:
@@ -98,7 +98,7 @@ def _unquoted(text: str) -> str:
 
 
 def without_token(url: str) -> str:
-    """The address without the caller's token, which the library puts into it.
+    """The address without the access token that the ad library puts into it.
 
     >>> without_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
     'https://www.facebook.com/ads/archive/render_ad/?id=7'
@@ -109,7 +109,7 @@ def without_token(url: str) -> str:
 
 
 def ad(one: dict[str, Any], media: list[str]) -> MetaAd:
-    """An ad of the answer."""
+    """An ad from an entry of the library's answer; `media` are the ids of its stored media."""
     return MetaAd(
         id=_text(one.get("id")),
         page_id=_text(one.get("page_id")),
@@ -204,7 +204,7 @@ class GetMetaAd(BaseTool):
         return ad(one, kept)
 
     async def _media(self, snapshot: str, context: ToolContext) -> list[str]:
-        """The ids of what the snapshot shows; what can't be had is left out."""
+        """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
         kept = []
         shown = without_token(snapshot)
         try:

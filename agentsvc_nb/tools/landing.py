@@ -1,4 +1,4 @@
-"""What a landing page consists of, and what is good and bad about it, by rules with numbers in them. Pure."""
+"""The contents of a landing page, and checks of them by rules with numeric limits. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class FunnelReview(ToolOutput):
 T = TypeVar("T")
 FileKind = Literal["script", "style", "image"]
 _LISTED: Final = 200
-"""So many headings, actions and so on are kept of a page that has more."""
+"""At most so many headings, actions and so on are kept of a page."""
 _TEXT_CHARS: Final = 300
 _DEPTH: Final = 12
 _CONTROLS: Final = frozenset({"input", "select", "textarea"})
@@ -94,7 +94,7 @@ Attributes = dict[str, str]
 
 @dataclass
 class PageFacts:
-    """What a page holds, as its server sends it."""
+    """The contents of a page as its server sends it, before any script runs."""
 
     language: str | None = None
     title: str = ""
@@ -114,7 +114,7 @@ class PageFacts:
 
 
 def facts(html: str) -> PageFacts:
-    """Read a page.
+    """The facts of a page's HTML.
 
     >>> facts("<html lang=en><title>Tents</title><h1>Pack light</h1><a class=btn href=/buy>Buy now</a>").actions
     [Action(text='Buy now', kind='link', url='/buy')]
@@ -127,7 +127,7 @@ def facts(html: str) -> PageFacts:
 
 @dataclass
 class _Open:
-    """An element whose text is being gathered."""
+    """An open element whose text is being collected."""
 
     tag: str
     attributes: Attributes

@@ -1,8 +1,8 @@
-"""A mail as the bytes that go to the mail server: assembled here, and read back before they go.
+"""A mail as the bytes for the mail server: assembled here, then parsed again and compared before it is sent.
 
-The library's own headers take an encoded word (`=?utf-8?q?...?=`) in what they are given for what it stands for, so
-that a subject becomes more headers. Here every text is taken literally; and what was assembled is read by another way
-and compared with what was given, and perhaps approved.
+The standard library's header classes decode an encoded word (`=?utf-8?q?...?=`) in a given text, by which a subject
+could add headers. Here every text is taken literally; and the assembled message is parsed by the library's older
+parser and compared with the texts that were given, and perhaps approved.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from urllib.parse import quote
 from agentsvc_nb.tools.port import WorkFailure
 
 _WORD_BYTES: Final = 45
-"""Of a text in one encoded word, which may have 75 characters."""
+"""Bytes of text in one encoded word, which may have 75 characters."""
 _SEGMENT_CHARS: Final = 60
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _PLAIN_NAME: Final = re.compile(r"[\w.+-](?:[\w .()+-]*[\w.()+-])?", re.ASCII)
 _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)[\w.+-]+/[\w.+-]+", re.ASCII)
-"""What holds messages itself may not be encoded as a file is."""
+"""Types that hold messages are excluded: they may not be encoded in base64, as files are."""
 _BREAK: Final = re.compile("\r\n|\r|\n")
 _UNTIDY: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n|\0")
 _TOP: Final = ["From", "To", "Subject", "Date", "Message-ID", "MIME-Version"]
@@ -47,7 +47,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """What is to be sent; `message_id` with its angle brackets."""
+    """A mail to be sent; `message_id` includes its angle brackets."""
 
     sender: str
     recipients: Sequence[str]
@@ -59,7 +59,7 @@ class Mail:
 
 
 def written(mail: Mail) -> bytes:
-    """The message. Raises `WorkFailure("invalid_tool_input")` when it would read otherwise than what was given."""
+    """The message's bytes. Raises `WorkFailure("invalid_tool_input")` if they would be read differently from `mail`."""
     raw = _assembled(mail)
     if wrong := _difference(raw, mail):
         what = f"The message would not arrive as it was given ({wrong}), so nothing was sent."
@@ -76,7 +76,7 @@ def _assembled(mail: Mail) -> bytes:
         ("Message-ID", mail.message_id),
         ("MIME-Version", "1.0"),
     ]
-    boundary = f"=_{mail.message_id[1:33]}"  # `=_` is in no encoded body
+    boundary = f"=_{mail.message_id[1:33]}"  # `=_` can't occur in an encoded body
     body = _text("plain", mail.text)
     if mail.html is not None:
         body = _multipart("alternative", f"{boundary}_texts", [body, _text("html", mail.html)])
@@ -90,7 +90,7 @@ def _head(headers: Iterable[Header]) -> bytes:
 
 
 def _text(subtype: str, text: str) -> bytes:
-    """A text of the message, its lines ended as mail's are; in whichever encoding is shorter."""
+    """A text of the message as a part, with CRLF at the ends of lines and in the shorter of the two encodings."""
     lines = "".join(f"{line}\r\n" for line in _lines(text)).encode()
     quoted, packed = b2a_qp(lines), _packed(lines)
     encoding, body = ("quoted-printable", quoted) if len(quoted) <= len(packed) else ("base64", packed)
@@ -123,7 +123,7 @@ def _media_type(file: Attachment) -> str:
 
 
 def _unstructured(text: str) -> str:
-    """A text as the value of a header (RFC 2047). What looks like an encoded word is encoded itself."""
+    """A text as the value of a header (RFC 2047). A text that looks like an encoded word is encoded itself."""
     if _PLAIN.fullmatch(text) and "=?" not in text:
         return text
     pieces = _pieces([(char, char.encode()) for char in text], _WORD_BYTES)
@@ -131,7 +131,7 @@ def _unstructured(text: str) -> str:
 
 
 def _file_name(name: str) -> str:
-    """The parameter `filename`; in RFC 2231's encoding when it has more than plain letters."""
+    """The parameter `filename`; in RFC 2231's encoding if it is long or has more than plain characters."""
     if _PLAIN_NAME.fullmatch(name) and len(name) <= _SEGMENT_CHARS:
         return f'filename="{name}"'
     escaped = [(part, part.encode()) for part in (quote(char, safe="") for char in name)]
@@ -141,7 +141,7 @@ def _file_name(name: str) -> str:
 
 
 def _pieces(parts: Iterable[tuple[str, bytes]], room: int) -> list[str]:
-    """The texts joined into pieces of at most so many bytes."""
+    """The texts joined into pieces of at most `room` bytes; a part is a text and its bytes."""
     pieces, left = [""], room
     for text, coded in parts:
         if len(coded) > left:
@@ -158,7 +158,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _difference(raw: bytes, mail: Mail) -> str | None:
-    """What of the message reads otherwise than what was given, else None."""
+    """Which part of the message would be read differently from `mail`; None when all is equal."""
     if _UNTIDY.search(raw):
         return "a line is broken"
     message = email.message_from_bytes(raw, policy=email.policy.compat32)
@@ -176,7 +176,7 @@ def _difference(raw: bytes, mail: Mail) -> str | None:
 
 
 def _wrong_head(raw: bytes, mail: Mail) -> str | None:
-    """Each header line once, with the value that was given."""
+    """Check that each header occurs once, in order, with the value that was given. Returns the name of a wrong one."""
     lines = re.sub(rb"\r\n(?=[ \t])", b"", raw.partition(b"\r\n\r\n")[0]).split(b"\r\n")
     head = [(name, value) for name, _, value in (line.decode("utf-8", "replace").partition(": ") for line in lines)]
     names = [name for name, _ in head]
@@ -194,7 +194,7 @@ def _wrong_head(raw: bytes, mail: Mail) -> str | None:
 
 
 def _is_active(name: str, value: str) -> bool:
-    """Whether a value would break the line once it is decoded or, where nothing is encoded, would be decoded."""
+    """Whether a value breaks the line, or has an encoded word in a header where nothing is encoded."""
     return bool(_BREAK.search(value)) or (name != "Subject" and "=?" in value)
 
 
@@ -206,7 +206,7 @@ def _decoded(value: str) -> str | None:
 
 
 def _wrong_names(message: Message, parts: Sequence[Message], texts: int) -> str | None:
-    """A part of several has the headers of a text or of a file, and no others."""
+    """Check that the parts have exactly the headers of a text or a file, and multiparts only their type."""
     wanted = [_PART if number < texts else [*_PART, "Content-Disposition"] for number in range(len(parts))]
     if message.is_multipart() and [part.keys() for part in parts] != wanted:
         return "the headers of its parts"

@@ -1,4 +1,4 @@
-"""`media_transcript`: what is said in an ad's video or sound, by faster-whisper where it is installed."""
+"""`media_transcript`: the speech of an ad's video or sound as text, by faster-whisper where it is installed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class MediaTranscript(BaseTool):
 
 
 def _heard(model: Path | None, file: Path) -> dict[str, Any]:
-    """Language, text and segments. The model is loaded for each file: it takes seconds, and much memory to keep."""
+    """Language, text and segments of the speech in a file. The model is loaded for each file: that takes seconds, but
+    keeping it would take much memory. Raises `WorkFailure("transcript_failed")`."""
     whisper: Any = import_module("faster_whisper")
     try:
         listener = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)

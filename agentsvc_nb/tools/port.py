@@ -19,7 +19,7 @@ FIELD_CHARS: Final = 200
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
-    """The field, dotted, and what is wrong with it.
+    """The name of the first wrong field, dotted, and a message that says what is wrong with it.
 
     >>> fault(error)
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
@@ -33,7 +33,7 @@ WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", m
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 """A text that is not blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
-"""The path of a file in the chat's workspace: a form offers those that are there."""
+"""The path of a file in the chat's workspace: a form offers the paths that exist."""
 
 
 class ToolInput(BaseModel):
@@ -61,7 +61,7 @@ CODE_CHARS: Final = 100
 
 
 class WorkFailure(Exception):
-    """The work failed for a reason with a code: it becomes the run's `last_error`, or the error of the tool.
+    """The work failed for a reason that has a code. It becomes the run's `last_error`, or the tool's error.
 
     A long message is cut to `MESSAGE_CHARS`.
     """
@@ -124,14 +124,14 @@ class MediaSource(Protocol):
 
 
 class Meter(Protocol):
-    """Counts what calls of a language model take."""
+    """Counts the tokens of language model calls, and their cost."""
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Count tokens, and what they cost."""
+        """Count tokens, and their cost in microcents."""
         ...
 
     def use_uncounted(self) -> None:
-        """A model call was made that did not say how many tokens it took."""
+        """Note a model call that did not report its tokens."""
         ...
 
 
@@ -157,16 +157,16 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def keep_page(self, url: str) -> str:
-        """Store a landing page of the account; its id, the same for the same `url`."""
+        """Store a landing page of the account. Returns its id, the same for the same `url`."""
         ...
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        """Store a video, sound or picture as ad media of the account; its id, the same for the same data and `url`.
-        None for what is none of these."""
+        """Store a video, sound or picture as ad media of the account. Returns its id, the same for the same data and
+        `url`; None for data of any other kind."""
         ...
 
     async def media(self, media_id: str) -> MediaSource | None:
-        """Stored media of the account."""
+        """The stored media of the account with this id; None when there is none."""
         ...
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
@@ -175,7 +175,7 @@ class ToolContext(Meter, Protocol):
 
 
 class Complete(Protocol):
-    """Asks a language model."""
+    """A function that asks a language model one question."""
 
     async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """Return an object that fits the JSON Schema; `meter` counts the tokens, also of a failed call. Raises
@@ -192,7 +192,7 @@ class Outcome(BaseModel):
     error: tuple[str, str] | None = None
     """(code, message)"""
     inline: bool = True
-    """False when the result is the files that were written."""
+    """False when the result consists of the files that were written."""
     uses: dict[str, int] = {}
     """Units that are billed, by kind (`usecases.money.PER_USE`)."""
 
@@ -215,10 +215,11 @@ class Described(Protocol):
 
 
 class Tool(Described, Protocol):
-    """A tool of the catalog that does its work itself.
+    """A tool of the catalog that does its work itself, in `run`.
 
-    After a crash a call that had not ended is made again when the tool has no `effect`. One whose effect may be out is
-    answered `outcome_unknown`, unless the tool says `repeatable = True`: it finds by its key what it has done.
+    After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may already have
+    happened fails with `outcome_unknown`, unless the tool sets `repeatable = True`: such a tool can tell by
+    `ToolContext.key` what it has done already.
     """
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
@@ -227,7 +228,7 @@ class Tool(Described, Protocol):
 
 
 class ToolDeclaration:
-    """The attributes of `Described`, with their usual values, and what `docs/tools.md` says beside them."""
+    """The attributes of `Described` with their usual values, and what else `docs/tools.md` says about a tool."""
 
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
@@ -246,7 +247,7 @@ class ToolDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """What the service gives every tool when it constructs it."""
+    """What the service passes to every tool that it constructs."""
 
     settings: Settings
     complete: Complete | None = None
@@ -270,7 +271,7 @@ class BaseTool(ToolDeclaration):
 
 
 def repeatable(tool: Tool) -> bool:
-    """Whether a call of it may be made again after a crash cut it off."""
+    """Whether a call of the tool that a crash interrupted may be made again."""
     return bool(getattr(tool, "repeatable", not tool.effect))
 
 
@@ -297,9 +298,9 @@ class ReadTooLong(Exception):
 
 
 class ReadTime:
-    """A budget of processor time for a read, in the thread that creates it; unlimited without `seconds`.
+    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`.
 
-    Wall-clock time would fail ordinary reads on a busy machine.
+    A budget of wall-clock time would fail ordinary reads on a busy machine.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -309,5 +310,6 @@ class ReadTime:
         return time.thread_time() > self._ends
 
     def check(self) -> None:
+        """Raise `ReadTooLong` when the time is used up."""
         if self.is_over():
             raise ReadTooLong

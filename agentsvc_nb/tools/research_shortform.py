@@ -48,7 +48,7 @@ HOOK_SECONDS: Final = 3.0
 
 
 def facts(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
-    """The facts of a video. Its segments are `{start_s, end_s, text}`, in their order.
+    """The facts of a video by its transcript, whose segments are `{start_s, end_s, text}`, in order.
 
     >>> facts("m", 10.0, {"segments": [{"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}]}).words_per_minute
     18.0

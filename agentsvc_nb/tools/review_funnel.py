@@ -1,4 +1,4 @@
-"""`review_funnel`: a landing page fetched, taken apart and checked by rules; it becomes a stored landing page."""
+"""`review_funnel`: fetches a landing page, checks it by rules, and stores it as a landing page of the account."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ReviewFunnel(BaseTool):
         )
 
     async def _size(self, url: str) -> int | None:
-        """Bytes on the wire; None for what can't be had."""
+        """The size of a file on the wire, in bytes; None if it can't be fetched."""
         try:
             found = await self._fetcher.get(url, max_bytes=FILE_BYTES, seconds=FILE_SECONDS)
         except WorkFailure:
@@ -109,7 +109,7 @@ def _review(page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: W
 
 
 def _summary(review: FunnelReview) -> str:
-    """What did not pass, the gravest first."""
+    """The failed checks as text, the most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))
     head = (

@@ -1,4 +1,4 @@
-"""`send_email`: written into the workspace by default; sent when asked to, to recipients that the operator allows."""
+"""`send_email`: writes a mail into the workspace; sends it, if asked to, to recipients that the operator allows."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ TEXT_CHARS: Final = 200_000
 ATTACHMENTS_MAX: Final = 10
 ADDRESS_CHARS: Final = 254
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-"""Control characters, tabs among them, and the other ends of lines."""
+"""Control characters (tabs included) and the other line separators, for a regular expression's `[...]`."""
 
 
 def _literal(address: str) -> str:
-    """An address is written into the mail as it is: receivers would decode an encoded word in it."""
+    """The address unchanged. Raises `ValueError` for an encoded word in it: the mail has addresses literally, and
+    receivers would decode it."""
     if "=?" in address:
         raise ValueError("give the plain address, without =?, which begins an encoded word")
     return address
@@ -88,11 +89,10 @@ LOST: Final = (
 
 
 def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
-    """Send through `smtp://` (encrypted when the server can) or `smtps://`; the recipients that were refused.
+    """Send through `smtp://` (encrypted when the server can) or `smtps://`. Returns the recipients that were refused.
 
-    Blocks; belongs in a thread. Raises `WorkFailure`: `upstream_failed` when nobody gets the message, and
-    `outcome_unknown` when the server may have taken it. A name and password are never sent in the clear, but to this
-    machine.
+    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` when no recipient gets the message, and
+    `outcome_unknown` when the server may have taken it. A name and password are sent unencrypted only to this machine.
     """
     smtp: Plain | None = None
     try:
@@ -115,7 +115,8 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
 
 
 class Plain(smtplib.SMTP):
-    """Knows whether the message is on its way: from then on the server may take it without our hearing of it."""
+    """An SMTP client that notes when it begins to hand over the message (`handing_over`): if the connection breaks
+    after that, the server may have taken it."""
 
     handing_over = False
 
@@ -125,11 +126,11 @@ class Plain(smtplib.SMTP):
 
 
 class Encrypted(Plain, smtplib.SMTP_SSL):
-    """The same, encrypted from the start."""
+    """The same with TLS from the start."""
 
 
 def _options(smtp: smtplib.SMTP, addresses: list[str]) -> list[str]:
-    """What the server is told of addresses beyond ASCII. Raises `WorkFailure` when it knows none."""
+    """The SMTP options for addresses beyond ASCII. Raises `WorkFailure` when the server does not support them."""
     strange = [address for address in addresses if not address.isascii()]
     if strange and not smtp.has_extn("smtputf8"):
         raise WorkFailure(
@@ -139,7 +140,7 @@ def _options(smtp: smtplib.SMTP, addresses: list[str]) -> list[str]:
 
 
 def _leave(smtp: smtplib.SMTP) -> None:
-    """What the server says to our parting changes nothing about the message."""
+    """End the session and ignore errors: they change nothing about the message."""
     try:
         smtp.quit()
     except (OSError, smtplib.SMTPException):
@@ -256,7 +257,7 @@ async def _attachment(context: ToolContext, path: str) -> Attachment:
 
 
 def _message_id(key: str, sender: str) -> str:
-    """Of the call: the same if ever it is sent again, and of no other message."""
+    """A Message-ID made from the call's key: the same when the mail is sent again, and unique to it."""
     return f"<{hashlib.sha256(key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
 
 

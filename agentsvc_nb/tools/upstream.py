@@ -20,7 +20,7 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A service by its base address. `name` is what people call it; `headers` may hold its key."""
+    """A service at a base address. `name` is for error messages; `headers` may hold its key; `seconds` limit a call."""
 
     name: str
     url: str
@@ -28,11 +28,11 @@ class Upstream:
     seconds: float = SECONDS
 
     async def get(self, path: str, **params: str | int) -> Any:
-        """A JSON answer to a GET. Raises `WorkFailure("upstream_failed")`."""
+        """The JSON answer to a GET. Raises `WorkFailure("upstream_failed")`."""
         return await self._ask("GET", path, params=params)
 
     async def post(self, path: str, **parts: Any) -> Any:
-        """A JSON answer to a POST; `parts` as httpx takes them: `json`, or `data` and `files`."""
+        """The JSON answer to a POST; `parts` as httpx takes them: `json`, or `data` and `files`. Raises as `get`."""
         return await self._ask("POST", path, **parts)
 
     async def _ask(self, method: str, path: str, **parts: Any) -> Any:
@@ -78,7 +78,7 @@ class Upstream:
 
 
 def _said(found: Any) -> str:
-    """The message of an error, wherever services put it."""
+    """The message in an error's answer, in any of the places where services put it; empty when there is none."""
     for name in ("error", "message", "detail", "error_message"):
         if isinstance(found, dict) and found.get(name):
             found = found[name]

@@ -123,7 +123,7 @@ def _list(answer: Any, name: str) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """A result, however its provider names the parts; None for what has no address of the web."""
+    """A result with its parts under any provider's names; None for an entry without a web address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

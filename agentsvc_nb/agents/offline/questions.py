@@ -14,7 +14,7 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.tables import Table
 
 _OPEN, _CLOSE = "[\"'`“„«‘]?", "[\"'`”“»’]?"
-_GONE = " ; "  # keeps the words on either side apart
+_GONE = " ; "  # stands for a removed name, so that the words on either side are no neighbours
 _LIKE_A_FILE = re.compile(
     rf"{_OPEN}(?<!\w)([\w./-]+\.(?:csv|tsv|xlsx?|md|txt|pdf|docx?|json|html?))(?!\w){_CLOSE}", re.I
 )
@@ -26,7 +26,8 @@ _IN = (
 
 @dataclass(frozen=True)
 class Mentions:
-    """`text` is the question without the files it names: `files` of the chat, and `unknown` ones."""
+    """The files that a question names: `files` are of the chat, `unknown` are not. `text` is the question without
+    them."""
 
     text: str
     files: frozenset[str]

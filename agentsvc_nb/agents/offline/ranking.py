@@ -108,7 +108,8 @@ class Wanted:
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
-        """From a question, without the words whose tokens are in `but` (names of files that are read anyway)."""
+        """The search terms of a question, without words whose tokens are in `but` (names of files that are read
+        anyway)."""
         words = [word for word in telling(question) if not set(tokens(word)) <= set(but)]
         found = [stem(token) for word in words for token in tokens(word) if token not in STOP]
         return cls(words, list(dict.fromkeys(found))[:STEMS_MAX], [tokens(phrase) for phrase in phrases(question)])
@@ -238,7 +239,7 @@ def _words(text: str) -> list[str]:
 
 
 def _names(question: str) -> set[str]:
-    """The stems of words written like names, for which no other word stands."""
+    """The stems of words written like names, which no other word can replace."""
     return {stem(token) for name in _NAME.findall(question) for token in tokens(name)}
 
 

@@ -47,7 +47,7 @@ async def passages_for(question: str, library: Library, limit: int, cited: Colle
 
 
 def _in_order(chosen: Sequence[Passage], found: Sequence[Passage]) -> list[Passage]:
-    """The best file first, and each file's passages as they stand in it."""
+    """The passages of the best file first, and those of each file in the file's order."""
     paths = list(dict.fromkeys(passage.path for passage in chosen))
     return sorted(chosen, key=lambda passage: (paths.index(passage.path), found.index(passage)))
 
@@ -74,7 +74,7 @@ def answer(found: Found) -> str:
 
 
 def source(passage: Passage) -> str:
-    """Where a passage stands, as Markdown: `brief.md`, line 12, under “Audience”."""
+    """The source of a passage as Markdown: `brief.md`, line 12, under “Audience”."""
     under = f", under “{escape(passage.headings[-1])}”" if passage.headings else ""
     return f"{code(passage.path)}, {passage.place}{under}"
 

@@ -1,4 +1,4 @@
-"""Palettes: from colours that the brief names, else chosen by its hash; and contrast as WCAG 2 defines it."""
+"""Palettes from the colours that a brief names, else chosen by its hash; and contrast as WCAG 2 defines it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMED = re.compile(rf"(?i)\b(?:{'|'.join(_NAMES)})\b")
 
 
 def is_colors(text: str) -> bool:
-    """Whether a text does nothing but name colours: that is for the palette, not to be read.
+    """Whether a text does nothing but name colours: such a text is for the palette, not to stand on the ad.
 
     >>> is_colors("navy, orange"), is_colors("Orange is the new black")
     (True, False)
@@ -41,7 +41,7 @@ def is_colors(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """A ground, a deeper tone of it, an accent, and a second accent."""
+    """The colours of an ad: a ground, a deeper tone of it, an accent, and a second accent."""
 
     ground: Color
     deep: Color
@@ -52,7 +52,7 @@ class Palette:
         return ["#{:02x}{:02x}{:02x}".format(*color) for color in (self.ground, self.deep, self.accent, self.second)]
 
     def turned(self, times: int) -> Palette:
-        """The same colours in other roles, so that variants of one brief look related but not alike."""
+        """The same colours in other roles, so that variants of one brief look related but different."""
         if times % 3 == 1:
             return Palette(tint(self.ground, 0.88), tint(self.ground, 0.72), self.ground, self.accent)
         if times % 3 == 2:
@@ -84,10 +84,11 @@ PALETTES: Final = tuple(
 
 
 def palette(brief: str, seed: int) -> Palette:
-    """The brief's own colours, in the order it names them; those it lacks follow from the first. Else one by `seed`."""
+    """A palette of the brief's colours, hex codes before names; missing ones are derived from them. A brief without
+    colours gets a ready palette by `seed`."""
     codes = [found[0] for found in _HEX.finditer(brief)]
     named = [_NAMES[found[0].casefold()] for found in _NAMED.finditer(brief)]
-    # White, black and greys make no ground of their own: they come last.
+    # White, black and greys come last: they are no good as a ground when there is another colour.
     colors = sorted(dict.fromkeys(color(code) for code in [*codes, *named]), key=lambda one: _vividness(one) < 0.2)[:3]
     if not colors:
         return PALETTES[seed % len(PALETTES)]
@@ -113,13 +114,13 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def readable(on: Color, *wishes: Color) -> Color:
-    """The first wish that can be read on the colour, else white or black: one of the two always can."""
+    """The first wish with enough contrast on the colour, else white or black, of which one always has."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 
 
 def firm(of: Color) -> Color:
-    """The colour, darkened as far as needed so that white or ink reads well on it: middling tones take neither."""
+    """The colour, darkened until white or ink can be read well on it: on a medium tone neither can."""
     while contrast(WHITE, of) < 5.5 and contrast(INK, of) < 8:
         of = shade(of, 0.08)
     return of
@@ -143,7 +144,7 @@ def _vividness(of: Color) -> float:
 
 
 def opposite(of: Color) -> Color:
-    """A bright colour from across the wheel."""
+    """A bright colour from the other side of the colour wheel."""
     hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in of))
     light = 0.72 if lightness < 0.6 else 0.3
     red, green, blue = (

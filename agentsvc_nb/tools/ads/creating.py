@@ -1,4 +1,4 @@
-"""A brief becomes designs, and these a series of pictures: exactly as many as asked for."""
+"""`create_images`: makes designs from a brief, and from these exactly as many pictures as asked for."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from agentsvc_nb.tools.ads.wording import Wording
 from agentsvc_nb.tools.port import Outcome, ToolContext
 
 AT_ONCE: Final = 2
-"""Pictures in work at a time: more would hold more memory, and no machine draws them faster."""
+"""Pictures drawn at the same time: more would take more memory, and be no faster."""
 STAGES: Final = 3
-"""Layout, paint, save: what progress counts for each picture."""
+"""Steps of progress for each picture: layout, paint, save."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What one picture is made of."""
+    """Everything that one picture is drawn from."""
 
     path: str
     scene: Scene
@@ -39,10 +39,10 @@ class Design:
     words: Wording
     seed: int
     edited_from: dict[str, str] | None = None
-    """`path` and `sha256` of the picture before."""
+    """`path` and `sha256` of the picture that an edit was made from."""
 
     def kept(self) -> dict[str, Any]:
-        """What a picture carries in its file, to be drawn again."""
+        """The design as it is stored in the picture's file, for `edit_image` to draw it again."""
         return {
             "scene": self.scene.name,
             "palette": self.palette.names(),
@@ -53,14 +53,14 @@ class Design:
 
 @dataclass(frozen=True)
 class Made:
-    """A picture as a file, and what there is to say about it."""
+    """A picture's PNG file, and its entry in the tool's answer."""
 
     data: bytes
     record: MadeImage
 
 
 def produce(design: Design) -> Made:
-    """Draw one picture."""
+    """Draw one picture. Takes processor time, so call it in a thread."""
     words = layout.lay_out(design.scene, design.frame, design.words)
     background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
     picture = layout.draw(background, design.palette, words)
@@ -78,7 +78,7 @@ def produce(design: Design) -> Made:
 
 
 async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outcome:
-    """Draw and write all of them."""
+    """Draw all designs and write them into the workspace, in order, as one typed output."""
     made: list[MadeImage] = []
     total = STAGES * len(designs)
     waiting = iter(designs)
@@ -111,7 +111,7 @@ PROMPT_CHARS: Final = 2_000
 
 
 async def create(request: ImageRequest, model: ImageModel, context: ToolContext) -> Outcome:
-    """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
+    """Make the pictures of a request. Raises `WorkFailure`; `missing_glyphs` before anything is painted."""
     made = [replace(design, words=drawable(design.words)) for design in designs(request)]
     if request.background == "model":
         made = await _painted(made, request.brief, model, context)
@@ -119,7 +119,7 @@ async def create(request: ImageRequest, model: ImageModel, context: ToolContext)
 
 
 async def _painted(made: list[Design], brief: str, model: ImageModel, context: ToolContext) -> list[Design]:
-    """The designs on backgrounds by the image model: one for each shape of frame."""
+    """The designs on backgrounds from the image model, which paints one for each shape of frame."""
     scene_of: dict[Shape, Scene] = {}
     for design in made:
         if design.frame.shape not in scene_of:
@@ -130,7 +130,7 @@ async def _painted(made: list[Design], brief: str, model: ImageModel, context: T
 
 
 def designs(request: ImageRequest) -> list[Design]:
-    """The designs of the pictures; picture n of a brief is the same however many are asked for."""
+    """The designs of the pictures; picture n of a brief is the same however many pictures are asked for."""
     key = digest(request.brief)
     seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
     base = colors.palette(" ".join(request.brand_colors) or request.brief, seed)

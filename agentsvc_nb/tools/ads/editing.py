@@ -1,4 +1,5 @@
-"""An ad of ours with other words, colours or sizes; any other picture cut to sizes, with words on it."""
+"""`edit_image`: redraws an ad with other words, colours or sizes; crops any other picture to sizes and sets words on
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from agentsvc_nb.tools.ads.wording import Wording
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 
 _SIDES: Final = (320, 2160)
-"""The shorter side is at least, and the longer at most, so many pixels."""
+"""Least pixels of the shorter side, and most of the longer."""
 _RATIO_MAX: Final = 3.0
 
 
@@ -36,7 +37,7 @@ class _KeptWords(BaseModel):
 
 
 class _Kept(BaseModel):
-    """The design in a picture's file, which anybody may have written."""
+    """The design in a picture's file. It is untrusted: any program may have written it."""
 
     scene: Literal["sunrise", "split", "card", "slope", "rings", "tiles"]
     palette: list[BrandColor] = Field(min_length=4, max_length=4)
@@ -45,7 +46,7 @@ class _Kept(BaseModel):
 
 
 async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Outcome:
-    """Draw what is asked for. Raises `WorkFailure("missing_glyphs")` before anything is painted."""
+    """Make the edited pictures. Raises `WorkFailure`; `missing_glyphs` before anything is painted."""
     picture, before = await _opened(context, edit.path)
     kept = None if edit.instruction else _kept(picture)
     words = drawable(_words(edit, Wording(**kept.words.model_dump()) if kept else Wording("", action="")))
@@ -58,7 +59,7 @@ async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Ou
 
 
 async def _opened(context: ToolContext, path: str) -> tuple[Image.Image, dict[str, str]]:
-    """The picture, and by what it is known again."""
+    """The picture, and its path and SHA-256 for the files made from it."""
     try:
         file = await context.workspace.open(path)
     except FileNotFoundError:
@@ -80,7 +81,7 @@ def _kept(picture: Image.Image) -> _Kept | None:
 
 
 def _again(kept: _Kept, edit: ImageEdit, words: Wording) -> Design:
-    """The design with what is to be another."""
+    """The stored design with the changes of the edit; path and frame are set later."""
     palette = Palette(*(colors.color(code) for code in kept.palette))
     return Design("", scenes.named(kept.scene), Frame(1, 1), _palette(edit, palette), words, kept.seed)
 
@@ -101,7 +102,7 @@ def _palette(edit: ImageEdit, before: Palette) -> Palette:
 
 
 def _framed(picture: Image.Image, kept: _Kept | None) -> Frame:
-    """The picture's own size, within what can be drawn."""
+    """The picture's own size, scaled into the limits of what can be drawn."""
     if kept and max(picture.size) <= _SIDES[1] and min(picture.size) >= _SIDES[0]:
         return Frame(*picture.size)
     low, high = sorted(picture.size)

@@ -1,4 +1,4 @@
-"""Fonts, the characters that they can draw, and text set into a box at the largest size that fits."""
+"""Fonts, the characters that they can draw, and text fitted into a box at the largest size."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
 _SHAPED = features.check("raqm")
-"""Without it (FriBiDi, with HarfBuzz) Pillow can't join, turn or place letters."""
+"""Whether Pillow has Raqm (HarfBuzz and FriBiDi), without which it can't join, reorder or place letters."""
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
-"""Scripts from left to right whose letters change with those beside them."""
+"""Scripts from left to right whose letters change their form with their neighbours."""
 _ORDERS: Final = "\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
-"""Joiners, and marks of direction: they mean something to letters that are shaped, and nothing to others."""
+"""Joiners and direction marks, which only matter beside letters that are shaped."""
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-"""Soft hyphens, selectors of variants, and spaces of no width: a text without them looks the same."""
+"""Soft hyphens, variation selectors and zero-width spaces: a text without them looks the same."""
 _NAMED_MAX: Final = 5
 _REMEDIES: Final = {
     **dict.fromkeys(("CJK", "Hiragana", "Katakana", "Hangul", "Bopomofo"), "Noto Sans CJK"),
@@ -57,7 +57,7 @@ def font(family: str, bold: bool, size: int) -> FreeTypeFont:
 
 @lru_cache(maxsize=1)
 def families() -> tuple[str, ...]:
-    """The families that are there, the preferred first."""
+    """The installed families, the preferred first."""
     return tuple(family for family in _FILES if _there(family))
 
 
@@ -72,21 +72,21 @@ def _there(family: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Whether the family can draw the character as it must look."""
+    """Whether the family can draw the character correctly."""
     if char.isspace() or re.match(f"[{_ORDERS}]", char):
         return True
     return (_SHAPED or not _is_shaped(char)) and _has(family, char)
 
 
 def _has(family: str, char: str) -> bool:
-    """Whether there is a glyph for the character: one that differs from the sign for none."""
+    """Whether the family has a glyph for the character, one that differs from the sign for a missing glyph."""
     probe = _probe(family)
     return _picture(probe, char) != _picture(probe, _NO_CHARACTER)
 
 
 @lru_cache(maxsize=16)
 def _probe(family: str) -> FreeTypeFont:
-    """Without shaping, which would put a lone mark on a circle."""
+    """The family's font without shaping, which would put a lone mark on a circle."""
     return ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
 
 
@@ -107,7 +107,7 @@ def family_for(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """The text with its letters composed, on one line, and without what nobody sees.
+    """The text with its letters composed, on one line, and without invisible characters.
 
     >>> tidy("soft\u00adly  u\u0308ber")
     'softly über'
@@ -119,8 +119,8 @@ def tidy(text: str) -> str:
 
 
 def legible(name: str, text: str) -> str:
-    """The text as it is drawn; `name` is what it is called. Raises `WorkFailure("missing_glyphs")` when no family
-    draws all of it."""
+    """The text as it is drawn; `name` (such as `headline`) is for the error. Raises `WorkFailure("missing_glyphs")`
+    when no family draws all of it."""
     kept = tidy(text)
     family = family_for(kept)
     if missing := [char for char in dict.fromkeys(kept) if not draws(family, char)]:
@@ -129,7 +129,7 @@ def legible(name: str, text: str) -> str:
 
 
 def _said(name: str, missing: Sequence[str]) -> str:
-    """What can't be drawn, and what to do about it."""
+    """The error message: which characters can't be drawn, and what to do about it."""
     scripts = list(dict.fromkeys(map(_script, missing)))
     more = f" and {len(missing) - _NAMED_MAX} more" if len(missing) > _NAMED_MAX else ""
     named = f"{', '.join(map(_name, missing[:_NAMED_MAX]))}{more} ({', '.join(scripts[:_NAMED_MAX])})"
@@ -143,13 +143,13 @@ def _said(name: str, missing: Sequence[str]) -> str:
 
 
 def _name(char: str) -> str:
-    """The character itself where that can be seen, else its number."""
+    """The character itself if it is visible, else its code point."""
     visible = char.isprintable() and not unicodedata.category(char).startswith("M")
     return char if visible else f"U+{ord(char):04X}"
 
 
 def _script(char: str) -> str:
-    """The script by the first word of the character's name; what belongs to none is a symbol."""
+    """The script of a character, from the first word of its Unicode name; `symbols` for one that belongs to none."""
     if unicodedata.category(char)[0] not in "LM":
         return "symbols"
     first = unicodedata.name(char, "symbols").partition(" ")[0]
@@ -157,7 +157,7 @@ def _script(char: str) -> str:
 
 
 def runs_leftwards(text: str) -> bool:
-    """Whether a text begins on the right: by its first letter that has a direction."""
+    """Whether a text runs from right to left, by its first letter that has a direction."""
     return next(
         (kind in ("R", "AL") for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")), False
     )
@@ -165,14 +165,14 @@ def runs_leftwards(text: str) -> bool:
 
 LEADING: Final = 1.16
 _SMALL: Final = 0.33
-"""Of the sum of the smallest and the largest size: type that is smaller is not for headlines."""
+"""Part of the sum of the smallest and the largest size: smaller type is too small for a headline."""
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A family and its weight."""
+    """A typeface: a family and its weight."""
 
     family: str
     bold: bool = False
@@ -200,9 +200,10 @@ class Fitted:
 
 
 def fit(text: str, type_: Type, width: int, height: int, sizes: tuple[int, int]) -> Fitted:
-    """The text at the largest of `sizes` (smallest, largest) that fits; at the smallest it is cut, marked with `…`.
+    """The text at the largest size in `sizes` (smallest, largest) that fits. Text that does not fit at the smallest
+    size is cut, which `…` marks.
 
-    A word that would make all of it small is parted with a hyphen instead.
+    A long word that would make all of the text small is hyphenated instead.
     """
     whole = _largest(text, type_, width, height, sizes)
     if whole.size < (sizes[0] + sizes[1]) * _SMALL:
@@ -228,7 +229,7 @@ def _largest(
 
 
 def _balanced(text: str, fitted: Fitted, type_: Type, width: int) -> Fitted:
-    """The same lines at the least width that needs no more of them: no word is left alone at the end."""
+    """The text at the least width that takes no more lines, so that no word is left alone on the last one."""
     cut = fitted.lines[-1].endswith("…") and not text.endswith("…")
     if cut or len(fitted.lines) == 1 or _broken(text, fitted):
         return fitted
@@ -244,12 +245,12 @@ def _fits(fitted: Fitted, height: int) -> bool:
 
 
 def _within(fitted: Fitted, type_: Type, width: int) -> bool:
-    """Whether no letter alone is wider than a line."""
+    """Whether all lines are within the width: a single letter may be wider."""
     return all(type_.width(line, fitted.size) <= width for line in fitted.lines)
 
 
 def _broken(text: str, fitted: Fitted) -> bool:
-    """Whether a word was cut in two: a smaller size is better than that."""
+    """Whether a word was split over two lines; a smaller size is better than that. CJK text may be split anywhere."""
     words = set(text.split())
     return any(word not in words for line in fitted.lines for word in line.split() if not re.search(f"[{_WIDE}]", word))
 
@@ -269,7 +270,7 @@ def _wrap(text: str, type_: Type, width: int, size: int) -> list[str]:
 
 
 def _break(word: str, type_: Type, width: int, size: int) -> list[str]:
-    """A word in pieces that each fit a line, with a hyphen where letters were parted. A mark stays with its letter."""
+    """A word in pieces that each fit a line, with a hyphen between letters. A mark stays with its letter."""
     pieces = []
     while word and type_.width(word, size) > width:
         end = max(1, bisect_right(range(1, len(word)), width, key=lambda at: ceil(type_.width(word[:at] + "-", size))))

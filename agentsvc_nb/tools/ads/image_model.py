@@ -21,7 +21,7 @@ SECONDS = 180.0
 
 
 class ImageModel:
-    """Paints and changes pictures. Every verb raises `WorkFailure`: `not_configured` without its address."""
+    """Paints and changes pictures. Its methods raise `WorkFailure`: `not_configured` when no image model is set."""
 
     def __init__(self, settings: Settings) -> None:
         self._model = settings.image_model
@@ -36,7 +36,7 @@ class ImageModel:
         return await self._picture(await self._asked().post("/images/generations", json=given))
 
     async def change(self, picture: Image.Image, instruction: str) -> Image.Image:
-        """The picture as the instruction wants it."""
+        """The picture, changed as the instruction says."""
         file = ("picture.png", await asyncio.to_thread(_png, picture), "image/png")
         given = {**self._named(), "prompt": instruction, "n": "1"}
         return await self._picture(await self._asked().post("/images/edits", data=given, files={"image": file}))
@@ -63,7 +63,7 @@ class ImageModel:
 
 
 def _size(frame: Frame) -> str:
-    """The nearest of the sizes that such models know."""
+    """The nearest of the sizes that such models support."""
     return {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[frame.shape]
 
 

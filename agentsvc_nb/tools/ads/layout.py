@@ -1,5 +1,5 @@
-"""Which text stands where, each as large as its room allows; and the picture drawn of it: words on a background, each
-in a colour that can be read there (a contrast of at least 4.5).
+"""Layout of an ad's texts, each as large as its space allows; and their drawing on a background, each in a colour that
+can be read there (a contrast of at least 4.5).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEADLINE: Final = (32, 112)
 _SUBLINE: Final = (24, 42)
 _BRAND: Final = (18, 34)
 _BUTTON: Final = (16, 36)
-"""Smallest and largest type, in type units."""
+"""Smallest and largest size of type for each text, in type units (`Frame.type_unit`)."""
 _BRAND_HIGH: Final = 46
 _BUTTON_HIGH: Final = 84
 _BUTTON_INSET: Final = 44
@@ -31,7 +31,8 @@ _HEADLINE_SHARE: Final = 0.68
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A text in its place. `box` is as wide as its longest line; a `button` is drawn on a pill of that box."""
+    """A text in its place. `box` is as wide as the longest line; a `button` is drawn as a pill that fills the box.
+    `leftwards`: the ad's text runs from right to left."""
 
     fitted: Fitted
     type: Type
@@ -48,7 +49,7 @@ class Layout:
 
 @dataclass(slots=True)
 class _Piece:
-    """A text that is fitted and not placed yet."""
+    """A text with its size, but without its place. Lengths are in pixels; `gap` is the space above it."""
 
     fitted: Fitted
     type: Type
@@ -60,7 +61,7 @@ class _Piece:
 
 
 def drawable(words: Wording) -> Wording:
-    """The texts as they are drawn. Raises `WorkFailure("missing_glyphs")` for one that no font has whole."""
+    """The texts as they are drawn. Raises `WorkFailure("missing_glyphs")` for a text that no font draws in full."""
     return Wording(
         legible("headline", words.headline),
         legible("subline", words.subline),
@@ -70,7 +71,7 @@ def drawable(words: Wording) -> Wording:
 
 
 def lay_out(scene: Scene, frame: Frame, words: Wording) -> Layout:
-    """All texts of an ad, within the scene's zone."""
+    """Place all texts of an ad within the scene's zone."""
     left, top, right, bottom = zone = scene.zone(frame)
     setter = _Setter(right - left, frame.type_unit)
     brand = setter.text(words.brand, True, _BRAND, setter.high(_BRAND_HIGH))
@@ -99,7 +100,7 @@ class _Setter:
         return self._set(text, bold, sizes, self._width, height, _GAP)
 
     def button(self, text: str) -> _Piece | None:
-        """One line in a pill."""
+        """The text of the call to action in a pill; None for an empty text."""
         inset, height = self.high(_BUTTON_INSET), self.high(_BUTTON_HIGH)
         piece = self._set(text, True, _BUTTON, self._width - 2 * inset, round(height * 0.6), _BUTTON_GAP)
         if piece is not None:
@@ -116,7 +117,7 @@ class _Setter:
 
 
 def _stacked(pieces: list[_Piece], zone: Box, align: Align, centred: bool) -> list[Block]:
-    """One below the other; the first has no gap above it."""
+    """The pieces placed below each other; the first has no gap above it."""
     left, top, right, bottom = zone
     if not pieces:
         return []
@@ -135,20 +136,20 @@ def _stacked(pieces: list[_Piece], zone: Box, align: Align, centred: bool) -> li
 _SAMPLE: Final = 64
 _COMFORTABLE: Final = 7.0
 _BUTTON_CONTRAST: Final = 3.0
-"""WCAG 2.1 AA for the shape of a control against what lies beside it."""
+"""WCAG 2.1 AA: contrast of a control's shape with its surroundings."""
 _BASELINE: Final = 0.82
 
 
 @dataclass
 class Picture:
-    """A picture in the making, and the contrast of each text on what lies under it."""
+    """A picture being drawn, and the contrast of each text with what lies under it."""
 
     image: Image.Image
     palette: Palette
     contrasts: list[float] = field(default_factory=list)
 
     def write(self, block: Block, centred: bool) -> None:
-        """A text, on what is there; on a veil when no colour can be read on that."""
+        """Draw a text on the picture, or on a veil over it when no colour could be read there."""
         color = self._ink(block.box)
         left, top, right, _ = block.box
         draw, type_, step = ImageDraw.Draw(self.image), block.type, block.fitted.step
@@ -158,7 +159,7 @@ class Picture:
             draw.text((x, top + step * (number + _BASELINE)), line, color, face, anchor)
 
     def button(self, block: Block) -> None:
-        """The call to action, as a pill whose text can be read on it."""
+        """Draw the call to action: a pill with a text that can be read on it."""
         left, top, right, bottom = block.box
         ground = self._apart(block.box)
         color = readable(ground, WHITE, INK)
@@ -169,14 +170,14 @@ class Picture:
         ImageDraw.Draw(self.image).text(middle, block.fitted.lines[0], color, face, "mm")
 
     def _apart(self, box: Box) -> Color:
-        """A colour of the palette that stands apart from what lies under the box, the accent before others."""
+        """The first colour, beginning with the palette's accent, that contrasts with what lies under the box."""
         under = self._under(box)
         wishes = (self.palette.accent, self.palette.second, self.palette.deep, self.palette.ground, INK, WHITE)
         least = {wish: min(contrast(wish, color) for color in under) for wish in wishes}
         return next((wish for wish in wishes if least[wish] >= _BUTTON_CONTRAST), max(wishes, key=least.__getitem__))
 
     def _ink(self, box: Box) -> Color:
-        """A colour that can be read on all that lies under the box; a veil is laid there first when none can."""
+        """A colour that can be read on everything under the box; if there is none, draw a veil there first."""
         under = self._under(box)
         wishes = (self.palette.deep, WHITE, INK, BLACK)
         least = {wish: min(contrast(wish, color) for color in under) for wish in wishes}
@@ -196,14 +197,14 @@ class Picture:
         return WHITE
 
     def _under(self, box: Box) -> list[Color]:
-        """The colours under a box."""
+        """The colours under a box, from a sample of its pixels."""
         sample = self.image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST, box)
         found = sample.getcolors(_SAMPLE**2) or []
         return [(color[0], color[1], color[2]) for _, color in found if isinstance(color, tuple)]
 
 
 def draw(background: Image.Image, colors: Palette, words: Layout) -> Picture:
-    """The words on the background, which becomes the picture."""
+    """Draw the words on the background, which is changed in place."""
     picture = Picture(background, colors)
     for block in words.blocks:
         if block.button:

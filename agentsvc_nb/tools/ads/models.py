@@ -9,9 +9,9 @@ from pydantic import Field, StringConstraints
 from agentsvc_nb.tools.port import ToolInput, ToolOutput, WorkspacePath
 
 DESIGN: Final = "agentsvc-design"
-"""The text in a PNG of ours that holds, as JSON, what it was drawn from; `words` are what stands on it."""
+"""The text chunk of a drawn PNG that holds its design as JSON; `words` are the texts on it."""
 EDITED_FROM: Final = "agentsvc-edited-from"
-"""The text in a PNG that `edit_image` made: the `path` and `sha256` of the picture before, as JSON."""
+"""The text chunk of a PNG of `edit_image`: `path` and `sha256` of the picture it was made from, as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 SizeName = Literal["square", "portrait", "story", "landscape", "wide"]
@@ -22,7 +22,7 @@ SIZES: Final[dict[SizeName, tuple[int, int]]] = {
     "landscape": (1200, 628),
     "wide": (1920, 1080),
 }
-"""Width and height in pixels, as feeds, stories, link previews and video players take them."""
+"""Width and height in pixels, as feeds, stories, link previews and video players want them."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],

@@ -1,4 +1,4 @@
-"""Picture files: PNG with the ad's design in it, and pictures from elsewhere opened with care."""
+"""Picture files: writing PNG with the ad's design in it, and reading untrusted pictures within limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _LEVEL: Final = 3
 def encode(
     image: Image.Image, design: dict[str, Any] | None = None, edited_from: dict[str, str] | None = None
 ) -> bytes:
-    """The file's bytes. `image` is RGB."""
+    """The bytes of a PNG file. `image` is RGB; `design` and `edited_from` are stored in text chunks as JSON."""
+    # Each row is stored as its difference to the row above (PNG's filter "up"), computed for all rows at once.
     above = Image.new("RGB", image.size)
     above.paste(image, (0, 1))
     raw = memoryview(ImageChops.subtract_modulo(image, above).tobytes())
@@ -39,7 +40,7 @@ def encode(
 
 
 def design(image: Image.Image) -> dict[str, Any] | None:
-    """The design that a picture of ours carries; None for any other picture."""
+    """The design that is stored in a picture that this package drew; None for any other picture."""
     try:
         found = json.loads(image.info.get(DESIGN, ""))
     except (TypeError, ValueError):
@@ -56,7 +57,8 @@ FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
 
 
 def read_picture(file: Path | IO[bytes], name: str) -> Image.Image:
-    """The picture, upright, with its `info`. Raises `WorkFailure("invalid_tool_input")`: it is none, or too large."""
+    """The picture, upright, on white, with its `info`. Raises `WorkFailure("invalid_tool_input")` for a file that is no
+    picture, or too large."""
     try:
         with Image.open(file, formats=FORMATS) as opened:
             if opened.width * opened.height > PIXELS_MAX:

@@ -1,4 +1,4 @@
-"""Backgrounds: gradients, shapes or any picture, which leave room for words."""
+"""Backgrounds of ads (gradients, shapes or any picture), each with a zone for the words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Paint = Callable[[Frame, Palette, random.Random], Image.Image]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A background, and the zone of its words by the frame's shape, in parts of the frame."""
+    """A background, and the zone for the words by the frame's shape, in fractions of its width and height."""
 
     name: str
     paint: Paint
@@ -62,7 +62,7 @@ def split(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
 
 
 def _corner(x: float, y: float, cell: float, turn: int) -> tuple[float, float]:
-    """The corner of a cell about which its quarter disc lies inside the cell."""
+    """The corner of a cell to use as centre of a quarter disc so that the quarter lies inside the cell."""
     return (x + (cell if turn in (1, 2) else 0), y + (cell if turn in (2, 3) else 0))
 
 
@@ -169,7 +169,7 @@ SCENES: Final = (
 
 
 def named(name: str) -> Scene:
-    """Raises `KeyError`."""
+    """The scene of this name. Raises `KeyError` when there is none."""
     return {scene.name: scene for scene in SCENES}[name]
 
 
@@ -182,7 +182,7 @@ _SHADED: Final = 216
 
 
 def photo_scene(picture: Image.Image, with_words: bool) -> Scene:
-    """A scene whose background is a picture."""
+    """A scene with a picture as background, cropped to the frame; darkened at the foot if words go on it."""
 
     def paint(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
         cut = ImageOps.fit(picture.convert("RGB"), (frame.width, frame.height), Image.Resampling.LANCZOS)
@@ -192,7 +192,7 @@ def photo_scene(picture: Image.Image, with_words: bool) -> Scene:
 
 
 def _shaded(image: Image.Image, frame: Frame) -> Image.Image:
-    """Darker towards the foot."""
+    """The image, darkened towards the foot."""
     ramp = Image.linear_gradient("L").point(
         [round(_SHADED * min(1.0, max(0.0, part / 255 - _SHADED_FROM) * 2.2)) for part in range(256)]
     )

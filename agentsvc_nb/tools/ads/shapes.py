@@ -1,4 +1,4 @@
-"""The sizes that ads come in, and shapes with smooth edges: drawn twice as large, and reduced."""
+"""Frames of ads, and shapes with smooth edges, which are drawn at twice the size and reduced."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _REFERENCE: Final = 1080
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A size in pixels."""
+    """The size of an ad in pixels."""
 
     width: int
     height: int
 
     @property
     def unit(self) -> float:
-        """The shorter side in parts of 1080: what shapes are measured in."""
+        """The unit of shapes in pixels: a 1080th of the shorter side."""
         return min(self.width, self.height) / _REFERENCE
 
     @property
     def type_unit(self) -> float:
-        """What type is measured in: large in a tall frame, where there is room for it."""
+        """The unit of type in pixels: larger than `unit` in a long frame, which has room for it."""
         return math.sqrt(self.width * self.height) / _REFERENCE
 
     @property
@@ -41,7 +41,7 @@ class Frame:
         return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
 
     def box(self, left: float, top: float, right: float, bottom: float) -> Box:
-        """A box given in parts of the frame."""
+        """A box given in fractions of the frame's width and height."""
         width, height = self.width, self.height
         return round(left * width), round(top * height), round(right * width), round(bottom * height)
 
@@ -59,7 +59,8 @@ Stroke = Callable[[ImageDraw.ImageDraw, Points], None]
 
 
 class Brush:
-    """Draws in finished pixels. Only the part of the ground that is drawn on is made finer, and reduced again."""
+    """Draws shapes, given in pixels of the finished picture. Only the part of the ground that they touch is enlarged,
+    to smooth the edges, and reduced again."""
 
     def __init__(self, ground: Image.Image) -> None:
         self._ground = ground
@@ -81,7 +82,7 @@ class Brush:
     def finished(self) -> Image.Image:
         left, top, right, bottom = box = self._touched()
         size = ((right - left) * _FINE, (bottom - top) * _FINE)
-        canvas = self._ground.resize(size, Image.Resampling.NEAREST, box)  # reduced again, it is what it was
+        canvas = self._ground.resize(size, Image.Resampling.NEAREST, box)  # reducing it restores the pixels
         draw = ImageDraw.Draw(canvas)
         for points, stroke in self._strokes:
             stroke(draw, [(_FINE * (x - left), _FINE * (y - top)) for x, y in points])
@@ -92,7 +93,7 @@ class Brush:
         self._strokes.append((points, stroke))
 
     def _touched(self) -> Box:
-        """The part of the ground that has all strokes."""
+        """The part of the ground that holds all strokes."""
         across = [x for points, _ in self._strokes for x, _ in points]
         down = [y for points, _ in self._strokes for _, y in points]
         width, height = self._ground.size
@@ -116,7 +117,7 @@ def gradient(frame: Frame, start: Color, end: Color, angle: float) -> Image.Imag
     """From `start` to `end` along `angle` degrees (0: to the right, 90: downwards)."""
     turned = Image.linear_gradient("L").rotate(90 - angle, Image.Resampling.BILINEAR, expand=True)
     spread = abs(math.cos(math.radians(angle))) + abs(math.sin(math.radians(angle)))
-    edge = math.ceil((turned.width - 256 / spread) / 2)  # outside are the corners that nothing was turned into
+    edge = math.ceil((turned.width - 256 / spread) / 2)  # cuts off the empty corners of the rotation
     mask = turned.resize(
         (frame.width, frame.height), Image.Resampling.BILINEAR, (edge, edge, turned.width - edge, turned.height - edge)
     )
@@ -126,7 +127,7 @@ def gradient(frame: Frame, start: Color, end: Color, angle: float) -> Image.Imag
 
 
 def pill(width: int, height: int, radius: float | None = None) -> Image.Image:
-    """A mask of a rounded box with smooth edges."""
+    """A mask of a rounded box with smooth edges; without `radius`, its ends are half circles."""
     mask = Image.new("L", (width * _FINE, height * _FINE), 0)
     round_by = _FINE * (height / 2 if radius is None else radius)
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, width * _FINE - 1, height * _FINE - 1), round_by, 255)
@@ -134,13 +135,13 @@ def pill(width: int, height: int, radius: float | None = None) -> Image.Image:
 
 
 def panel(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
-    """A rounded box, on the finished picture."""
+    """Draw a rounded box on the finished picture."""
     left, top, right, bottom = box
     image.paste(fill, (left, top), pill(right - left, bottom - top, radius))
 
 
 def shadow(image: Image.Image, box: Box, radius: float, strength: int, blur: float) -> None:
-    """A soft shadow, on the finished picture."""
+    """Draw a soft shadow on the finished picture."""
     small = Image.new("L", (image.width // _SOFT, image.height // _SOFT), 0)
     ImageDraw.Draw(small).rounded_rectangle([part / _SOFT for part in box], radius / _SOFT, strength)
     soft = small.filter(ImageFilter.GaussianBlur(blur / _SOFT)).resize(image.size, Image.Resampling.BILINEAR)

@@ -1,4 +1,4 @@
-"""What an ad says, taken from its brief by rules: labelled lines first, then quotations, headings and sentences."""
+"""The texts of an ad, taken from its brief by rules: labelled lines first, then quotations, headings and sentences."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Wording:
 
 
 def wordings(brief: str, count: int) -> list[Wording]:
-    """The texts of `count` ads: the same headline first, then other lines of the brief as headlines by turns.
+    """The texts of `count` ads: the brief's headlines in turn, in each round with another of its lines as subline.
 
     >>> wordings("Headline: Pack light\\nCTA: Shop tents", 1)[0].action
     'Shop tents'
@@ -75,7 +75,7 @@ def wordings(brief: str, count: int) -> list[Wording]:
 
 
 def clip(text: str, limit: int) -> str:
-    """A text of at most so many characters, cut between words and marked where it was cut."""
+    """A text of at most `limit` characters: a longer one is cut between words, which `…` marks."""
     flat = " ".join(text.split())
     if len(flat) <= limit:
         return flat
@@ -85,7 +85,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def _heads(text: str) -> list[str]:
-    """Headlines: labelled ones alone when there are any; else quotations, the title, and the first sentences."""
+    """The headlines: only labelled ones when there are any; else quotations, the title, and the first sentences."""
     given = _distinct((found.rstrip(". ") for found in labelled("headline", text)), HEADLINE_CHARS)
     if given:
         return given
@@ -97,7 +97,7 @@ def _heads(text: str) -> list[str]:
 
 
 def _opening(text: str) -> str:
-    """A first line whose label is no label of a brief: `Autumn sale: everything for $5`."""
+    """The first line of a brief if it only looks labelled (`Autumn sale: everything for $5`), else empty."""
     first = next((line.strip(" \t-*_>•") for line in text.splitlines() if line.strip()), "")
     title = _ANY_LABEL.match(first)
     known = title is None or _SECTION.match(title[0]) or is_labelled(first) or is_colors(first)
@@ -105,7 +105,7 @@ def _opening(text: str) -> str:
 
 
 def _short(sentences: list[str]) -> list[str]:
-    """Sentences that fit as headlines, or the first as it is when none does."""
+    """The sentences that are short enough for a headline; all of them when none is."""
     fitting = [one for one in sentences if len(one) <= HEADLINE_CHARS]
     return fitting or sentences
 
@@ -124,7 +124,7 @@ def _labelled(name: str, text: str) -> str:
 
 
 def _action(text: str) -> str:
-    """A call to action in the brief's language; in English the one that most of its words speak for."""
+    """A call to action in the brief's language; in English, the one with the most matching words in the brief."""
     words = Counter(re.findall(r"\w+", text[:4_000].casefold()))
     language = max(_LANGUAGES, key=lambda name: sum(words[word] for word in _LANGUAGES[name][0].split()))
     hits = {action: len(re.findall(pattern, text, re.I)) for pattern, action in _ACTIONS}
@@ -146,6 +146,7 @@ def _same(line: str, head: str) -> bool:
 
 
 def _plain(brief: str) -> str:
-    """In lines, without control characters and emphasis; colour codes are for the palette, not for reading."""
+    """The brief with each label on a line, without control characters, emphasis and colour codes, which are for the
+    palette."""
     text = "".join(char for char in brief if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
     return re.sub(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|[*`]{1,3}", "", in_lines(text))

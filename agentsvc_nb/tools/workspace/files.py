@@ -1,4 +1,4 @@
-"""Look at the chat's files, and write one."""
+"""Tools that list, search and read the chat's files, and write one."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file into the chat's workspace."
     family: ClassVar[str] = "write_file"
-    effect: ClassVar[bool] = False  # the same text again is the same file
+    effect: ClassVar[bool] = False  # repeating it writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
 
@@ -102,7 +102,7 @@ class WriteFile(BaseTool):
 
 
 async def text_of(context: ToolContext, path: str) -> str:
-    """Raises `WorkFailure("file_not_found")`."""
+    """The readable text of a file. Raises `WorkFailure("file_not_found")`."""
     try:
         return await context.workspace.text(path)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The limited child that runs SQL: it copies the given files into memory, switches the file system, the network and
-extensions off, and only then reads the SQL.
+"""The limited child process that runs SQL: it copies the given files into memory, then switches off the file system,
+the network and extensions, and only then runs the SQL.
 
-It reads a line of JSON, `{"files": [{"name", "file", "kind"}], "sql", "plot"}`, and prints a line,
+It reads one line of JSON, `{"files": [{"name", "file", "kind"}], "sql", "plot"}`, and prints one line,
 `{"columns", "rows", "more", "picture"}` or `{"error"}`.
 """
 
@@ -21,7 +21,7 @@ ROWS_MAX: Final = 200
 PLOT_ROWS_MAX: Final = 5_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
-"""Of all cells: a table of many columns is shown with fewer rows."""
+"""Characters of all cells together: a table with many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
 _CONFIG: Final[dict[str, Any]] = {
     "memory_limit": ENGINE_MEMORY,
@@ -70,7 +70,8 @@ def _load(engine: duckdb.DuckDBPyConnection, name: str, file: str, kind: str) ->
 
 
 def _load_sheet(engine: duckdb.DuckDBPyConnection, name: str, file: str) -> None:
-    """The first sheet, its first row as the names of the columns: by way of CSV, which gives them types."""
+    """Load the first sheet, with its first row as the columns' names. It goes through CSV, whose reader detects types.
+    Raises `ValueError` for a file that can't be read."""
     import csv
     import tempfile
 
@@ -88,7 +89,7 @@ def _load_sheet(engine: duckdb.DuckDBPyConnection, name: str, file: str) -> None
 
 
 def _shown(rows: list[list[Any]]) -> list[list[Any]]:
-    """As many of the first rows as fit into an answer, at least one."""
+    """As many of the first rows as fit into an answer, but at least one."""
     shown: list[list[Any]] = []
     room = ANSWER_CHARS
     for row in rows[:ROWS_MAX]:

@@ -1,4 +1,4 @@
-"""Tables of the chat in SQL: copies of the files, in a process that reaches nothing else (`table_child`)."""
+"""Tools that query the chat's tables in SQL: on copies, in a child process without other access (`table_child`)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ CHILD: Final = "agentsvc_nb.tools.workspace.table_child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, cpu_seconds=20)
 PATIENCE_SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 50_000_000
-"""Of cells, and of a picture in base64."""
+"""Limit of the child's answer: cells, and a picture in base64."""
 AT_ONCE: Final = 2
 _turns = asyncio.Semaphore(AT_ONCE)
 
 
 async def query(files: list[dict[str, str]], sql: str, plot: dict[str, str] | None = None) -> dict[str, Any]:
-    """`columns`, `rows`, `more` and, for a plot, `picture` (base64). Raises `WorkFailure` with what was wrong."""
+    """Run SQL on the files. Returns `columns`, `rows`, `more` (whether there are further rows) and, for a plot,
+    `picture` (base64). Raises `WorkFailure`: `query_failed` with the engine's message, or `too_much_work`."""
     question = json.dumps({"files": files, "sql": sql, "plot": plot}).encode()
     async with _turns:
         answer = await _ask_child(question)
@@ -41,10 +42,10 @@ async def query(files: list[dict[str, str]], sql: str, plot: dict[str, str] | No
 
 
 async def _ask_child(question: bytes) -> bytes:
-    """The child's answer; without a line break when it did not come to its end."""
+    """The child's answer; incomplete if it does not end with a line break."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-tables-") as folder:
         variables = {"MPLCONFIGDIR": folder}
-        # When the run is cancelled, leaving the block kills the child, and with it the thread's work ends.
+        # When the run is cancelled, leaving the block kills the child, which ends the thread's wait for it.
         with LimitedChild(CHILD, limits=LIMITS, folder=Path(folder), variables=variables) as child:
             return await asyncio.to_thread(child.ask, question, PATIENCE_SECONDS, ANSWER_BYTES)
 
@@ -127,7 +128,8 @@ class PlotTables(_Tables):
 
 
 async def _files(task: ToolContext, paths: Sequence[str]) -> list[dict[str, str]]:
-    """The files with the names that they have in SQL. Raises `WorkFailure` for one that is no table."""
+    """The files with their names in SQL; all tables of the chat when no paths are given. Raises `WorkFailure` for a
+    file that is missing or no table."""
     listed = [entry.path for entry in await task.workspace.list()]
     chosen = list(paths) or [path for path in listed if _kind(path)][:TABLES_MAX]
     if not chosen:
@@ -159,7 +161,7 @@ def _name(path: str, taken: dict[str, str]) -> str:
 
 
 def _table(found: dict[str, Any]) -> str:
-    """The rows as Markdown."""
+    """The rows of a query's answer as a Markdown table."""
     more = f"\n[the first {len(found['rows'])} rows; there are more]\n" if found["more"] else ""
     return f"{table(found['columns'], found['rows'])}{more}".removesuffix("\n")
 

@@ -107,8 +107,8 @@ def _words(column: str) -> list[str]:
 
 
 def heads(column: str) -> list[str]:
-    """The word of the column's name that says what it holds, if any: the last one before `of`, `per` or a bracket, but
-    for units and participles.
+    """The main noun of a column's name, if any: the last word before `of`, `per` or a bracket that is no unit and no
+    participle.
 
     >>> heads("unit_price"), heads("orbital_period_days"), heads("units_sold"), heads("cost_per_click")
     (['price'], ['period'], ['units'], ['cost'])
@@ -128,7 +128,7 @@ _BETWEEN: Final = 4
 _JOINED: Final = frozenset("and or nor und oder noch et ou ni y o the der die das den dem la le les el los las".split())  # noqa: SIM905
 
 Run = tuple[int, int]
-"""Where a value stands in a question: its first token, and the one after its last."""
+"""The place of a value in a question: the index of its first token, and of the token after its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _runs(table: Table, column: int, question: str) -> dict[Run, set[str]]:
     found: dict[Run, set[str]] = {}
     named = {*title, *stems(table.path)}
     for text in texts:
-        # Most cells of a large table are refused by their first letters, which is quicker than to fold them.
+        # A test of the first letters excludes most cells of a large table, and is faster than folding them.
         if text.isascii() and text[:3].lower() not in lowered:
             continue
         if _says_something(text, title):

@@ -20,7 +20,7 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.tables import Table, written
 
 Day = tuple[int, int, int]
-"""Year, month and day; 0 where none is said."""
+"""Year, month and day; 0 for a part that is not given."""
 
 _MONTHS: Final = {
     name: number
@@ -41,7 +41,7 @@ _DATE: Final = (
     rf"|(?:{_DAY} (?:of |de )?)?(?:{_MONTH})\b(?: {_DAY}(?!\d))?(?: (?:de |of )?\d{{4}})?)"
 )
 _FILLER: Final = r"(?: (?:the|year|years|month|of|der|dem|das|jahr|el|la|le|l|ano|annee))*"
-# `May` is a verb too: a month stands behind one of these.
+# `May` is also a verb, so a month counts only after one of these words.
 _WHEN = re.compile(
     rf"\b(?:(?:between|zwischen|entre|from|von|vom|de|desde){_FILLER} (?P<low>{_DATE}) "
     rf"(?:and|und|et|y|to|until|till|through|bis|a|au|hasta){_FILLER} (?P<high>{_DATE})"
@@ -173,7 +173,7 @@ def _written(date: Day) -> str:
     return "-".join(f"{part:02}" for part in date if part)
 
 
-_COSTS = re.compile(r"\bcosts?\s*$")  # "products that cost more than 100": their price is meant
+_COSTS = re.compile(r"\bcosts?\s*$")  # in "products that cost more than 100", the price is meant
 _COMPARE: Final[dict[str, tuple[str, Callable[[Decimal, Decimal], bool]]]] = {
     "ge": (">=", ge),
     "le": ("<=", le),
@@ -203,7 +203,7 @@ def filters(table: Table, question: str, measured: Measure | None) -> list[Filte
     made = [*named_values(table, question), *(one for one in dated(table, question) if not one.at & years)]
     said = {place for one in made for place in one.at}
     limits, words = compared(table, question, _column(measured)), tokens(question)
-    # `At least 10 gold and 10 silver`: the limit may well be meant for both.
+    # In `at least 10 gold and 10 silver` the limit may be meant for both, so `10 silver` is no condition.
     numbers = [one for one in amounts(table, question) if not limits or words[min(one.at) - 1] not in ops.AND_OR]
     for one in [*equal(table, question), *limits, *numbers]:
         if not said & one.at:

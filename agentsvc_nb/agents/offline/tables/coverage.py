@@ -186,10 +186,10 @@ def _columns(made: Plan) -> set[int]:
 def _names(made: Plan, text: str, said: Collection[str]) -> set[str]:
     """The stems of the words in the used columns' names. A column of numbers counts only if its main noun (`heads`) was
     said: `units` does not name `unit_price`."""
-    counted = {one.column for one in made.filters} & {made.distinct}  # one value of a column has no values to count
+    counted = {one.column for one in made.filters} & {made.distinct}  # a column limited to one value has none to count
     columns = {index: made.table.columns[index] for index in _columns(made) - counted}
     if not _implying(made, " ".join(tokens(text))):
-        # A group or a name may be called by half: `product` for `product_id`.
+        # Half of a name is enough for a group or an entity: `product` for `product_id`.
         whole = {made.group, made.distinct, made.entity} - {made.subject}
         numbers = set(made.table.numbers) - whole
         columns = {index: name for index, name in columns.items() if index not in numbers or _says(heads(name), said)}

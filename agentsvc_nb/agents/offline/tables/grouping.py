@@ -52,7 +52,7 @@ def entity(table: Table, folded: str) -> int | None:
 
 
 def wanted(table: Table, folded: str) -> int | None:
-    """The column that stands right behind `which` or `what`."""
+    """The column that the word right after `which` or `what` names."""
     nouns = (found[1].split()[0] for found in ops.WHICH.finditer(folded))
     columns = (_like(table, noun) for noun in nouns if noun not in STOP and not ops.is_operation(noun))
     return next((column for column in columns if column is not None), None)

@@ -1,4 +1,4 @@
-"""The numbers that a question asks about: a column, a ratio or a product of two, or what follows from them."""
+"""The numbers that a question asks about: a column, a quotient or product of two, or a margin or profit."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Measure:
 def measure(
     table: Table, folded: str, among: list[int], limited: Collection[int], *, alone: bool
 ) -> Measure | Unclear | None:
-    """The column of numbers that the (folded) question names, else what it implies: `cheapest` means a price.
+    """The column of numbers that the (folded) question names, else one that it implies: `cheapest` means a price.
 
     A column in a condition (`spend over 9`) is meant only when no other is; with `alone` a table's one column of
     numbers needs no name.

@@ -7,7 +7,7 @@ from typing import Final
 
 Pattern = re.Pattern[str]
 
-# All patterns see the question folded: small letters, no marks, words one blank apart (`formats.normalization.tokens`).
+# Patterns see the question folded: small letters, no marks, words one blank apart (`formats.normalization.tokens`).
 OPERATIONS: Final[dict[str, Pattern]] = {
     name: re.compile(rf"\b(?:{words})\b")
     for name, words in {
@@ -67,7 +67,7 @@ COUNTED: Final = re.compile(
 )
 OVERALL: Final = re.compile(r"\b(?:overall|altogether|together|combined|insgesamt|en tout)\b")
 ROWS: Final = frozenset("rows lines entries items records zeilen eintrage lignes filas entradas".split())  # noqa: SIM905
-"""What the rows of any table may be called."""
+"""Words for the rows of any table."""
 AMOUNT: Final = re.compile(r"\b(?:number of|amount of|anzahl|nombre de|numero de)\b")
 """In `the average number of seats` nothing is counted."""
 GROUP: Final = re.compile(r"\b(?:per|by|for each|each|pro|je|nach|par|por)(?=((?: \w+){1,3}))")
@@ -91,7 +91,7 @@ SUMMED: Final = re.compile(
 NO_COLUMN: Final = frozenset("far default mistake chance hand way cent se row line item entry record".split())  # noqa: SIM905
 """Words after `by` and `per` that mean no column: `by far`, `per item`."""
 AGENT: Final = re.compile(r"(?:by|par|por) (?:the|all|le|la|les|el|los|las)\b")
-"""`By` before the one who acts, which groups nothing: `paid by the guests`."""
+"""`By` with an agent, which groups nothing: `paid by the guests`."""
 WHICH: Final = re.compile(r"\b(?:which|what|welche\w*|quel(?:le)?s?|que|cual(?:es)?(?: \w+)?)((?: \w+){1,4})")
 NOT: Final = re.compile(
     r"\b(?:(?:other|rather) than|(?:apart|aside) from|except(?: for)?|excluding|exclude|besides|without|outside(?: of)?"
@@ -207,13 +207,13 @@ UNIT_WORDS: Final = {
 }  # fmt: skip
 """Units as they are said, with the abbreviations that names of columns end with."""
 
-# What can be computed from a price and a cost.
+# Words for numbers that are computed from a price and a cost, and for these two columns.
 MARGIN: Final = frozenset({"margin", "margins", "marge", "margen", "marges", "margenes"})
 PROFIT: Final = frozenset({"profit", "profits", "gewinn", "benefice", "beneficio"})
 PRICE_WORDS: Final = ("price", "preis", "verkaufspreis", "prix", "precio", "revenue", "umsatz")
 COST_WORDS: Final = ("cost", "costs", "cogs", "kosten", "einkaufspreis", "cout", "coste", "costo")
 
-# Conditions on numbers, sought in the question with its signs kept.
+# Conditions on numbers: these see the question with its signs and punctuation (`normalization.fold`).
 _NUMBER: Final = r"\d+(?:[.,]\d+)*(?![:\d])"
 _SCALE: Final = r"(?:\s*(?P<scale>[a-z]+)\b)?"
 ABOVE_BELOW: Final = re.compile(

@@ -73,7 +73,7 @@ def _rows_or_values(made: Plan, folded: str, counted: Sequence[str], fit: float)
     if column is not None and not ops.ROWS & set(counted) and (different or repeats(made.table, column)):
         values = replace(made, group=None, distinct=column, fit=fit)
         rows = replace(made, fit=1.0)
-        # `How many campaigns` may mean the rows of campaigns.csv, some of which are of one campaign.
+        # `How many campaigns` may also mean the rows of campaigns.csv, of which several may be of one campaign.
         same = len({made.table.rows[row][column] for row in made.rows}) == len(made.rows)
         return values if not titled or different or same or not made.filters else ambiguous([values, rows])
     if not (titled or column is not None or made.filters):
@@ -141,7 +141,7 @@ def _one_meaning(made: Plan, text: str) -> Plan | Unclear:
     if not made.extreme or made.measure is None or ops.SUMMED.search(folded):
         return made
     if group(made.table, folded) is not None:
-        # `The highest price per category` is one of each, unless totals are meant.
+        # `The highest price per category` asks for the highest of each category, unless totals are meant.
         each = replace(made, operation=made.extreme, extreme="")
         return ambiguous([each, made]) if made.operation == "sum" else each
     single = replace(made, operation=made.extreme, group=None, extreme="", entity=made.group)
@@ -222,7 +222,7 @@ def _reduction(
 
 
 def _operation(table: Table, named: Sequence[str], extreme: str, measured: Measure, folded: str, by: int | None) -> str:
-    """What is done to the numbers. The rate of many rows is a quotient of sums, unless its average is asked for."""
+    """The operation on the numbers. The overall rate of many rows is a quotient of sums, not a sum of rates."""
     plain = [name for name in named if name not in ("min", "max")]
     if extreme and by is not None and not plain:
         # A rate is not added up: the best channel by conversion rate is the one with the best mean.
