@@ -53,6 +53,10 @@ async def call(
 async def _streamed(
     run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
 ) -> ModelResponse:
+    """The response of a streamed call. A call that breaks off is counted if it was answered in part or cancelled.
+
+    Raises `WorkFailure("model_unavailable")` for a stream that is empty or ended without a finish reason.
+    """
     with served.readable():
         async with node.stream(run.ctx) as stream:
             try:

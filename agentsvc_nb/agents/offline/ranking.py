@@ -63,6 +63,7 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _prose(path: str, text: str, prefix: str) -> Iterator[Passage]:
+    """The passages of a text that is no table. A heading without text below it is a passage by itself."""
     trail: dict[int, str] = {}
     alone: Passage | None = None
     for line, block in blocks(text):
@@ -127,6 +128,7 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
     """Passages that hold some of the wanted words, best first; scores in files of `favoured` paths count fivefold."""
     weighed = [(passage, _weights(wanted, passage)) for passage in passages]
     holding = Counter(word for _, weights in weighed for word in weights)
+    # Inverse document frequency as in BM25, over these passages.
     rarity = {word: math.log(1 + (len(weighed) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
     unheard = math.log(1 + 2 * (len(weighed) + 0.5))
     whole = sum(rarity.get(word, 0.0) for word in wanted.stems) or 1.0

@@ -164,6 +164,7 @@ def _unspoken(text: str, folded: str, table: Table) -> list[str]:
 
 
 def _measured(text: str, folded: str, table: Table, operations: list[str], named: bool) -> Plan | Unclear | None:
+    """The plan for operations on numbers; `Unclear` when a column is missing or ambiguous, None when none is meant."""
     by, wanted = group(table, folded), entity(table, folded)
     extreme = next((name for name in operations if name in ("min", "max")), "")
     titled = named or bool(set(stems(table.path)) & set(stems(text)))
@@ -198,6 +199,7 @@ def _used(made: Plan) -> set[int]:
 def _reduction(
     question: str, folded: str, table: Table, named: list[str], measured: Measure, by: int | None, wanted: int | None
 ) -> Plan | Unclear:
+    """The plan for a known measure, grouped by the column `by`; `wanted` is the column that names the result."""
     extreme = next((name for name in named if name in ("min", "max")), "")
     turned = bool(extreme and measured.column is not None and ops.RANKS & set(parts(measured.name)))
     turned = turned and min(measured.numbers.known, default=0) == 1
