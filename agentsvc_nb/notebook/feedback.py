@@ -22,7 +22,7 @@ LIST_LIMIT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class FailedCall:
     """The failed call that a report is about, as far as known; never has the content of the request."""
 
     endpoint: str | None = None
@@ -94,7 +94,7 @@ def feedback_send(
     *,
     category: Category | None = None,
     impact: Impact | None = None,
-    about: About | None = None,
+    about: FailedCall | None = None,
 ) -> PrintedText:
     """Send a report; it is never sent a second time. `about` is the failed call that it is about.
 
@@ -102,7 +102,7 @@ def feedback_send(
     """
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
-    known = about or About()
+    known = about or FailedCall()
     with errors_as_cells(session):
         receipt = session.client().feedback.send(
             summary,
@@ -116,12 +116,12 @@ def feedback_send(
     return PrintedText(f"Sent as {receipt.id}. {receipt.guidance}".strip())
 
 
-def last_error(session: Session, error: object) -> About:
+def last_error(session: Session, error: object) -> FailedCall:
     """Return the facts of a cell's error, or else of the last failed call of this notebook's client.
 
     Raises `AskError` when no call has failed.
     """
-    found = About.of(error) or About.of(session.client().history.last_error)
+    found = FailedCall.of(error) or FailedCall.of(session.client().history.last_error)
     if found is None:
         raise AskError("No call has failed; nothing was sent.", "Leave out --error.")
     return found

@@ -17,7 +17,7 @@ from tests.contract.faces import Face, async_face, sync_face
 
 if TYPE_CHECKING:
     from tests.contract.seeding import Seeded
-    from tests.contract.stage import Stage
+    from tests.contract.service_fixture import ServiceFixture
 
 
 class Wire:
@@ -103,20 +103,20 @@ def fresh_key() -> str:
 
 
 @pytest.fixture(scope="session")
-def stage(service: RunningService) -> Iterator[Stage]:
-    from tests.contract.stage import Stage  # here, because it imports `Wire`
+def stage(service: RunningService) -> Iterator[ServiceFixture]:
+    from tests.contract.service_fixture import ServiceFixture  # here, because it imports `Wire`
 
     with contextlib.ExitStack() as stack:
-        yield Stage(service, stack)
+        yield ServiceFixture(service, stack)
 
 
 @pytest.fixture(scope="session")
-def rated() -> Iterator[Stage]:
+def rated() -> Iterator[ServiceFixture]:
     """A stage on a service that counts requests, with a limit so high that none is refused."""
-    from tests.contract.stage import Stage
+    from tests.contract.service_fixture import ServiceFixture
 
     with running_service(rate_per_day=1_000_000) as service, contextlib.ExitStack() as stack:
-        yield Stage(service, stack)
+        yield ServiceFixture(service, stack)
 
 
 def code(answer: httpx.Response) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.client.api import OperationGroup
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 
-Case = Callable[[Any, Stage], Coroutine[Any, Any, None]]
+Case = Callable[[Any, ServiceFixture], Coroutine[Any, Any, None]]
 CASES: Final[dict[str, Case]] = {}
 
 

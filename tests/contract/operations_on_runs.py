@@ -14,13 +14,13 @@ import pytest
 from agentsvc_nb.client.errors import StefanBrainError
 from tests.contract.conftest import code
 from tests.contract.operations import case, each, got
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 
 CONTENT = b"name,price\nlamp,12\n"
 
 
 @case("ask")
-async def ask(client: Any, stage: Stage) -> None:
+async def ask(client: Any, stage: ServiceFixture) -> None:
     (staged,) = stage.wire("POST", "/files", files={"files": ("prices.csv", CONTENT)}).json()["files"]
     answer = await got(client.ask("say hello", chat="new", file_ids=[staged["id"]], timeout=60))
     found = stage.wire("GET", f"/runs/{answer.run_id}").json()
@@ -31,7 +31,7 @@ async def ask(client: Any, stage: Stage) -> None:
 
 
 @case("map")
-async def map_(client: Any, stage: Stage) -> None:
+async def map_(client: Any, stage: ServiceFixture) -> None:
     asked = pd.DataFrame({"text": ["one", "two"]})
     out = await got(client.map(asked, "say {{text}}", salt=uuid.uuid4().hex))
     found = [stage.wire("GET", f"/runs/{run_id}").json() for run_id in out.run_id]
@@ -40,7 +40,7 @@ async def map_(client: Any, stage: Stage) -> None:
 
 
 @case("runs.start")
-async def start(client: Any, stage: Stage) -> None:
+async def start(client: Any, stage: ServiceFixture) -> None:
     key = uuid.uuid4().hex
     first = await got(client.runs.start("say one", files=[("a.csv", CONTENT)], idempotency_key=key))
     again = await got(client.runs.start("say one", files=[("a.csv", CONTENT)], idempotency_key=key))
@@ -51,27 +51,27 @@ async def start(client: Any, stage: Stage) -> None:
 
 
 @case("runs.get")
-async def get(client: Any, stage: Stage) -> None:
+async def get(client: Any, stage: ServiceFixture) -> None:
     ended = stage.wire.finish("say x")
     run = await got(client.runs.get(ended["run_id"]))
     assert run.model_dump(mode="json", exclude_unset=True) == stage.wire("GET", f"/runs/{run.run_id}").json()
 
 
 @case("runs.wait")
-async def wait(client: Any, stage: Stage) -> None:
+async def wait(client: Any, stage: ServiceFixture) -> None:
     run = await got(client.runs.wait(stage.wire.start("wait 0.1\nfail brain_gone Away.")["run_id"], timeout=60))
     assert (run.status, run.last_error) == ("failed", "brain_gone")
 
 
 @case("runs.cancel")
-async def cancel(client: Any, stage: Stage) -> None:
+async def cancel(client: Any, stage: ServiceFixture) -> None:
     run = await got(client.runs.cancel(stage.wire.start("wait 60")["run_id"]))
     assert run.status in ("cancelling", "cancelled")
     assert (await got(client.runs.wait(run.run_id))).status == "cancelled"
 
 
 @case("runs.approve")
-async def approve(client: Any, stage: Stage) -> None:
+async def approve(client: Any, stage: ServiceFixture) -> None:
     run_id, call_id = stage.called()
     assert (await got(client.runs.approve(run_id, call_id))).model_dump() == {
         "object": "call_approval",
@@ -84,7 +84,7 @@ async def approve(client: Any, stage: Stage) -> None:
 
 
 @case("runs.refuse")
-async def refuse(client: Any, stage: Stage) -> None:
+async def refuse(client: Any, stage: ServiceFixture) -> None:
     run_id, call_id = stage.called()
     try:
         await got(client.runs.refuse(run_id, call_id, reason="Too late."))
@@ -96,7 +96,7 @@ async def refuse(client: Any, stage: Stage) -> None:
 
 
 @case("runs.events")
-async def events(client: Any, stage: Stage) -> None:
+async def events(client: Any, stage: ServiceFixture) -> None:
     ended = stage.wire.finish("say x")
     page = await got(client.runs.events(ended["run_id"], after=1, limit=2))
     wanted = stage.wire.events(ended["run_id"], after=1, limit=2)
@@ -105,7 +105,7 @@ async def events(client: Any, stage: Stage) -> None:
 
 
 @case("runs.iterate_events")
-async def iterate_events(client: Any, stage: Stage) -> None:
+async def iterate_events(client: Any, stage: ServiceFixture) -> None:
     run = stage.wire.start("say x\nwait 0.1\nsay y")
     found = await each(client.runs.iterate_events(run["run_id"]))
     assert [event.id for event in found] == [event["id"] for event in stage.wire.events(run["run_id"])]
@@ -113,7 +113,7 @@ async def iterate_events(client: Any, stage: Stage) -> None:
 
 
 @case("runs.attach")
-async def attach(client: Any, stage: Stage) -> None:
+async def attach(client: Any, stage: ServiceFixture) -> None:
     ended = stage.wire.finish("say x")
     stream = await got(client.runs.attach(ended["run_id"], after=2))
     found = await each(stream)
@@ -122,7 +122,7 @@ async def attach(client: Any, stage: Stage) -> None:
 
 
 @case("runs.start_and_stream")
-async def start_and_stream(client: Any, stage: Stage) -> None:
+async def start_and_stream(client: Any, stage: ServiceFixture) -> None:
     key = uuid.uuid4().hex
     stream = await got(client.runs.start_and_stream("say x", idempotency_key=key, timeout=60))
     found = [event.id for event in await each(stream)]
@@ -135,13 +135,13 @@ async def start_and_stream(client: Any, stage: Stage) -> None:
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def listed(stage: Stage, chat: str) -> dict[str, Any]:
+def listed(stage: ServiceFixture, chat: str) -> dict[str, Any]:
     """The chat's files by path."""
     return {file["path"]: file for file in stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
 
 
 @case("files.upload")
-async def upload(client: Any, stage: Stage) -> None:
+async def upload(client: Any, stage: ServiceFixture) -> None:
     chat, told = stage.wire.new_chat(), list[int]()
     (staged,) = await got(
         client.files.upload(("a.csv", CONTENT), chat=chat, on_progress=lambda done, total: told.append(done))
@@ -153,20 +153,20 @@ async def upload(client: Any, stage: Stage) -> None:
 
 
 @case("files.list")
-async def list_(client: Any, stage: Stage) -> None:
+async def list_(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.finish("\n".join(f"write {name}.txt words" for name in "cab"))["chat"]
     assert [file.path for file in await each(client.files.list(chat))] == ["a.txt", "b.txt", "c.txt"]
 
 
 @case("files.search")
-async def search(client: Any, stage: Stage) -> None:
+async def search(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.finish("write a.txt summer sale\nwrite b.txt winter")["chat"]
     found = await got(client.files.search('"summer sale"', chat=chat))
     assert [result.path for result in found.results] == ["a.txt"]
 
 
 @case("files.download")
-async def download(client: Any, stage: Stage) -> None:
+async def download(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.finish("write a.txt words")["chat"]
     with tempfile.TemporaryDirectory() as folder:
         place = await got(client.files.download("a.txt", chat=chat, to=folder))
@@ -176,7 +176,7 @@ async def download(client: Any, stage: Stage) -> None:
 
 
 @case("files.head")
-async def head(client: Any, stage: Stage) -> None:
+async def head(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.finish("write a.txt words\nwrite empty.txt")["chat"]
     assert await got(client.files.head("a.txt", 3, chat=chat)) == b"wor"
     assert await got(client.files.head("a.txt", 99, chat=chat)) == b"words"
@@ -184,7 +184,7 @@ async def head(client: Any, stage: Stage) -> None:
 
 
 @case("files.rename")
-async def rename(client: Any, stage: Stage) -> None:
+async def rename(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.finish("write a.txt words")["chat"]
     file = await got(client.files.rename("a.txt", "Brief", chat=chat))
     assert (file.path, file.name) == ("a.txt", "Brief")
@@ -195,7 +195,7 @@ async def rename(client: Any, stage: Stage) -> None:
 
 
 @case("chats.retire")
-async def retire(client: Any, stage: Stage) -> None:
+async def retire(client: Any, stage: ServiceFixture) -> None:
     chat = stage.wire.new_chat()
     assert (await got(client.chats.retire(chat))).id == chat
     refused = stage.wire("POST", "/runs", json={"message": "say x", "chat": chat})
@@ -203,7 +203,7 @@ async def retire(client: Any, stage: Stage) -> None:
 
 
 @case("projects.create")
-async def create(client: Any, stage: Stage) -> None:
+async def create(client: Any, stage: ServiceFixture) -> None:
     project = await got(client.projects.create("Autumn"))
     assert project.id in [made["id"] for made in stage.wire("GET", "/projects").json()["data"]]
     with pytest.raises(StefanBrainError, match="project"):
@@ -211,6 +211,6 @@ async def create(client: Any, stage: Stage) -> None:
 
 
 @case("projects.list")
-async def projects(client: Any, stage: Stage) -> None:
+async def projects(client: Any, stage: ServiceFixture) -> None:
     made = stage.wire("POST", "/projects", json={"name": "Winter"}).json()["id"]
     assert [project.name for project in await got(client.projects.list()) if project.id == made] == ["Winter"]

@@ -17,7 +17,7 @@ from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire
 from tests.contract.refused_requests import Provoke, start
-from tests.contract.stage import Stage, operate, stop
+from tests.contract.service_fixture import ServiceFixture, operate, stop
 from tests.waiting import until
 
 PICTURE: Final = {"request": {"kind": "static_ad", "brief": "x", "outputs": {"mode": "count", "count": 1}}}
@@ -25,14 +25,14 @@ AGAIN: Final = {"message": "say x"}
 A_MINUTE: Final = {"rate_per_minute": 1, "rate_per_minute_user": 3}
 
 
-def _suspended(stage: Stage) -> httpx.Response:
+def _suspended(stage: ServiceFixture) -> httpx.Response:
     name = uuid.uuid4().hex
     wire = stage.keyed(name=name)
     operate(stage.service, lambda tx: accounts.suspend_key(tx, name, 0))
     return wire("GET", "/tools")
 
 
-def _barred(stage: Stage, state: str) -> httpx.Response:
+def _barred(stage: ServiceFixture, state: str) -> httpx.Response:
     """By the operator's word about the account, which is taken back."""
     service = stage.other(run_capacity=1)
     set_state = accounts.suspend if state == "suspended" else accounts.throttle
@@ -42,7 +42,7 @@ def _barred(stage: Stage, state: str) -> httpx.Response:
     return answer
 
 
-def _without_plan(stage: Stage) -> httpx.Response:
+def _without_plan(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(run_capacity=1)
     operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, False))
     answer = stage.open(service)("GET", "/tools")
@@ -58,18 +58,18 @@ def _while_running(wire: Wire, *, same_chat: bool = False) -> httpx.Response:
     return answer
 
 
-def _mismatch(stage: Stage) -> httpx.Response:
+def _mismatch(stage: ServiceFixture) -> httpx.Response:
     ours, theirs = (stage.wire("POST", "/projects", json={"name": name}).json()["id"] for name in ("a", "b"))
     return start(stage, chat=stage.wire.finish("say x", project=ours)["chat"], project=theirs)
 
 
-def _retired(stage: Stage) -> httpx.Response:
+def _retired(stage: ServiceFixture) -> httpx.Response:
     chat = stage.wire.new_chat()
     stage.wire("DELETE", f"/chats/{chat}")
     return start(stage, chat=chat)
 
 
-def _key_of_another_chat(stage: Stage) -> httpx.Response:
+def _key_of_another_chat(stage: ServiceFixture) -> httpx.Response:
     def submit(chat: str) -> httpx.Response:
         body = {"tool": "create_images", "input": PICTURE, "chat": chat}
         return stage.wire("POST", "/jobs", json=body, headers=headers)
@@ -79,7 +79,7 @@ def _key_of_another_chat(stage: Stage) -> httpx.Response:
     return submit(stage.wire.new_chat())
 
 
-def _early_result(stage: Stage) -> httpx.Response:
+def _early_result(stage: ServiceFixture) -> httpx.Response:
     job = stage.job(steps=600, seconds=60)
     look = {"chat": job["chat"]}
     answer = stage.wire("GET", f"/jobs/{job['job_id']}/result", params=look)
@@ -87,13 +87,13 @@ def _early_result(stage: Stage) -> httpx.Response:
     return answer
 
 
-def _stale_version(stage: Stage) -> httpx.Response:
+def _stale_version(stage: ServiceFixture) -> httpx.Response:
     path, body = f"/landing-pages/{stage.page()}/labels", {"labels": {}, "expected_version": 1}
     assert stage.wire("PUT", path, json=body).status_code == 200
     return stage.wire("PUT", path, json=body)
 
 
-def _often(stage: Stage, expected: str, **limits: int) -> httpx.Response:
+def _often(stage: ServiceFixture, expected: str, **limits: int) -> httpx.Response:
     """Ask until the limit is named, since a new minute may begin meanwhile: twice with a key where keys are counted,
     else with ever new keys."""
     service = stage.other(**limits)
@@ -106,13 +106,13 @@ def _often(stage: Stage, expected: str, **limits: int) -> httpx.Response:
     return until(ask, lambda answer: f'"{expected}"' in answer.text)
 
 
-def _sixty_reports(stage: Stage) -> httpx.Response:
+def _sixty_reports(stage: ServiceFixture) -> httpx.Response:
     wire = stage.open(stage.other(run_capacity=1))
     sent = [wire("POST", "/feedback", json={"summary": "fine"}) for _ in range(61)]
     return sent[-1]
 
 
-def _without_counts(stage: Stage) -> httpx.Response:
+def _without_counts(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(wallet_cents=1, plan_pool_cents=0)
     wire = stage.open(service)
     wire.finish("usage none")
@@ -121,12 +121,12 @@ def _without_counts(stage: Stage) -> httpx.Response:
     return answer
 
 
-def _spent_pool(stage: Stage) -> httpx.Response:
+def _spent_pool(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(wallet_cents=1, plan_pool_cents=0)
     return stage.open(service, service.create_key(member=True))("POST", "/runs", json=AGAIN)
 
 
-def _lost_content(stage: Stage) -> httpx.Response:
+def _lost_content(stage: ServiceFixture) -> httpx.Response:
     """A disk that lost a file."""
     words = uuid.uuid4().hex
     run = stage.wire.finish(f"write a.txt {words}")
@@ -135,7 +135,7 @@ def _lost_content(stage: Stage) -> httpx.Response:
     return stage.wire("GET", "/files/download", params={"chat_id": run["chat"], "path": "a.txt"})
 
 
-def _stopped(stage: Stage) -> httpx.Response:
+def _stopped(stage: ServiceFixture) -> httpx.Response:
     """SIGTERM while half of an upload is there."""
     with running_service() as service:
         incoming = service.data / "blobs" / "incoming"
@@ -150,7 +150,7 @@ def _stopped(stage: Stage) -> httpx.Response:
         return stage.open(service)("POST", "/files", content=half(), headers=headers)
 
 
-def _locked(stage: Stage) -> httpx.Response:
+def _locked(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(run_capacity=1)
     holder = sqlite3.connect(DataFolder(service.data).database, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -161,7 +161,7 @@ def _locked(stage: Stage) -> httpx.Response:
         holder.close()
 
 
-def _silent(stage: Stage) -> httpx.Response:
+def _silent(stage: ServiceFixture) -> httpx.Response:
     wire, headers = stage.open(stage.other(gateway_seconds=2)), {"Idempotency-Key": uuid.uuid4().hex}
     body = {"message": "wait 60", "sync": True}
     answer = wire("POST", "/runs", json=body, headers=headers)

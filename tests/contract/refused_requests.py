@@ -9,65 +9,65 @@ from uuid import UUID
 
 import httpx
 
+from tests.contract.service_fixture import ServiceFixture
 from tests.contract.signing import ACCEPTED, KEYS
-from tests.contract.stage import Stage
 
-Provoke = Callable[[Stage], httpx.Response]
+Provoke = Callable[[ServiceFixture], httpx.Response]
 
 WAV: Final = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
 NOBODY: Final = str(UUID(int=0))
 
 
-def start(stage: Stage, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
+def start(stage: ServiceFixture, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
     return stage.wire("POST", "/runs", json={"message": "say x", **fields}, headers=headers)
 
 
-def attach(stage: Stage, *files: tuple[str, bytes], path: str = "/runs") -> httpx.Response:
+def attach(stage: ServiceFixture, *files: tuple[str, bytes], path: str = "/runs") -> httpx.Response:
     parts = [("files", file) for file in files]
     return stage.wire("POST", path, data={"payload": json.dumps({"message": "say x"})}, files=parts)
 
 
-def invoke(stage: Stage, tool: str, **body: Any) -> httpx.Response:
+def invoke(stage: ServiceFixture, tool: str, **body: Any) -> httpx.Response:
     return stage.wire("POST", f"/tools/{tool}/invoke", json=body)
 
 
-def _no_multipart(stage: Stage) -> httpx.Response:
+def _no_multipart(stage: ServiceFixture) -> httpx.Response:
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     return stage.wire("POST", "/runs", content=b"--b\r\ncut", headers=headers)
 
 
-def _wrong_cursor(stage: Stage) -> httpx.Response:
+def _wrong_cursor(stage: ServiceFixture) -> httpx.Response:
     run = stage.wire.finish("say x")
     headers = {"Accept": "text/event-stream", "Last-Event-ID": "last"}
     return stage.wire("GET", f"/runs/{run['run_id']}/events", headers=headers)
 
 
-def _too_large(stage: Stage, path: str) -> httpx.Response:
+def _too_large(stage: ServiceFixture, path: str) -> httpx.Response:
     small = stage.open(stage.other(max_file_bytes=1_000))
     files = {"files": ("big.txt", b"x" * 1_001)}
     return small("POST", path, data={"payload": '{"message": "say x"}'}, files=files)
 
 
-def _range(stage: Stage) -> httpx.Response:
+def _range(stage: ServiceFixture) -> httpx.Response:
     chat = stage.wire.finish("write a.txt short")["chat"]
     look = {"chat_id": chat, "path": "a.txt"}
     return stage.wire("GET", "/files/download", params=look, headers={"Range": "bytes=99-"})
 
 
-def _label(stage: Stage) -> httpx.Response:
+def _label(stage: ServiceFixture) -> httpx.Response:
     body = {"labels": {"mood": "good"}, "expected_version": 1}
     return stage.wire("PUT", f"/landing-pages/{stage.page()}/labels", json=body)
 
 
-def _eleven(stage: Stage, path: str) -> httpx.Response:
+def _eleven(stage: ServiceFixture, path: str) -> httpx.Response:
     return attach(stage, *((f"{number}.txt", b"x") for number in range(11)), path=path)
 
 
-def _key(stage: Stage, **body: Any) -> httpx.Response:
+def _key(stage: ServiceFixture, **body: Any) -> httpx.Response:
     return stage.browser("POST", KEYS, json={"name": "made", **body})
 
 
-def _approval(stage: Stage, call: str | None = None, **body: Any) -> httpx.Response:
+def _approval(stage: ServiceFixture, call: str | None = None, **body: Any) -> httpx.Response:
     """Of a call that was made without waiting."""
     run_id, made = stage.called()
     return stage.wire("POST", f"/runs/{run_id}/calls/{call or made}/approval", json=body)

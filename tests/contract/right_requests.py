@@ -10,8 +10,8 @@ import httpx
 
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
+from tests.contract.service_fixture import ServiceFixture
 from tests.contract.signing import ACCEPTED, KEYS
-from tests.contract.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,33 @@ class Right:
         return wire.http.request(method or route.method, route.url(**self.parts), **{**self.options, **options})
 
 
-def _ended_run(stage: Stage) -> Right:
+def _ended_run(stage: ServiceFixture) -> Right:
     return Right({"run_id": stage.wire.finish("say x")["run_id"]})
 
 
-def _called(stage: Stage) -> Right:
+def _called(stage: ServiceFixture) -> Right:
     """A call that needed no approval is approved."""
     run_id, call = stage.called()
     return Right({"run_id": run_id, "call_id": call}, {"json": {"approved": True}})
 
 
-def _file(stage: Stage, **options: Any) -> Right:
+def _file(stage: ServiceFixture, **options: Any) -> Right:
     chat = stage.wire.finish("write a.txt words")["chat"]
     return Right(options={"params": {"chat_id": chat, "path": "a.txt", "q": "words"}, **options})
 
 
-def _job(stage: Stage, *, ended: bool = True) -> Right:
+def _job(stage: ServiceFixture, *, ended: bool = True) -> Right:
     job = stage.job(steps=0)
     if ended:
         stage.ended(job)
     return Right({"job_id": job["job_id"]}, {"params": {"chat": job["chat"]}})
 
 
-def _report(stage: Stage) -> Right:
+def _report(stage: ServiceFixture) -> Right:
     return Right({"id": stage.wire("POST", "/feedback", json={"summary": "fine"}).json()["id"]})
 
 
-RIGHT: Final[dict[str, Callable[[Stage], Right]]] = {
+RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.start": lambda s: Right(options={"json": {"message": "say x"}}),
     "runs.get": _ended_run,
     "runs.events": _ended_run,

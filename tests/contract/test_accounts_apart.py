@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire, code
 from tests.contract.right_requests import RIGHT
-from tests.contract.stage import Stage, operate
+from tests.contract.service_fixture import ServiceFixture, operate
 
 HIDDEN: Final = {
     "runs.get": "run_not_found",
@@ -37,7 +37,7 @@ HIDDEN: Final = {
 
 
 @pytest.fixture(scope="module")
-def stranger(stage: Stage) -> Wire:
+def stranger(stage: ServiceFixture) -> Wire:
     name, account = uuid.uuid4().hex, f"acct_{uuid.uuid4().hex}"
     secret = stage.service.create_key(name=name)
     move = "UPDATE api_key SET account = :account WHERE name = :name"
@@ -52,7 +52,7 @@ def test_every_route_that_takes_an_id_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_what_another_account_has_is_not_there(name: str, stage: Stage, stranger: Wire) -> None:
+def test_what_another_account_has_is_not_there(name: str, stage: ServiceFixture, stranger: Wire) -> None:
     right = RIGHT[name](stage)
     answer = right.send(stranger, name)
     assert (answer.status_code, code(answer)) == (404, HIDDEN[name])
@@ -69,14 +69,14 @@ def test_what_another_account_has_is_not_there(name: str, stage: Stage, stranger
     ],
 )
 def test_a_start_cannot_name_what_another_account_has(
-    path: str, body: dict[str, Any], stage: Stage, stranger: Wire
+    path: str, body: dict[str, Any], stage: ServiceFixture, stranger: Wire
 ) -> None:
     project = stage.wire("POST", "/projects", json={"name": "ours"}).json()["id"]
     assert code(stranger("POST", path, json={**body, "chat": stage.wire.new_chat()})) == "chat_not_found"
     assert code(stranger("POST", path, json={**body, "project": project})) == "project_not_found"
 
 
-def test_staged_files_of_another_account_cannot_be_attached(stage: Stage, stranger: Wire) -> None:
+def test_staged_files_of_another_account_cannot_be_attached(stage: ServiceFixture, stranger: Wire) -> None:
     staged = stage.wire("POST", "/files", files={"files": ("a.txt", b"secret")}).json()["files"][0]["id"]
     started = stranger("POST", "/runs", json={"message": "say x", "file_ids": [staged]})
     given = {"input": {"message": "say x", "file_ids": [staged]}}
@@ -84,28 +84,28 @@ def test_staged_files_of_another_account_cannot_be_attached(stage: Stage, strang
     assert [code(started), code(asked)] == ["upload_not_found", "upload_not_found"]
 
 
-def test_files_cannot_be_put_into_a_chat_of_another_account(stage: Stage, stranger: Wire) -> None:
+def test_files_cannot_be_put_into_a_chat_of_another_account(stage: ServiceFixture, stranger: Wire) -> None:
     chat = stage.wire.new_chat()
     answer = stranger("POST", "/files", params={"chat_id": chat}, files={"files": ("a.txt", b"x")})
     assert (answer.status_code, code(answer)) == (404, "chat_not_found")
     assert stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"] == []
 
 
-def test_a_job_of_another_account_is_not_found_in_ones_own_chat(stage: Stage, stranger: Wire) -> None:
+def test_a_job_of_another_account_is_not_found_in_ones_own_chat(stage: ServiceFixture, stranger: Wire) -> None:
     job, own = stage.job(steps=0), stranger.new_chat()
     for method, path in (("GET", ""), ("GET", "/result"), ("POST", "/cancel")):
         answer = stranger(method, f"/jobs/{job['job_id']}{path}", params={"chat": own})
         assert (answer.status_code, code(answer)) == (404, "job_not_found")
 
 
-def test_lists_hold_only_ones_own(stage: Stage, stranger: Wire) -> None:
+def test_lists_hold_only_ones_own(stage: ServiceFixture, stranger: Wire) -> None:
     for path, body in (("/projects", {"name": "ours"}), ("/feedback", {"summary": "ours"})):
         stage.wire("POST", path, json=body)
         assert stranger("GET", path).json()["data"] == []
         assert stage.wire("GET", path).json()["data"] != []
 
 
-def test_sessions_and_idempotency_keys_of_two_accounts_do_not_meet(stage: Stage, stranger: Wire) -> None:
+def test_sessions_and_idempotency_keys_of_two_accounts_do_not_meet(stage: ServiceFixture, stranger: Wire) -> None:
     label = uuid.uuid4().hex
     headers = {"Idempotency-Key": label}
     ours, theirs = (wire.start("say x", session=label, headers=headers) for wire in (stage.wire, stranger))

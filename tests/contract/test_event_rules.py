@@ -9,7 +9,7 @@ import pytest
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Opened, Wire, code
-from tests.contract.stage import Stage, stop
+from tests.contract.service_fixture import ServiceFixture, stop
 from tests.contract.test_events import stream
 
 
@@ -70,7 +70,7 @@ def test_a_stream_with_nothing_left_closes_at_once(wire: Wire) -> None:
         assert stream(wire, run["run_id"], headers={"Last-Event-ID": str(cursor)}) == []
 
 
-def test_a_page_of_an_active_run_says_so(stage: Stage) -> None:
+def test_a_page_of_an_active_run_says_so(stage: ServiceFixture) -> None:
     run = stage.wire.start("wait 600")
     page = stage.wire("GET", f"/runs/{run['run_id']}/events", params={"after": 1_000}).json()
     assert (page["data"], page["next_after"], page["has_more"]) == ([], 1_000, False)

@@ -14,7 +14,7 @@ from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.refused_for_now import REFUSED_FOR_NOW
 from tests.contract.refused_requests import WRONG_REQUESTS
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 
 PROVOKED: Final = {**WRONG_REQUESTS, **REFUSED_FOR_NOW}
 UNREACHED: Final = {row.code for row in CODES.values() if row.unreached}
@@ -29,12 +29,12 @@ def test_each_row_is_provoked_or_says_why_it_is_not_reached() -> None:
 
 
 @pytest.mark.parametrize("name", PROVOKED)
-def test_a_row_is_answered_as_it_stands(name: str, stage: Stage) -> None:
+def test_a_row_is_answered_as_it_stands(name: str, stage: ServiceFixture) -> None:
     check(PROVOKED[name](stage), CODES[name])
 
 
 @pytest.mark.parametrize("name", sorted(UNREACHED))
-def test_a_row_that_nothing_provokes_is_answered_to_a_script_that_asks_for_it(name: str, stage: Stage) -> None:
+def test_a_row_that_nothing_provokes_is_answered_to_a_script_that_asks_for_it(name: str, stage: ServiceFixture) -> None:
     """By a client of its own: the description of the API does not promise these codes."""
     url, headers = stage.service.base_url + ROUTES["runs.start"].path, {"x-api-key": stage.service.api_key}
     check(httpx.post(url, headers=headers, json={"message": f"fail-http {name}"}), CODES[name])
@@ -68,7 +68,7 @@ def _check_waiting(answer: httpx.Response, row: Code) -> None:
 
 
 @pytest.mark.parametrize("name", ["api_key_scope_forbidden", "chat_not_found", "unauthorized"])
-def test_the_client_raises_what_the_row_says(name: str, stage: Stage) -> None:
+def test_the_client_raises_what_the_row_says(name: str, stage: ServiceFixture) -> None:
     row, secret = CODES[name], {"api_key_scope_forbidden": stage.service.create_key(scopes=("mcp",))}
     key = {"unauthorized": "svc_sk_unknown"}.get(name) or secret.get(name) or stage.service.api_key
     with AgentService(key, stage.service.base_url) as client, pytest.raises(StefanBrainError) as caught:

@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb import AgentService, AsyncAgentService, AuthenticationError
 from tests.contract import operations_on_runs, operations_on_work
 from tests.contract.operations import CASES, operations_of
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 
 FACES = pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 OPERATIONS = pytest.mark.parametrize("operation", CASES)
@@ -30,13 +30,13 @@ def test_the_cases_are_all_operations(face: type[Any]) -> None:
 
 @OPERATIONS
 @FACES
-def test_an_operation_does_its_work(face: type[Any], operation: str, stage: Stage) -> None:
+def test_an_operation_does_its_work(face: type[Any], operation: str, stage: ServiceFixture) -> None:
     use(face, stage.service.api_key, operation, stage)
 
 
 @OPERATIONS
 @FACES
-def test_an_operation_without_a_right_key(face: type[Any], operation: str, stage: Stage) -> None:
+def test_an_operation_without_a_right_key(face: type[Any], operation: str, stage: ServiceFixture) -> None:
     with pytest.raises(AuthenticationError) as caught:
         use(face, "svc_sk_unknown", operation, stage)
     error = caught.value
@@ -47,7 +47,7 @@ def test_an_operation_without_a_right_key(face: type[Any], operation: str, stage
     assert "svc_sk_unknown" not in f"{error!r} {error}"
 
 
-def use(face: type[Any], key: str, operation: str, stage: Stage) -> None:
+def use(face: type[Any], key: str, operation: str, stage: ServiceFixture) -> None:
     """The client for scripts works inside a running event loop, too."""
 
     async def work() -> None:

@@ -12,7 +12,7 @@ from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import SCOPES, Route, Scope
 from tests.contract.conftest import code
 from tests.contract.right_requests import FILLED, RIGHT
-from tests.contract.stage import Stage, operate
+from tests.contract.service_fixture import ServiceFixture, operate
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 BUILT: Final = list(ROUTES.values())
@@ -30,7 +30,7 @@ def test_each_route_that_is_built_has_a_right_request() -> None:
 
 
 @pytest.mark.parametrize("route", BUILT, ids=ids)
-def test_a_right_request_is_answered(route: Route, stage: Stage) -> None:
+def test_a_right_request_is_answered(route: Route, stage: ServiceFixture) -> None:
     answer = RIGHT[route.name](stage).send(stage.caller(route.name), route.name)
     assert answer.is_success, answer.text
     assert answer.headers["x-request-id"].startswith("req_")
@@ -41,7 +41,7 @@ def test_a_right_request_is_answered(route: Route, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("route", KEYED, ids=ids)
-def test_a_route_wants_a_key(route: Route, stage: Stage) -> None:
+def test_a_route_wants_a_key(route: Route, stage: ServiceFixture) -> None:
     right = RIGHT[route.name](stage)
     for secret in ("", "svc_sk_unknown", "svc_oat_unknown", stage.service.api_key[:-1]):
         answer = right.send(stage.open(stage.service, secret), route.name, params={}, content=b"{")
@@ -49,7 +49,7 @@ def test_a_route_wants_a_key(route: Route, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("route", [route for route in BUILT if route.access == "session"], ids=ids)
-def test_a_route_of_the_browser_wants_its_session_and_no_key(route: Route, stage: Stage) -> None:
+def test_a_route_of_the_browser_wants_its_session_and_no_key(route: Route, stage: ServiceFixture) -> None:
     right = RIGHT[route.name](stage)
     for wire in (stage.wire, stage.open(stage.service, "")):
         answer = right.send(wire, route.name)
@@ -58,7 +58,7 @@ def test_a_route_of_the_browser_wants_its_session_and_no_key(route: Route, stage
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("route", KEYED, ids=ids)
-def test_a_scope_opens_a_route_where_the_table_says_so(route: Route, scope: Scope, stage: Stage) -> None:
+def test_a_scope_opens_a_route_where_the_table_says_so(route: Route, scope: Scope, stage: ServiceFixture) -> None:
     answer = RIGHT[route.name](stage).send(stage.keyed(scopes=(scope,)), route.name)
     if scope in route.scopes:
         assert answer.is_success, answer.text
@@ -67,12 +67,12 @@ def test_a_scope_opens_a_route_where_the_table_says_so(route: Route, scope: Scop
 
 
 @pytest.mark.parametrize("route", KEYED, ids=ids)
-def test_a_member_token_opens_every_route(route: Route, stage: Stage) -> None:
+def test_a_member_token_opens_every_route(route: Route, stage: ServiceFixture) -> None:
     assert RIGHT[route.name](stage).send(stage.keyed(member=True), route.name).is_success
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_another_method_is_refused_with_those_that_are_right(path: str, stage: Stage) -> None:
+def test_another_method_is_refused_with_those_that_are_right(path: str, stage: ServiceFixture) -> None:
     routes = {route.method: route for route in BUILT if route.path == path}
     allowed = set(routes) | ({"HEAD"} if "GET" in routes else set())
     name = next(iter(routes.values())).name
@@ -85,7 +85,7 @@ def test_another_method_is_refused_with_those_that_are_right(path: str, stage: S
 
 
 @pytest.mark.parametrize("route", [route for route in BUILT if route.method == "GET"], ids=ids)
-def test_head_is_get_without_the_body(route: Route, stage: Stage) -> None:
+def test_head_is_get_without_the_body(route: Route, stage: ServiceFixture) -> None:
     right = RIGHT[route.name](stage)
     told, head = (right.send(stage.caller(route.name), route.name, method) for method in ("GET", "HEAD"))
     assert (head.status_code, head.content) == (told.status_code, b"")
@@ -94,7 +94,7 @@ def test_head_is_get_without_the_body(route: Route, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("route", WITH_PARTS, ids=ids)
-def test_an_id_that_is_wrong_or_unknown_is_named(route: Route, stage: Stage) -> None:
+def test_an_id_that_is_wrong_or_unknown_is_named(route: Route, stage: ServiceFixture) -> None:
     right = RIGHT[route.name](stage)
     for part, good in list(right.parts.items()):
         wrong, wrong_code, unknown, unknown_code = FILLED.get(route.name) or FILLED[part]
@@ -114,7 +114,7 @@ def counted(service: RunningService) -> int:
 
 
 @pytest.mark.parametrize("route", BUILT, ids=ids)
-def test_a_request_counts_where_the_table_says_so(route: Route, rated: Stage) -> None:
+def test_a_request_counts_where_the_table_says_so(route: Route, rated: ServiceFixture) -> None:
     right = RIGHT[route.name](rated)
     before = counted(rated.service)
     assert right.send(rated.caller(route.name), route.name).is_success

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import offered, tools, within
 from tests.contract.conftest import Wire, code
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 from tests.contract.test_jobs_http import ended
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
@@ -153,7 +153,7 @@ def test_with_nothing_set_and_an_empty_workspace_the_answer_is_clear(tool: str, 
 
 
 @pytest.fixture(scope="module")
-def crowded(stage: Stage) -> str:
+def crowded(stage: ServiceFixture) -> str:
     """A chat with a thousand files and one of 30 MB."""
     crowd = stage.wire
     script = "\n".join(f"write notes/{number}.md # Note {number}" for number in range(1_000))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from tests.contract.conftest import Wire, code
-from tests.contract.stage import Stage, stop
+from tests.contract.service_fixture import ServiceFixture, stop
 from tests.waiting import until
 
 WORDS: Final = b"the needle is here"
@@ -77,7 +77,7 @@ def test_a_listing_entry_has_its_fields_and_the_ids_of_search(wire: Wire) -> Non
     assert entry["id"] == found(wire, chat, "needle")["results"][0]["id"]
 
 
-def test_a_file_of_an_active_run_is_found_by_name_at_once_and_by_its_words_at_the_end(stage: Stage) -> None:
+def test_a_file_of_an_active_run_is_found_by_name_at_once_and_by_its_words_at_the_end(stage: ServiceFixture) -> None:
     run = stage.wire.start("write needle.txt haystack\nwait 600")
     until(lambda: found(stage.wire, run["chat"], "needle")["results"])
     stop(stage.wire, run)

@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire, code
-from tests.contract.stage import Stage, stop
+from tests.contract.service_fixture import ServiceFixture, stop
 from tests.service.test_stop import answer as read_answer
 from tests.service.test_stop import connected
 
@@ -24,7 +24,7 @@ def listed(wire: Wire, chat: str) -> list[str]:
     return [file["path"] for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]]
 
 
-def sent(stage: Stage, *headers: str, body: bytes = BODY, close: bool = True) -> tuple[int, dict[str, Any]]:
+def sent(stage: ServiceFixture, *headers: str, body: bytes = BODY, close: bool = True) -> tuple[int, dict[str, Any]]:
     """A start with these headers, byte for byte; its status and JSON."""
     head = [f"POST {V1}/runs HTTP/1.1", "Host: x", f"x-api-key: {stage.service.api_key}", *headers]
     with connected(stage.service.base_url) as connection:
@@ -55,7 +55,7 @@ def test_a_body_that_is_not_is_invalid_json(wire: Wire, body: bytes) -> None:
     assert code(wire("POST", "/runs", content=body)) == "invalid_json"
 
 
-def test_a_body_in_chunks_is_one_body(stage: Stage) -> None:
+def test_a_body_in_chunks_is_one_body(stage: ServiceFixture) -> None:
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:7], BODY[7:])) + b"0\r\n\r\n"
     assert sent(stage, "Transfer-Encoding: chunked", body=chunks)[0] == 202
 
@@ -70,12 +70,12 @@ def test_a_body_in_chunks_is_one_body(stage: Stage) -> None:
         (["Content-Length: 99999999999999999999999"], "invalid_query"),
     ],
 )
-def test_a_length_that_lies_starts_nothing(stage: Stage, headers: list[str], expected: str) -> None:
+def test_a_length_that_lies_starts_nothing(stage: ServiceFixture, headers: list[str], expected: str) -> None:
     status, document = sent(stage, *headers)
     assert (status, document["error"]["code"]) == (400, expected)
 
 
-def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: Stage) -> None:
+def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: ServiceFixture) -> None:
     chat = stage.wire.new_chat()
     body = json.dumps({"message": "write a.txt x", "chat": chat}).encode()
     head = f"POST {V1}/runs HTTP/1.1\r\nHost: x\r\nx-api-key: {stage.service.api_key}\r\nContent-Length: 999\r\n\r\n"
@@ -85,7 +85,7 @@ def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: 
     assert listed(stage.wire, chat) == []
 
 
-def test_a_length_over_the_limit_is_refused_before_the_body(stage: Stage) -> None:
+def test_a_length_over_the_limit_is_refused_before_the_body(stage: ServiceFixture) -> None:
     """10 x 100 MB + 1 MiB: at it the body is waited for, over it the answer comes at once."""
     status, document = sent(stage, "Content-Length: 1001048577", "Expect: 100-continue", body=b"")
     assert (status, document["error"]["code"]) == (413, "attachment_too_large")
@@ -111,14 +111,14 @@ def test_a_path_is_taken_as_it_is(wire: Wire, path: str) -> None:
     assert wire("GET", path).status_code == expected
 
 
-def test_bearer_wins_when_both_headers_carry_a_key(stage: Stage) -> None:
+def test_bearer_wins_when_both_headers_carry_a_key(stage: ServiceFixture) -> None:
     good, bad = stage.service.api_key, "svc_sk_unknown"
     for bearer, other, status in ((good, bad, 200), (bad, good, 401)):
         headers = {"Authorization": f"Bearer {bearer}", "x-api-key": other}
         assert httpx.get(f"{stage.service.base_url}{V1}/tools", headers=headers).status_code == status
 
 
-def test_head_of_a_stream_does_not_wait_for_the_run(stage: Stage) -> None:
+def test_head_of_a_stream_does_not_wait_for_the_run(stage: ServiceFixture) -> None:
     run = stage.wire.start("wait 600")
     with httpx.Client(base_url=stage.service.base_url, headers={"x-api-key": stage.service.api_key}, timeout=30) as one:
         head = one.head(f"{V1}/runs/{run['run_id']}/events", headers={"Accept": "text/event-stream"})
@@ -147,7 +147,7 @@ def test_a_file_name_is_made_safe(wire: Wire, name: str, path: str) -> None:
     assert wire("GET", "/files/download", params={"chat_id": chat, "path": path}).content == b"x"
 
 
-def test_a_nul_in_a_name_is_dropped(stage: Stage) -> None:
+def test_a_nul_in_a_name_is_dropped(stage: ServiceFixture) -> None:
     chat = stage.wire.new_chat()
     part = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a\0b.txt"\r\n\r\nx\r\n--b--\r\n'
     headers = {"Content-Type": "multipart/form-data; boundary=b"}

@@ -10,7 +10,7 @@ import pytest
 from agentsvc_nb.testing import RunningService
 from tests.contract.conftest import Opened, Wire, code
 from tests.contract.refused_for_now import PICTURE
-from tests.contract.stage import Stage
+from tests.contract.service_fixture import ServiceFixture
 
 NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
@@ -47,7 +47,7 @@ def test_echo_job_is_there_with_the_scripted_model_alone(offline_service: Runnin
     assert code(wire("POST", "/jobs", json={"tool": "echo_job", "input": {"steps": 0}})) == "tool_not_found"
 
 
-def test_the_result_of_a_failed_job_is_its_error(stage: Stage) -> None:
+def test_the_result_of_a_failed_job_is_its_error(stage: ServiceFixture) -> None:
     job = stage.job(steps=0, fail="no luck")
     stage.ended(job)
     answer = stage.wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]})
@@ -57,7 +57,7 @@ def test_the_result_of_a_failed_job_is_its_error(stage: Stage) -> None:
     assert result["error"]["code"]
 
 
-def test_what_has_ended_is_not_changed_by_a_cancel(stage: Stage) -> None:
+def test_what_has_ended_is_not_changed_by_a_cancel(stage: ServiceFixture) -> None:
     job = stage.job(steps=0)
     ended, look = stage.ended(job), {"chat": job["chat"]}
     for _ in range(2):
@@ -98,7 +98,7 @@ def test_a_key_counts_within_its_family(wire: Wire, fresh_key: str) -> None:
     assert asked.json()["data"]["answer"] == "x"
 
 
-def test_a_replay_is_the_original_acceptance_also_once_the_job_has_ended(stage: Stage, fresh_key: str) -> None:
+def test_a_replay_is_the_original_acceptance_also_once_the_job_has_ended(stage: ServiceFixture, fresh_key: str) -> None:
     first = submit(stage.wire, key=fresh_key)
     stage.ended(first)
     again = submit(stage.wire, key=fresh_key)

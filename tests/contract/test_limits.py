@@ -21,7 +21,7 @@ from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.runs import _check_capacity
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Opened, code
-from tests.contract.stage import operate
+from tests.contract.service_fixture import operate
 from tests.waiting import until
 
 

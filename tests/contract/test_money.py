@@ -19,7 +19,7 @@ from agentsvc_nb.service.records.usage import Spent, UsageRecord
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, jobs
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
@@ -184,7 +184,7 @@ def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
 
 def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path) -> None:
     """At the actions: no model that a test can ask has a price."""
-    submit = Submit("find_angles", "find_angles", {}, Where(), NOW)
+    submit = Submit("find_angles", "find_angles", {}, ChatSelector(), NOW)
     database = SqliteDatabase(tmp_path / "db.sqlite3").open()
     context = use_case(database, NOW, Settings(tmp_path, run_hold_cents=0))
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="k", budget_cents=2))

@@ -16,7 +16,7 @@ from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
 from tests.contract.refused_for_now import PICTURE
-from tests.contract.stage import Stage, operate
+from tests.contract.service_fixture import ServiceFixture, operate
 
 WHO: Final = ("unauthorized", "api_key_scope_forbidden", "user_suspended")
 START: Final = (*WHO, "invalid_sync", "project_not_found", "api_key_budget_exhausted", "agent_run_rejected")
@@ -28,7 +28,7 @@ ASK: Final = (*SUBMIT, "agent_run_rejected")
 class Troubled:
     """A service in which every fault can be had. `keys`: the secret that has the fault, "" for one that has none."""
 
-    stage: Stage
+    stage: ServiceFixture
     busy_chat: str
     used_key: str
     keys: dict[str, str]
@@ -52,7 +52,7 @@ class Troubled:
 @pytest.fixture(scope="module")
 def troubled() -> Iterator[Troubled]:
     with running_service() as service, contextlib.ExitStack() as stack:
-        stage = Stage(service, stack)
+        stage = ServiceFixture(service, stack)
         spent = service.create_key(budget_cents=1)
         run = stage.open(service, spent).start("wait 600")
         keys = {
@@ -135,7 +135,7 @@ NO_RUN: Final = "/runs/00000000-0000-0000-0000-000000000000/events"
     ],
 )
 def test_what_is_wrong_comes_before_what_is_not_there(
-    method: str, path: str, options: dict[str, Any], expected: str, stage: Stage
+    method: str, path: str, options: dict[str, Any], expected: str, stage: ServiceFixture
 ) -> None:
     answer = stage.wire(method, path, **options)
     assert (answer.status_code, code(answer)) == (400, expected)

@@ -14,11 +14,11 @@ import pytest
 
 from agentsvc_nb.wire.limits import UPLOAD_TTL_SECONDS
 from tests.contract.conftest import Wire, code
-from tests.contract.stage import Stage, stop
+from tests.contract.service_fixture import ServiceFixture, stop
 from tests.waiting import until
 
 
-def test_the_hold_of_a_sync_start_is_measured_from_its_receipt(stage: Stage) -> None:
+def test_the_hold_of_a_sync_start_is_measured_from_its_receipt(stage: ServiceFixture) -> None:
     """An upload that takes as long as the hold leaves nothing of it, however soon the run would have ended."""
     wire = stage.open(stage.other(sync_hold_seconds=1.5))
 
@@ -37,7 +37,7 @@ def test_a_sync_start_is_200_however_the_run_ended(wire: Wire, script: str, stat
     assert wire.finish(script)["status"] == status
 
 
-def test_a_sync_start_is_200_when_its_run_is_cancelled(stage: Stage) -> None:
+def test_a_sync_start_is_200_when_its_run_is_cancelled(stage: ServiceFixture) -> None:
     headers = {"Idempotency-Key": uuid.uuid4().hex}
     run = stage.wire.start("wait 600", headers=headers)
     stage.wire("POST", f"/runs/{run['run_id']}/cancel")
@@ -125,7 +125,7 @@ def test_a_payload_and_a_json_body_hold_16_mib_and_other_fields_count_for_nothin
     assert wire("POST", "/runs", data=fields, files=part).status_code == 202
 
 
-def test_a_refused_start_leaves_no_file_and_no_chat(stage: Stage) -> None:
+def test_a_refused_start_leaves_no_file_and_no_chat(stage: ServiceFixture) -> None:
     chat = stage.wire.new_chat()
     run = stage.wire.start("wait 600", chat=chat)
     payload = json.dumps({"message": "say x", "chat": chat})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.witness import LATE, TURNS
+from tests.faults.history_checker import LATE, TURNS
 
 NEXT = {
     "queued": {"running", "cancelled", "failed"},

@@ -1,6 +1,7 @@
 """Serves as `agentsvc serve` does, but with engines that fail at a named point, or with a mutant of the code.
 
-    python -m tests.faults.launcher --data DIR --port 0 [--point "in runs.claim 1"] [--group N] [--haunted] [--mutant M]
+    python -m tests.faults.launcher --data DIR --port 0
+        [--point "in runs.claim 1"] [--group N] [--late-writers] [--mutant M]
         [--set smtp_url=smtp://127.0.0.1:2525]
 
 The product has no switch for this: the engines are arguments of `create_app`, like the agent.
@@ -24,8 +25,8 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
+from tests.faults.history_checker import HistoryChecker, LateWritersDatabase
 from tests.faults.mutants import MUTANTS
-from tests.faults.witness import HauntedDatabase, Witness
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def main() -> None:
             settings,
             instance=str(uuid.uuid4()),
             origin=base_url,
-            agent=Witness(choose("scripted"), settings.data),
+            agent=HistoryChecker(choose("scripted"), settings.data),
             engines=_engines(given, folder),
         )
         ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
@@ -52,8 +53,8 @@ def main() -> None:
 
 def _engines(given: argparse.Namespace, folder: DataFolder) -> Engines:
     database: SqliteDatabase
-    if given.haunted:
-        database = HauntedDatabase(folder.database)
+    if given.late_writers:
+        database = LateWritersDatabase(folder.database)
     else:
         database = FaultyDatabase(folder.database, Point.parse(given.point), given.group)
     blobs = FaultyBlobs(folder.path / "blobs", Point.parse(given.point))
@@ -66,7 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--point", default="never never 0")
     parser.add_argument("--group", type=int, default=0)
-    parser.add_argument("--haunted", action="store_true")
+    parser.add_argument("--late-writers", action="store_true")
     parser.add_argument("--mutant", choices=MUTANTS)
     parser.add_argument("--set", action="append", default=[])
     return parser.parse_args()

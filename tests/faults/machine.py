@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agentsvc_nb.wire.runs import TERMINAL
+from tests.faults.crashing_server import CrashingServer
 from tests.faults.history import Violation, check_run, check_turns, hold
-from tests.faults.mortal import Mortal
 from tests.waiting import until
 
 SCRIPTS = {
@@ -40,7 +40,7 @@ keys = st.sampled_from([None, "k1", "k1", "k2"])
 class ServiceStates(RuleBasedStateMachine):
     """The state machine, with two chats and two idempotency keys."""
 
-    service: ClassVar[Mortal]
+    service: ClassVar[CrashingServer]
     ended: ClassVar[int]
     """How many runs ended in all examples together."""
 
@@ -186,7 +186,7 @@ class ServiceStates(RuleBasedStateMachine):
         self._look(record)
 
 
-def machine_on(service: Mortal, *, once: bool = False) -> type[ServiceStates]:
+def machine_on(service: CrashingServer, *, once: bool = False) -> type[ServiceStates]:
     """The state machine for this service; `once` as in `ServiceStates`."""
 
     class OnService(ServiceStates):

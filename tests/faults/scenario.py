@@ -16,8 +16,8 @@ import httpx
 
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.tools import JOB_TERMINAL
+from tests.faults.crashing_server import CrashingServer
 from tests.faults.history import check_run, check_turns, hold
-from tests.faults.mortal import Mortal
 from tests.waiting import until
 
 CONTENT: Final = bytes(range(256)) * 1024
@@ -31,7 +31,7 @@ THIRD: Final = "say morning\nwait 3600"
 class Morning:
     """`work` sends the requests until the service dies; `see_to_the_rest` finishes and checks them after a restart."""
 
-    def __init__(self, service: Mortal) -> None:
+    def __init__(self, service: CrashingServer) -> None:
         self.service = service
         self.runs: dict[str, str] = {}
         """Ids of acknowledged runs, by idempotency key."""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.wire.runs import TERMINAL
+from tests.faults.crashing_server import CrashingServer, mortal
 from tests.faults.effects import STAMPS
-from tests.faults.mortal import Mortal, mortal
 from tests.waiting import until
 
 
@@ -18,7 +18,7 @@ def call(tool: str, dies: str | None = None) -> str:
     return f"call {tool} {json.dumps({'line': 'x', 'dies': dies})}"
 
 
-def restarted(service: Mortal, script: str) -> list[dict[str, Any]]:
+def restarted(service: CrashingServer, script: str) -> list[dict[str, Any]]:
     """The events of a run whose service dies and is started again."""
     run_id: str = service.post("/runs", {"message": script}).json()["run_id"]
     service.see_it_die()
@@ -28,7 +28,7 @@ def restarted(service: Mortal, script: str) -> list[dict[str, Any]]:
     return service.events(run_id)
 
 
-def stamps(service: Mortal) -> list[str]:
+def stamps(service: CrashingServer) -> list[str]:
     log = service.data / STAMPS
     return log.read_text().splitlines() if log.exists() else []
 

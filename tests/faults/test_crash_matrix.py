@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.faults.mortal import Mortal, mortal
+from tests.faults.crashing_server import CrashingServer, mortal
 from tests.faults.scenario import Morning
 from tests.waiting import until
 
@@ -69,7 +69,7 @@ def test_it_may_die_again_while_it_recovers(point: str) -> None:
         morning.see_to_the_rest()
 
 
-def die_at(service: Mortal, point: str) -> Morning:
+def die_at(service: CrashingServer, point: str) -> Morning:
     """The morning's work until the service dies there."""
     service.start("--point", point)
     morning = Morning(service)

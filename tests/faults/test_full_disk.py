@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.mortal import Mortal, mortal
+from tests.faults.crashing_server import CrashingServer, mortal
 from tests.faults.scenario import CONTENT, Morning
 from tests.waiting import until
 
@@ -21,13 +21,13 @@ NO_ROOM = 4096
 
 
 @pytest.fixture
-def service() -> Iterator[Mortal]:
+def service() -> Iterator[CrashingServer]:
     with mortal() as made:
         made.start()
         yield made
 
 
-def room(service: Mortal, size: int) -> None:
+def room(service: CrashingServer, size: int) -> None:
     resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
@@ -35,11 +35,11 @@ def refused(answer: httpx.Response) -> bool:
     return answer.status_code >= 500 and "code" in answer.json()["error"]
 
 
-def incoming(service: Mortal) -> list[str]:
+def incoming(service: CrashingServer) -> list[str]:
     return [path.name for path in (service.data / "blobs" / "incoming").iterdir()]
 
 
-def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: Mortal) -> None:
+def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: CrashingServer) -> None:
     morning = Morning(service)
     morning.work()
     room(service, NO_ROOM)
@@ -54,7 +54,7 @@ def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: Mort
     assert service.post("/runs", {"message": "say now", "sync": True}, "lost").json()["output"] == "now"
 
 
-def test_a_run_at_work_ends_when_there_is_room_again(service: Mortal) -> None:
+def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) -> None:
     run = service.post("/runs", {"message": "say a\nwait 0.2\nsay b"}).json()
     until(lambda: service.get(f"/runs/{run['run_id']}")["status"] == "running")
     room(service, NO_ROOM)

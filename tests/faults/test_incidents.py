@@ -17,7 +17,7 @@ from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.runs import Start
 from tests.service.contexts import use_case
@@ -52,7 +52,7 @@ def begun(context: UseCaseContext) -> runs.RunRecord:
 
     async def begin() -> runs.RunRecord | None:
         key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="incident"))
-        run = await run_usecases.start(context, key, Start("hello", Where(), "scripted", context.now))
+        run = await run_usecases.start(context, key, Start("hello", ChatSelector(), "scripted", context.now))
         return await attempts.claim(context, run.run_id)
 
     claimed = asyncio.run(begin())

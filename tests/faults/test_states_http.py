@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.faults.crashing_server import mortal
 from tests.faults.history import Violation
 from tests.faults.machine import machine_on
-from tests.faults.mortal import mortal
 from tests.faults.mutants import MUTANTS
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ BUDGET = settings(
 
 
 def test_whatever_happens_the_rules_hold() -> None:
-    with mortal("--haunted") as service:
+    with mortal("--late-writers") as service:
         service.start()
         machine = machine_on(service)
         run_state_machine_as_test(machine, settings=BUDGET)
@@ -49,7 +49,10 @@ def test_whatever_happens_the_rules_hold() -> None:
 def test_a_mutant_is_caught(name: str) -> None:
     Violation.found.clear()
     for _ in range(SEARCHES):
-        with mortal("--haunted", "--mutant", name) as service, contextlib.suppress(Exception):  # it may not come again
+        with (
+            mortal("--late-writers", "--mutant", name) as service,
+            contextlib.suppress(Exception),
+        ):  # it may not come again
             service.start()
             run_state_machine_as_test(machine_on(service, once=True), settings=settings(BUDGET, max_examples=200))
         if Violation.found:

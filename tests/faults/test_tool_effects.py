@@ -18,7 +18,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.models import ImageRequest
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.mortal import Mortal, mortal
+from tests.faults.crashing_server import CrashingServer, mortal
 from tests.faults.test_calls import last_result
 from tests.service.mailbox import Box, mail_server
 from tests.service.site import Answer, Site, as_json, html, serving
@@ -35,12 +35,12 @@ def call(tool: str, given: dict[str, Any]) -> str:
     return f"call {tool} {json.dumps(given)}"
 
 
-def start(service: Mortal, script: str) -> dict[str, Any]:
+def start(service: CrashingServer, script: str) -> dict[str, Any]:
     run: dict[str, Any] = service.post("/runs", {"message": script}).json()
     return run
 
 
-def ended(service: Mortal, run: dict[str, Any]) -> list[dict[str, Any]]:
+def ended(service: CrashingServer, run: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of a run that completes."""
     run_id = run["run_id"]
     until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=30)
@@ -48,7 +48,7 @@ def ended(service: Mortal, run: dict[str, Any]) -> list[dict[str, Any]]:
     return service.events(run_id)
 
 
-def cut_off(service: Mortal, script: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def cut_off(service: CrashingServer, script: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A run whose service dies and is started again, and its events."""
     run = start(service, script)
     service.see_it_die()
@@ -56,13 +56,13 @@ def cut_off(service: Mortal, script: str) -> tuple[dict[str, Any], list[dict[str
     return run, ended(service, run)
 
 
-def files(service: Mortal, run: dict[str, Any]) -> list[tuple[str, str]]:
+def files(service: CrashingServer, run: dict[str, Any]) -> list[tuple[str, str]]:
     """Path and SHA-256 of the files of the run's chat."""
     return [(one["path"], one["id"]) for one in service.get("/files", chat_id=run["chat"])["files"]]
 
 
 @contextlib.contextmanager
-def mailing() -> Iterator[tuple[Mortal, Box]]:
+def mailing() -> Iterator[tuple[CrashingServer, Box]]:
     """A service that may write to everybody at example.com, and the mail server that it was given."""
     with mail_server() as (box, address):
         given = {"smtp_url": address, "mail_from": "ads@shop.example", "mail_recipients": "@example.com"}
@@ -70,7 +70,7 @@ def mailing() -> Iterator[tuple[Mortal, Box]]:
             yield service, box
 
 
-def killing(service: Mortal) -> Callable[[], None]:
+def killing(service: CrashingServer) -> Callable[[], None]:
     return lambda: os.kill(service.pid, signal.SIGKILL)
 
 
@@ -190,7 +190,7 @@ def test_what_is_kept_for_the_account_is_kept_once(tool: str, point: str, table:
         assert _count(service, table) == 1
 
 
-def _count(service: Mortal, table: str) -> int:
+def _count(service: CrashingServer, table: str) -> int:
     with contextlib.closing(sqlite3.connect(DataFolder(service.data).database)) as database:
         (found,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
         return int(found)

@@ -13,7 +13,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask import variants
 from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.variants import Board
+from agentsvc_nb.notebook.ask.variants import VariantsOutput
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunStopped
 from agentsvc_nb.notebook.state import session
@@ -69,7 +69,7 @@ def test_variants(
 
     monkeypatch.setattr(variants, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     with pytest.raises(RunStopped):
-        commands.ask_variants(notebook.session, Question("wait 60", typed="wait 60"), 2, Board(Cell(), False))
+        commands.ask_variants(notebook.session, Question("wait 60", typed="wait 60"), 2, VariantsOutput(Cell(), False))
     for row in notebook.session.journal.runs(None):
         if closing:
             assert client.runs.get(row["run_id"]).status in ("queued", "running")

@@ -13,7 +13,7 @@ from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, runs
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from tests.service.contexts import use_case
 
@@ -26,7 +26,7 @@ def finished(path: Path, code: str) -> tuple[RunRecord, list[usage.UsageRecord]]
     try:
         key, _ = database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="billed"))
         chat = database.write_now(lambda tx: chats.create(tx, key.account, None, None, NOW)).id
-        given = Start("hello", Where(chat=chat), "scripted", NOW)
+        given = Start("hello", ChatSelector(chat=chat), "scripted", NOW)
         ending = Ending("failed", last_error=code, steps=3, spent=Spent(1_000, 500, 70))
 
         async def work() -> RunRecord | None:

@@ -22,7 +22,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.service.usecases import jobs as job_usecases
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolInput
@@ -162,9 +162,11 @@ def done(storage: Storage, outcome: Outcome) -> tuple[JobRecord, dict[str, bytes
 
     async def scenario() -> JobRecord:
         def submitted(tx: Any) -> JobRecord:
-            chat = chats.resolve(tx, Where(chat="new"), "account", 0, shared=True)
+            chat = chats.resolve(tx, ChatSelector(chat="new"), "account", 0, shared=True)
             bill = Bill("account", "key", "wallet")
-            return job_usecases.insert(tx, bill, chat.id, None, Submit("talkative", "talkative", {}, Where(), 0), 0)
+            return job_usecases.insert(
+                tx, bill, chat.id, None, Submit("talkative", "talkative", {}, ChatSelector(), 0), 0
+            )
 
         job = await storage.use_case.write(submitted)
         JobRunner(storage, {"talkative": Talkative(outcome)}).wake(job.job_id)

@@ -28,7 +28,7 @@ from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
@@ -80,7 +80,7 @@ class RunStates(RuleBasedStateMachine):
 
     @rule(chat=st.integers(0, 1), key=st.sampled_from([None, "k1", "k2"]))
     def start(self, chat: int, key: str | None) -> None:
-        where = Where(chat=self.chats[chat])
+        where = ChatSelector(chat=self.chats[chat])
         given = Start("hello", where, "scripted", NOW, idempotency_key=key)
         busy = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
         known = self.by_key.get((self.chats[chat], key)) if key else None
@@ -174,7 +174,7 @@ def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_pa
     runner = RunRunner(storage, Scripted(), {}, JobRunner(storage, {}))
 
     async def recover_and_cancel() -> None:
-        run = await run_usecases.start(context, key, Start("say never", Where(), "scripted", NOW))
+        run = await run_usecases.start(context, key, Start("say never", ChatSelector(), "scripted", NOW))
         await attempts.claim(context, run.run_id)
         await runner.recover()
         await run_usecases.cancel(context, key.account, run.run_id)

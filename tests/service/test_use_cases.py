@@ -13,15 +13,15 @@ from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from tests.service.contexts import NoWorkers, use_case
 
 NOW = 1_700_000_000_000
-QUESTION = Start("hello", Where(), "scripted", NOW, idempotency_key="once")
-JOB = Submit("echo_job", "echo", {}, Where(), NOW, "once")
+QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
+JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW, "once")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_who_cancels_an_ask_interrupts_its_run_too(context: UseCaseContext) -> N
         key = await made(context)
         ask, new = await jobs.submit_ask(context, key, AskRequest(QUESTION, JOB))
         assert new
-        await jobs.cancel(context, key.account, ask.job_id, Where(chat=ask.chat))
+        await jobs.cancel(context, key.account, ask.job_id, ChatSelector(chat=ask.chat))
         return ask.follows, ask.job_id
 
     run_id, job_id = asyncio.run(begin())

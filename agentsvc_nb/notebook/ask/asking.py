@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.question import AskPlan, Question
 from agentsvc_nb.notebook.ask.question import plan as make_plan
-from agentsvc_nb.notebook.ask.variants import Board, Column, Variants, watch
+from agentsvc_nb.notebook.ask.variants import Column, Variants, VariantsOutput, watch
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
 from agentsvc_nb.notebook.runs.answer import CellAnswer
@@ -89,7 +89,9 @@ def prepare_ask(session: Session, question: Question, screen: Screen) -> Backgro
     return Background(watcher, lambda: planned.watch(watcher))
 
 
-def ask_variants(session: Session, question: Question, count: int, board: Board, *, reuse: bool = True) -> Variants:
+def ask_variants(
+    session: Session, question: Question, count: int, board: VariantsOutput, *, reuse: bool = True
+) -> Variants:
     """Ask the question `count` times at once, each in a new chat; `Variants.pick` makes one of them the notebook's.
 
     Raises `AskError` when the service could not be asked for the plan, and whatever `variants.watch` raises.

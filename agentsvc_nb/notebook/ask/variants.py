@@ -76,7 +76,7 @@ class Column:
         return self.bundle or watched_bundle(self.view)
 
 
-class Board:
+class VariantsOutput:
     """The output of all variants: their status lines while they run, if the host is `live`, then their answers."""
 
     def __init__(self, output: Output, live: bool) -> None:
@@ -99,7 +99,7 @@ class Board:
         self._output.show(bundle)
 
 
-def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> Variants:
+def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput) -> Variants:
     """Watch the variants until all have ended, and show them side by side.
 
     An interrupt cancels them all; after a second one, their ends are not waited for. When the kernel is being
@@ -129,7 +129,7 @@ def watch(session: Session, asked: Sequence[Background], columns: Sequence[Colum
     return made
 
 
-def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: Board) -> None:
+def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput) -> None:
     patience = CANCEL_SECONDS
     try:
         time.sleep(SHUTDOWN_SECONDS)
@@ -144,7 +144,7 @@ def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Colum
 
 
 def _until_done(
-    asked: Sequence[Background], columns: Sequence[Column], board: Board, seconds: float = float("inf")
+    asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput, seconds: float = float("inf")
 ) -> None:
     end = time.monotonic() + seconds
     while not all(one.done() for one in asked) and time.monotonic() < end:

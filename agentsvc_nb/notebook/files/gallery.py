@@ -70,7 +70,7 @@ Read = Callable[[WorkspaceFile], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PictureFacts:
     """The cached facts of a picture: its thumbnail as a data URI, if it can be shown, and its metadata."""
 
     thumb: str | None = None
@@ -96,7 +96,7 @@ class Pictures:
         self.files = sorted(fitting, key=lambda file: file.updated_at or "", reverse=True)
         if not self.files:
             raise AskError(f"This chat has no pictures that fit {label(pattern)}.", "`%files` lists its files.")
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, PictureFacts] = {}
         self._looking: Thumbnails | None = None
 
     @contextmanager
@@ -108,11 +108,11 @@ class Pictures:
             finally:
                 self._looking = None
 
-    def known(self, file: WorkspaceFile) -> Seen | None:
+    def known(self, file: WorkspaceFile) -> PictureFacts | None:
         """Return the cached facts of a picture, or None; sends no request."""
         return self._seen.get(file.path + file.id)
 
-    def seen(self, file: WorkspaceFile) -> Seen:
+    def seen(self, file: WorkspaceFile) -> PictureFacts:
         """Return the facts of a picture, reading it if they are not cached; empty facts if the file is gone.
 
         Raises `AskError` when the service fails.
@@ -122,11 +122,11 @@ class Pictures:
         if len(self._seen) >= _SEEN_MAX:
             self._seen.clear()
         data = self._bytes(file)
-        found = Seen()
+        found = PictureFacts()
         if data:
             with self._look() as looking:
                 uri, texts = looking.small(data)
-            found = Seen(uri, inscription(texts))
+            found = PictureFacts(uri, inscription(texts))
         self._seen[file.path + file.id] = found
         return found
 

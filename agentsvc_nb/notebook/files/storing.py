@@ -81,7 +81,7 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class UploadResult:
     """The result of `files_put`: names of the files sent, and of those already there (`same`).
 
     `staged`: the chat does not exist yet, so the files are attached to the next question.
@@ -98,7 +98,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class DownloadResult:
     """The result of `files_get`: the path of the file, and whether it was already there with the same content."""
 
     path: Path
@@ -145,7 +145,7 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
     return file.model_dump(exclude={"object", "download_url"})
 
 
-def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
+def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
     """Upload files (paths or globs) to this notebook's chat, except those that it has with the same name and content.
 
     Before the chat's first ask, the files are staged and attached to it. Raises `AskError` when a pattern matches no
@@ -165,7 +165,7 @@ def files_put(session: Session, patterns: Iterable[str | Path]) -> Put:
         raise to_ask_error(error, session.base_url) from None
     session.put.update({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
-    return Put(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
+    return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
@@ -179,7 +179,7 @@ def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequ
             session.staged.update({file.file_name: file for file in staged})
 
 
-def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> Got:
+def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> DownloadResult:
     """Download a file of this notebook's chat into a folder, under its own name; a missing folder is created.
 
     Another file of that name is replaced only with `force`, else raises `AskError`; so does an unknown path, a failing
@@ -204,13 +204,13 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
         ) from None
 
 
-def _placed(come: Path, target: Path, force: bool) -> Got:
+def _placed(come: Path, target: Path, force: bool) -> DownloadResult:
     if target.is_file() and filecmp.cmp(come, target, shallow=False):
-        return Got(target, same=True)
+        return DownloadResult(target, same=True)
     if target.exists() and not force:
         raise AskError(
             f"{target} is there already with other content; nothing was replaced.",
             "`%files get PATH --force` replaces it, `-d DIR` names another folder.",
         )
     come.replace(target)
-    return Got(target, same=False)
+    return DownloadResult(target, same=False)

@@ -15,7 +15,7 @@ from traitlets import Bool
 from agentsvc_nb.notebook.ask.last_error import NAME, LastError
 from agentsvc_nb.notebook.errors import AskError, interrupts_as_run_stopped
 from agentsvc_nb.notebook.magics.arguments import arg, parse, takes
-from agentsvc_nb.notebook.magics.context import Bell, MagicsContext, MagicsGroup
+from agentsvc_nb.notebook.magics.context import MagicsContext, MagicsGroup, Notifier
 
 if TYPE_CHECKING:
     import argparse
@@ -150,7 +150,7 @@ class Ask(MagicsGroup):
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
-        self._last_error, self._bell = LastError(), Bell()
+        self._last_error, self._bell = LastError(), Notifier()
         self.add_listener(self._last_error)
         self.add_listener(self._bell)
 

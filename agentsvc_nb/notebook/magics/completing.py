@@ -28,13 +28,13 @@ def matcher(context: MagicsContext) -> Callable[..., Any]:
     def match(request: Any) -> Found:
         lines = request.full_text.split("\n")
         before = [*lines[: request.cursor_line], request.text_until_cursor.split("\n")[-1]]
-        return completions(before, Names(context))
+        return completions(before, CompletionNames(context))
 
     done: Callable[..., Any] = match
     return done
 
 
-class Names:
+class CompletionNames:
     """The known names of each kind that a magic's arguments may take."""
 
     def __init__(self, context: MagicsContext) -> None:
@@ -85,31 +85,31 @@ class Names:
         return self._context.session.known.feedback
 
 
-_WORDS: Final[Mapping[tuple[str, str | None], Callable[[Names], Iterable[str]]]] = {
-    **{("runs", action): Names.runs for action in ("show", "attach", "cancel", "wait", "diff")},
-    **{("jobs", action): Names.jobs for action in ("watch", "show", "cancel", "artifacts")},
-    **{("files", action): Names.files for action in ("get", "preview")},
-    ("feedback", "show"): Names.reports,
-    ("agentsvc", "chat"): Names.chats,
-    ("agentsvc", "project"): Names.projects,
-    ("approve", None): Names.calls,
+_WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterable[str]]]] = {
+    **{("runs", action): CompletionNames.runs for action in ("show", "attach", "cancel", "wait", "diff")},
+    **{("jobs", action): CompletionNames.jobs for action in ("watch", "show", "cancel", "artifacts")},
+    **{("files", action): CompletionNames.files for action in ("get", "preview")},
+    ("feedback", "show"): CompletionNames.reports,
+    ("agentsvc", "chat"): CompletionNames.chats,
+    ("agentsvc", "project"): CompletionNames.projects,
+    ("approve", None): CompletionNames.calls,
     ("tools", None): lambda names: ["form", *names.tools()],
-    ("tools", "form"): Names.tools,
-    ("tool", None): Names.tools,
-    ("job", None): Names.jobs_tools,
+    ("tools", "form"): CompletionNames.tools,
+    ("tool", None): CompletionNames.tools,
+    ("job", None): CompletionNames.jobs_tools,
 }
 """The names that a magic's positional arguments take, by magic and action (None: the magic has no actions)."""
-_VALUES: Final[Mapping[str, Callable[[Names], Iterable[str]]]] = {
-    "chat": Names.chats,
-    "project": Names.projects,
-    "df": Names.variables,
-    "image": Names.variables,
-    "schema": Names.variables,
+_VALUES: Final[Mapping[str, Callable[[CompletionNames], Iterable[str]]]] = {
+    "chat": CompletionNames.chats,
+    "project": CompletionNames.projects,
+    "df": CompletionNames.variables,
+    "image": CompletionNames.variables,
+    "schema": CompletionNames.variables,
 }
 """The names that an option's value takes. Values of other options are local files, which IPython completes, or free."""
 
 
-def completions(lines: list[str], names: Names) -> Found:
+def completions(lines: list[str], names: CompletionNames) -> Found:
     """Return the completions at the end of these lines, which are the cell up to the cursor."""
     if len(lines) > 1 and (head := _LINE.match(f"{lines[0]} ")) and head[1] == "%%":
         return _in_body(lines[-1], head[2], names)
@@ -120,14 +120,14 @@ def completions(lines: list[str], names: Names) -> Found:
     return _nothing() if magic is None else _in_line(magic.parser, line[2], line[3], names)
 
 
-def _in_body(line: str, magic: str, names: Names) -> Found:
+def _in_body(line: str, magic: str, names: CompletionNames) -> Found:
     reference = _REFERENCE.search(line)
     if reference is None or names.magic("cell", magic) is None:
         return _nothing()
     return _fitting(reference[1], names.variables())
 
 
-def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: Names) -> Found:
+def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: CompletionNames) -> Found:
     if reference := _REFERENCE.search(rest):
         return _fitting(reference[1], names.variables())
     *before, word = rest.split(" ")
@@ -155,7 +155,7 @@ def _positional(words: list[str], options: Mapping[str, argparse.Action]) -> lis
     return found
 
 
-def _words(parser: argparse.ArgumentParser, magic: str, given: list[str], word: str, names: Names) -> Found:
+def _words(parser: argparse.ArgumentParser, magic: str, given: list[str], word: str, names: CompletionNames) -> Found:
     first = next((action for action in parser._actions if not action.option_strings), None)
     if first is not None and first.choices:
         if not given:

@@ -17,7 +17,7 @@ from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.each import RowsBar
-    from agentsvc_nb.notebook.ask.variants import Board
+    from agentsvc_nb.notebook.ask.variants import VariantsOutput
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
@@ -30,7 +30,7 @@ _SECONDS: Final = 5.0
 _MAC: Final = "on run words\ndisplay notification (item 2 of words) with title (item 1 of words)\nend run"
 
 
-class Bell:
+class Notifier:
     """Announces the end of work (`--notify`): on the desktop at once, and below the cell that ends next.
 
     To be registered as IPython's `post_run_cell` callback.
@@ -120,12 +120,12 @@ class MagicsContext:
 
         return outputs.card(self.shell, self.mode, partial(decide, self.session))
 
-    def board(self) -> Board:
+    def board(self) -> VariantsOutput:
         """Return an output for the variants of the running cell."""
-        from agentsvc_nb.notebook.ask.variants import Board
+        from agentsvc_nb.notebook.ask.variants import VariantsOutput
         from agentsvc_nb.notebook.widgets import outputs
 
-        return Board(outputs.output(self.shell, self.mode), self.mode == "live")
+        return VariantsOutput(outputs.output(self.shell, self.mode), self.mode == "live")
 
     def rows_bar(self) -> RowsBar:
         """Return an output for the progress of a batch (`--each`)."""

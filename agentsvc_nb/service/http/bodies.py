@@ -15,7 +15,7 @@ from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.chats import check as check_where
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
@@ -51,7 +51,7 @@ def integer(context: RequestContext, name: str, default: int, low: int, high: in
     return int(value)
 
 
-def chat_of_query(context: RequestContext) -> Where:
+def chat_of_query(context: RequestContext) -> ChatSelector:
     """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
 
     Raises `invalid_query` when all are absent.
@@ -61,7 +61,7 @@ def chat_of_query(context: RequestContext) -> Where:
         raise ApiError(
             "invalid_query", "Give the job's `chat`, or the `project` and `session` of its submit.", param="chat"
         )
-    return Where(query.get("chat") or None, query.get("project") or None, query.get("session") or None)
+    return ChatSelector(query.get("chat") or None, query.get("project") or None, query.get("session") or None)
 
 
 def idempotency_key(context: RequestContext) -> str | None:
@@ -234,10 +234,10 @@ def message(document: Document) -> str:
     return value
 
 
-def chat_of_body(document: Document, *, new_allowed: bool = False) -> Where:
+def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelector:
     """`chat`, `project` and `session` of a body. Raises `invalid_chat`, `invalid_project`, and `invalid_json` for a
     session that is not valid."""
-    given = Where(*(document.get(name) for name in ("chat", "project", "session")))
+    given = ChatSelector(*(document.get(name) for name in ("chat", "project", "session")))
     check_where(given, new_allowed=new_allowed)
     session = given.session
     if session is not None and not (isinstance(session, str) and 0 < len(session) <= SESSION_CHARS):

@@ -15,7 +15,7 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.runner.tool_context import WorkspaceTask, performed
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
@@ -67,7 +67,7 @@ class JobRunner:
         ending = await self._tried(job, task, written)
         return ending and replace(ending, spent=task.spent)
 
-    async def _tried(self, job: JobRecord, task: WorkspaceTask, written: list[str]) -> JobEnding | None:
+    async def _tried(self, job: JobRecord, task: LiveToolContext, written: list[str]) -> JobEnding | None:
         try:
             outcome = await self.supervisor.interruptible(
                 job.job_id, self._run_tool(job, task), lambda: self._asked_to_stop(job)
@@ -86,7 +86,7 @@ class JobRunner:
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
         return replace(_ended(outcome), files=tuple(dict.fromkeys(written)))
 
-    async def _run_tool(self, job: JobRecord, task: WorkspaceTask) -> Outcome:
+    async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
         tool = self._tools.get(job.tool)
         if tool is None:
             raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
@@ -94,7 +94,7 @@ class JobRunner:
             raise WorkFailure("outcome_unknown", UNKNOWN)
         return await performed(tool, tool.Input.model_validate(job.input), task)
 
-    def _task(self, job: JobRecord, written: list[str]) -> WorkspaceTask:
+    def _task(self, job: JobRecord, written: list[str]) -> LiveToolContext:
         """The tool context of the job; the paths of files that the tool writes are added to `written`."""
 
         async def report(done: float, total: float | None, message: str) -> None:
@@ -105,7 +105,7 @@ class JobRunner:
             written.append(record.path)
 
         author = Author("output", run_id=job.run_id)
-        return WorkspaceTask(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
+        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
 
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)

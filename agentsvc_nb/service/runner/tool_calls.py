@@ -18,7 +18,7 @@ from agentsvc_nb.service.records.tool_calls import CallRecord, State
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.tool_context import WorkspaceTask, file_written, performed
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
 from agentsvc_nb.service.usecases import files, jobs, tool_calls
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools import port
@@ -106,7 +106,7 @@ class ToolCalls:
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
         run = self.run
-        task = WorkspaceTask(self.storage, run.account, run.chat, author, key, self.progress, self.written)
+        task = LiveToolContext(self.storage, run.account, run.chat, author, key, self.progress, self.written)
         try:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:

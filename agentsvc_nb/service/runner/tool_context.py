@@ -74,7 +74,7 @@ Report = Callable[[float, float | None, str], Awaitable[None]]
 OnWrite = Callable[[FileRecord], Awaitable[None]]
 
 
-class WorkspaceTask:
+class LiveToolContext:
     """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
 
     `spent` is the tool's language model usage so far. The caller of the tool bills it, also when the tool fails.
@@ -125,7 +125,7 @@ class WorkspaceTask:
         await self._media_store.keep_transcript(media_id, transcript)
 
 
-async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcome:
+async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
     """Run the tool; its outcome. A result that is too large is shortened and names the file that has all of it."""
     outcome = await tool.run(given, task)
     if outcome.error is not None:
@@ -135,7 +135,7 @@ async def performed(tool: Tool, given: BaseModel, task: WorkspaceTask) -> Outcom
     return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
 
 
-async def _shortened(outcome: Outcome, task: WorkspaceTask) -> Outcome:
+async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
     """The outcome within `RESULT_BYTES`. Content may take half of that and is shortened; data may take the other half
     and is left out if it is larger."""
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
@@ -163,7 +163,7 @@ log = logging.getLogger(__name__)
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> Outcome:
     """Run a tool directly, in the chat's workspace. A failure of the tool is not raised; it is `Outcome.error`."""
     try:
-        task = WorkspaceTask(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
+        task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
         return await performed(tool, given, task)
     except WorkFailure as failure:
         return _failed(failure.code, failure.message)

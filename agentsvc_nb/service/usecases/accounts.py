@@ -190,7 +190,7 @@ def _digest(pepper: str, secret: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AccountBalance:
     """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan` what the plan
     pool was billed this month, and `held` the sum of the holds."""
 
@@ -200,9 +200,9 @@ class Standing:
     held: int
 
 
-def standing(tx: Tx, account: str, now: int) -> Standing:
+def standing(tx: Tx, account: str, now: int) -> AccountBalance:
     """The account with its money at the time `now` (ms)."""
-    return Standing(
+    return AccountBalance(
         accounts.get(tx, account),
         usage.of_pool(tx, account, "wallet"),
         usage.of_pool(tx, account, "plan", utc_month(now)),

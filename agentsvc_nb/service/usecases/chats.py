@@ -22,7 +22,7 @@ NEW: Final = "new"
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ChatSelector:
     """The fields of a request that name its chat: the chat's id (or `new`), or a project and session."""
 
     chat: str | None = None
@@ -30,7 +30,7 @@ class Where:
     session: str | None = None
 
 
-def check(where: Where, *, new_allowed: bool = False) -> None:
+def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
     """Check that the ids are well formed. Raises `invalid_chat`, `invalid_project`."""
     if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise ApiError("invalid_chat")
@@ -38,7 +38,7 @@ def check(where: Where, *, new_allowed: bool = False) -> None:
         raise ApiError("invalid_project")
 
 
-def check_known(tx: Tx, where: Where, account: str) -> None:
+def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
     """Check that the project and chat exist and the chat takes starts. Done before the Idempotency-Key is looked up
     (docs/api/conventions.md).
 
@@ -92,7 +92,7 @@ async def recent(context: UseCaseContext, account: str, before: int | None, limi
     return await context.read_long(lambda tx: chats.recent(tx, account, before, limit))
 
 
-def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> ChatRecord:
+def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
     """The chat to work in, created if need be; call `check_known` first. When `where` has neither chat nor session, it
     is the chat that tools share if `shared`, else a new one."""
     if where.chat is not None and where.chat != NEW:
@@ -103,7 +103,7 @@ def resolve(tx: Tx, where: Where, account: str, now: int, *, shared: bool) -> Ch
     return chats.of_label(tx, account, where.project, label) or chats.create(tx, account, where.project, label, now)
 
 
-def known(tx: Tx, where: Where, account: str) -> ChatRecord | None:
+def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
     """The chat of an earlier submit, by the same fields; None when there is none. Raises what `check` and
     `check_known` raise."""
     check(where)

@@ -15,7 +15,7 @@ from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import chats, money, runs
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.service.usecases.runs import Start
@@ -25,7 +25,7 @@ from agentsvc_nb.wire.times import utc_day
 from agentsvc_nb.wire.tools import Job
 
 
-async def begin_call(context: UseCaseContext, key: KeyRecord, where: Where) -> tuple[Bill, ChatRecord]:
+async def begin_call(context: UseCaseContext, key: KeyRecord, where: ChatSelector) -> tuple[Bill, ChatRecord]:
     """Check a direct tool call; the bill that it goes on, and the chat to work in. Raises what `submit` raises."""
     now = context.now
 
@@ -51,7 +51,7 @@ class Submit:
     tool: str
     family: str
     input: dict[str, Any]
-    where: Where
+    where: ChatSelector
     received_at: int
     idempotency_key: str | None = None
 
@@ -117,13 +117,13 @@ def insert(
     )
 
 
-async def get(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
+async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
     """The job, looked up in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`,
     and what `chats.known` raises."""
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
 
 
-def _job_of(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
+def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord:
     chat = chats.known(tx, where, account)
     record = jobs.get(tx, job_id)
     if record is None or record.account != account or chat is None or record.chat != chat.id:
@@ -131,7 +131,7 @@ def _job_of(tx: Tx, account: str, job_id: str, where: Where) -> JobRecord:
     return record
 
 
-async def result(context: UseCaseContext, account: str, job_id: str, where: Where) -> Job:
+async def result(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> Job:
     """The finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
     now = context.now
     return await context.read(lambda tx: _result(tx, _job_of(tx, account, job_id, where), now))
@@ -148,7 +148,7 @@ def _result(tx: Tx, record: JobRecord, now: int) -> Job:
     return answer
 
 
-async def cancel(context: UseCaseContext, account: str, job_id: str, where: Where) -> JobRecord:
+async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
     """Request that a job stop, and the run that it follows, if any; safe to repeat. Raises what `get` raises."""
     now = context.now
 

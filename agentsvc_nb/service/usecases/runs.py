@@ -19,7 +19,7 @@ from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.usecases import chats, files, money
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.wire import ids
@@ -37,7 +37,7 @@ class Start:
     """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it."""
 
     message: str
-    where: Where
+    where: ChatSelector
     model: str
     received_at: int
     output_config: dict[str, Any] | None = None

@@ -12,7 +12,7 @@ from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
 from agentsvc_nb.service.usecases import jobs, money, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
@@ -71,7 +71,7 @@ async def submit(context: UseCaseContext, run: RunRecord, attempt: int, call: Ca
     """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
     of submitting another. Raises `LostRun`."""
     now = context.now
-    given = Submit(tool.name, tool.family, call.input, Where(chat=run.chat), now)
+    given = Submit(tool.name, tool.family, call.input, ChatSelector(chat=run.chat), now)
     bill = Bill(run.account, run.key_id, run.pool)  # no hold: the run has one
 
     def use(tx: Tx) -> JobRecord:

@@ -25,7 +25,7 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenAlternative:
     """A chosen alternative of `anyOf` or `oneOf`: its index, its schema, and the value given."""
 
     number: int
@@ -50,7 +50,7 @@ class Checker:
             why = f"the schema {_reason(error)}"
             self.fault = f"This tool's input can't be checked here ({why}): only the service can check it."
 
-    def messages(self, value: Any, chosen: Mapping[Path, Chosen]) -> dict[Path, str]:
+    def messages(self, value: Any, chosen: Mapping[Path, ChosenAlternative]) -> dict[Path, str]:
         """Return the first error of each invalid field, by its path; at most about `MESSAGES_MAX`.
 
         `chosen` has the chosen alternatives by path: only those are validated, even if another would fit.
@@ -80,7 +80,9 @@ class Checker:
             return False
 
 
-def _field_errors(error: jsonschema_rs.ValidationError, chosen: Mapping[Path, Chosen]) -> Iterator[tuple[Path, str]]:
+def _field_errors(
+    error: jsonschema_rs.ValidationError, chosen: Mapping[Path, ChosenAlternative]
+) -> Iterator[tuple[Path, str]]:
     import jsonschema_rs as rs
 
     path, kind = tuple(error.instance_path), error.kind

@@ -9,7 +9,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
+from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
 from agentsvc_nb.notebook.widgets.forms.inputs import InputNotes, Messages, Node, ReadNotes, one_message
 
 BOXES_MAX: Final = 12
@@ -153,7 +153,7 @@ class OptionalInput(InputGroup):
         value = self._ticked.read(noted, path)
         if value is not MISSING and (some := self.field.nullable) is not None:
             at = [one.kind != "nothing" for one in self.field.variants()].index(True)
-            noted.chosen[path] = Chosen(at, some.schema, value)
+            noted.chosen[path] = ChosenAlternative(at, some.schema, value)
         return value
 
     @property
@@ -198,7 +198,9 @@ class VariantsInput(TitledGroup):
         at = self._kind.value
         value = self._made[at].read(noted, path)
         if value is not MISSING:
-            noted.chosen[path] = Chosen(at, self._fields[at].schema, value)  # of nested alternatives, the outer one
+            noted.chosen[path] = ChosenAlternative(
+                at, self._fields[at].schema, value
+            )  # of nested alternatives, the outer one
         return value
 
     def _on_kind(self, _: object) -> None:

@@ -13,7 +13,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.tools.fields import MISSING, Field, same, shown
-from agentsvc_nb.notebook.widgets.forms.checking import Chosen, Path
+from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 
 Messages = Mapping[Path, str]
@@ -27,7 +27,7 @@ class ReadNotes:
     """Collected while a form is read: errors of inputs that cannot be read, and the chosen alternatives, by path."""
 
     wrong: dict[Path, str] = field(default_factory=dict)
-    chosen: dict[Path, Chosen] = field(default_factory=dict)
+    chosen: dict[Path, ChosenAlternative] = field(default_factory=dict)
 
 
 class Node(Protocol):

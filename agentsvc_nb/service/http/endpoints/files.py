@@ -12,7 +12,7 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
 from agentsvc_nb.service.http.operations import file_response
 from agentsvc_nb.service.usecases import chats, files, searching
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.tools.port import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
@@ -38,7 +38,7 @@ async def chats_retire(context: RequestContext) -> Response:
 async def files_upload(context: RequestContext) -> Response:
     """Stage files; with `chat_id` also put them into that chat."""
     chat = context.request.query_params.get("chat_id")
-    chats.check(Where(chat))
+    chats.check(ChatSelector(chat))
     storage = context.services.storage
     contents = [await storage.describe(name, blob) for name, blob in (await _received(context, chat)).files]
     staged = await files.upload(context.use_case, context.key.account, contents, chat)

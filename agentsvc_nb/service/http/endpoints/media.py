@@ -10,7 +10,7 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.endpoints import tools
 from agentsvc_nb.service.records.media import MediaRecord
 from agentsvc_nb.service.usecases import media
-from agentsvc_nb.service.usecases.chats import Where
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.tools.media_transcript import MediaTranscript
@@ -42,7 +42,7 @@ async def media_transcribe(context: RequestContext) -> Response:
     if stored := record.public_transcript():
         return answer(stored)
     tool, given = MediaTranscript, {"media_id": record.id}
-    return await tools.accept(context, Submit(tool.name, tool.family, given, Where(), context.received_at))
+    return await tools.accept(context, Submit(tool.name, tool.family, given, ChatSelector(), context.received_at))
 
 
 async def _record(context: RequestContext) -> MediaRecord:

@@ -33,7 +33,7 @@ def operate(service: RunningService, use: Callable[[Tx], T]) -> T:
         return database.write_now(use)
 
 
-class Stage:
+class ServiceFixture:
     """One service without limits, and others by their settings; all end with the tests."""
 
     def __init__(self, service: RunningService, stack: contextlib.ExitStack) -> None:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 DAY_MS = 24 * 3600 * 1000
 
 
-class Mortal:
+class CrashingServer:
     """A launcher process on one data folder; after it died, `start` reuses folder, port and key.
 
     `days` is how many days its clock is ahead.
@@ -117,10 +117,10 @@ class Mortal:
 
 
 @contextlib.contextmanager
-def mortal(*arguments: str) -> Iterator[Mortal]:
+def mortal(*arguments: str) -> Iterator[CrashingServer]:
     """A `Mortal` in a temporary folder, not yet started; `arguments` of the launcher apply to each start."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-mortal-") as folder:
-        service = Mortal(Path(folder), *arguments)
+        service = CrashingServer(Path(folder), *arguments)
         try:
             yield service
         finally:

@@ -23,7 +23,7 @@ TURNS: Final = "turns.log"
 SLOW_TO_STOP_SECONDS: Final = 0.1
 
 
-class Witness:
+class HistoryChecker:
     """Wraps an agent and logs when each turn begins and when it has really stopped; a cancelled turn stops late."""
 
     def __init__(self, agent: Agent, data: Path) -> None:
@@ -46,7 +46,7 @@ class Witness:
             log.write(json.dumps(line) + "\n")
 
 
-class HauntedDatabase(SqliteDatabase):
+class LateWritersDatabase(SqliteDatabase):
     """Simulates late workers, whose writes the service must refuse.
 
     After each takeover of a run the previous attempt writes an event and ends the run; after each end of a run the
@@ -62,10 +62,10 @@ class HauntedDatabase(SqliteDatabase):
 
         result = await super().write(lambda tx: use(WatchedTx(tx, passed)), long=long)
         for run_id, attempt in late:
-            await super().write(lambda tx, run_id=run_id, attempt=attempt: _haunt(tx, run_id, attempt))  # type: ignore[misc]
+            await super().write(lambda tx, run_id=run_id, attempt=attempt: _write_late(tx, run_id, attempt))  # type: ignore[misc]
         return result
 
 
-def _haunt(tx: Tx, run_id: str, attempt: int) -> None:
+def _write_late(tx: Tx, run_id: str, attempt: int) -> None:
     runs.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
     run_usecases.end(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)
