@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import httpx
@@ -61,6 +63,43 @@ def test_a_hundred_cuts_lose_nothing(read: Callable[..., tuple[list[Event], int]
         got, reconnects = read(server.base_url, max_retries=4)  # up to four cuts in a row let nothing through
         assert got == [Event.from_json(event) for event in events(500)]
         assert (server.cuts, reconnects) == (0, 100)
+
+
+def test_an_interrupt_at_any_line_loses_nothing_and_doubles_nothing() -> None:
+    """Ctrl-C in the stream's own code. An event counts as handed out when `cursor` has moved to it."""
+    expected = [Event.from_json(event) for event in events(4)]
+    with CuttingServer(4, cuts=0, seed=1) as server, AgentService(KEY, server.base_url) as client:
+        for line in itertools.count(1):
+            stream, got = client.runs.attach(RUN_ID), list[Event]()
+            if not interrupted_at(line, lambda stream=stream, got=got: got.extend(stream)):  # type: ignore[misc]
+                break
+            got = expected[: stream.cursor]
+            got.extend(stream)
+            assert got == expected, line
+    assert line > 50
+
+
+def interrupted_at(line: int, work: Callable[[], object]) -> bool:
+    """Run `work`, and raise `KeyboardInterrupt` at the `line`-th line or call within event_stream.py."""
+    left = line
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != event_stream.__file__:
+            return None
+        left -= event in ("call", "line")
+        if left == 0:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
 
 
 def test_every_cut_of_a_short_stream(network: Networks) -> None:

@@ -45,11 +45,14 @@ class ResumableEventStream:
     async def next(self) -> Event | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
         `JobTimeoutError` at the deadline."""
+        # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
+        while self._waiting and self._waiting[0].id <= self.cursor:
+            self._waiting.popleft()
         while not self._waiting and not self._done:
             await self._in_time()
             await self._advance()
         await self._complete_the_end()
-        return self._hand_over(self._waiting.popleft()) if self._waiting else None
+        return self._hand_over(self._waiting[0]) if self._waiting else None
 
     async def final_status(self) -> Run:
         """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
@@ -79,13 +82,13 @@ class ResumableEventStream:
         self._drop()
 
     def _hand_over(self, event: Event) -> Event:
-        """Move the cursor to the event, and update `run` from it."""
-        self.cursor = event.id
+        """Update `run` from the event, then move the cursor to it."""
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
             self.run = read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
+        self.cursor = event.id
         return event
 
     async def _complete_the_end(self) -> None:
