@@ -73,8 +73,8 @@ def counted_text(events: Iterable[dict[str, Any]]) -> str:
 def check_turns(data: Path, tokens: Iterable[str] = ()) -> None:
     """Check that no two turns of one chat were at work at the same time.
 
-    Read from the log of `witness.Witness`, which notes when a turn begins and has really stopped. The first line of a
-    message names its chat; with `tokens` only these chats are checked.
+    Read from the log of `history_checker.HistoryChecker`, which notes when a turn begins and has really stopped. The
+    first line of a message names its chat; with `tokens` only these chats are checked.
     """
     wanted = set(tokens)
     working: dict[str, int] = {}
