@@ -12,25 +12,25 @@ from agentsvc_nb.agents.language import served
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.tools.port import WorkFailure
 from tests.agents.chat_server import Reply
-from tests.agents.test_language import ANGLES, SCHEMA, Talk, talk
+from tests.agents.test_language import ANGLES, SCHEMA, LanguageService, language_service
 
 HALF = ("Once upon", " a time")
 BROKEN = Reply(HALF, reason=None, done=False, usage=None)
 
 
 @pytest.fixture(scope="module")
-def serving() -> Iterator[Talk]:
-    with talk(Reply(("x",))) as it:
+def serving() -> Iterator[LanguageService]:
+    with language_service(Reply(("x",))) as it:
         yield it
 
 
 @pytest.fixture
-def it(serving: Talk) -> Talk:
+def it(serving: LanguageService) -> LanguageService:
     serving.server.asked.clear()
     return serving
 
 
-def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: Talk) -> None:
+def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
     it.server.replies = [BROKEN]
     run = it.ask("a story")
     assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
@@ -41,25 +41,25 @@ def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: Talk) -> 
 
 
 def test_after_an_answer_that_broke_off_the_wallet_is_open() -> None:
-    with talk(BROKEN, Reply(("Done.",)), wallet_cents=100) as it:
+    with language_service(BROKEN, Reply(("Done.",)), wallet_cents=100) as it:
         it.ask("a story")
         assert it.ask("again").output == "Done."
 
 
-def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: Talk) -> None:
+def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: LanguageService) -> None:
     it.server.replies = [Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), reason=None, done=False)]
     run = it.ask("write a file")
     assert run.last_error == "model_unavailable"
     assert it.events(run, "tool.call") == []
 
 
-def test_an_object_that_breaks_off_is_no_misfit(it: Talk) -> None:
+def test_an_object_that_breaks_off_is_no_misfit(it: LanguageService) -> None:
     it.server.replies = [Reply(('{"score": ',), reason=None, done=False)]
     assert it.ask("Score it.", output_config=SCHEMA).last_error == "model_unavailable"
     assert len(it.server.asked) == 1
 
 
-def test_a_stream_with_nothing_in_it_is_no_answer(it: Talk) -> None:
+def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
     it.server.replies = [Reply(reason=None, done=False, usage=None)]
     run = it.ask("Score it.", output_config=SCHEMA)
     assert run.last_error == "model_unavailable"
@@ -67,20 +67,20 @@ def test_a_stream_with_nothing_in_it_is_no_answer(it: Talk) -> None:
 
 
 @pytest.mark.parametrize("reply", [Reply(HALF, reason=None), Reply(HALF, done=False), Reply(HALF, reason="eos")])
-def test_a_reason_or_done_is_an_end(it: Talk, reply: Reply) -> None:
+def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
     it.server.replies = [reply]
     run = it.ask("a story")
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert it.events(run, "warning") == []
 
 
-def test_done_alone_ends_calls_of_tools_too(it: Talk) -> None:
+def test_done_alone_ends_calls_of_tools_too(it: LanguageService) -> None:
     it.server.replies = [Reply(calls=(("list_files", "{}"),), reason=None), Reply(("None.",), reason=None)]
     run = it.ask("Which files?")
     assert (run.status, run.output, run.steps) == ("completed", "None.", 2)
 
 
-def test_an_answer_that_a_filter_stopped_fails_and_what_was_said_is_kept(it: Talk) -> None:
+def test_an_answer_that_a_filter_stopped_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
     it.server.replies = [Reply(HALF, reason="content_filter")]
     run = it.ask("a story")
     assert (run.status, run.last_error, run.output) == ("failed", "content_filtered", "Once upon a time")
@@ -89,20 +89,20 @@ def test_an_answer_that_a_filter_stopped_fails_and_what_was_said_is_kept(it: Tal
 
 
 @pytest.mark.parametrize("pieces", [(), ('{"score"',), ('{"score": 3}',)])
-def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: Talk, pieces: tuple[str, ...]) -> None:
+def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
     it.server.replies = [Reply(pieces, reason="content_filter")]
     assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
     assert len(it.server.asked) == 1
 
 
-def test_an_answer_that_is_cut_has_a_warning(it: Talk) -> None:
+def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
     it.server.replies = [Reply(HALF, reason="length")]
     run = it.ask("a story")
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
 
 
-def test_an_object_that_is_cut_is_told_so(it: Talk) -> None:
+def test_an_object_that_is_cut_is_told_so(it: LanguageService) -> None:
     it.server.replies = [Reply(('{"score": ',), reason="length")]
     run = it.ask("Score it.", output_config=SCHEMA)
     assert run.last_error == "output_schema_mismatch"
@@ -117,7 +117,7 @@ def test_an_object_that_is_cut_is_told_so(it: Talk) -> None:
         (Reply((json.dumps({"angles": []})[:5],), reason="length"), "output_schema_mismatch"),
     ],
 )
-def test_a_tool_that_asks_takes_no_half_of_an_answer(it: Talk, reply: Reply, code: str) -> None:
+def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply: Reply, code: str) -> None:
     it.server.replies = [reply]
     with pytest.raises(JobFailedError) as failed:
         it.client.jobs.submit_and_wait("find_angles", {"product": f"tea {code}"})

@@ -34,7 +34,7 @@ SCHEMA = {
 }
 
 
-class Talk:
+class LanguageService:
     """A service whose model is a server of the test's."""
 
     def __init__(self, service: RunningService, client: AgentService, server: ChatServer) -> None:
@@ -58,17 +58,17 @@ class Talk:
 
 
 @contextlib.contextmanager
-def talk(*replies: Reply, **settings: object) -> Iterator[Talk]:
+def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
     with (
         chat_server(*replies) as server,
         running_service(MODEL, model_url=server.url, **settings) as service,
         AgentService(service.api_key, service.base_url) as client,
     ):
-        yield Talk(service, client, server)
+        yield LanguageService(service, client, server)
 
 
 def test_text_streams_and_tokens_are_counted() -> None:
-    with talk(Reply(("Hello", ", ", "Ada."))) as it:
+    with language_service(Reply(("Hello", ", ", "Ada."))) as it:
         run = it.ask("hi")
         assert (run.status, run.output) == ("completed", "Hello, Ada.")
         assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
@@ -78,7 +78,7 @@ def test_text_streams_and_tokens_are_counted() -> None:
 
 def test_tools_are_called_as_the_model_says_and_their_results_go_back() -> None:
     call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
-    with talk(call, Reply(("Done.",))) as it:
+    with language_service(call, Reply(("Done.",))) as it:
         run = it.ask("check this")
         assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
         assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
@@ -89,7 +89,7 @@ def test_tools_are_called_as_the_model_says_and_their_results_go_back() -> None:
 
 
 def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
-    with talk(Reply(("Noted.",)), model_context=2000) as it:
+    with language_service(Reply(("Noted.",)), model_context=2000) as it:
         chat = it.ask("My dog is Rex.").chat
         it.ask("And my cat is Tom.", chat=chat)
         texts = [(message["role"], message["content"]) for message in it.last()]
@@ -103,7 +103,7 @@ def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
 def test_a_picture_is_seen_by_a_model_that_sees() -> None:
     picture = io.BytesIO()
     Image.new("RGB", (4, 4), "red").save(picture, "PNG")
-    with talk(Reply(("Red.",)), model_sees="yes") as it:
+    with language_service(Reply(("Red.",)), model_sees="yes") as it:
         run = it.ask("Which colour?", files=[("red.png", picture.getvalue())])
         content = it.last()[-1]["content"]
         shown = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
@@ -114,14 +114,14 @@ def test_a_picture_is_seen_by_a_model_that_sees() -> None:
 def test_a_picture_that_is_not_seen_is_told() -> None:
     picture = io.BytesIO()
     Image.new("RGB", (4, 4), "red").save(picture, "PNG")
-    with talk(Reply(("I can't see it.",))) as it:
+    with language_service(Reply(("I can't see it.",))) as it:
         run = it.ask("Which colour?", files=[("red.png", picture.getvalue()), ("note.txt", b"a note of mine")])
         assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
         assert "a note of mine" in it.last()[-1]["content"]
 
 
 def test_an_answer_that_does_not_fit_the_schema_is_asked_again() -> None:
-    with talk(Reply(('{"score": 9}',)), Reply(('{"score": 4}',))) as it:
+    with language_service(Reply(('{"score": 9}',)), Reply(('{"score": 4}',))) as it:
         run = it.ask("Score it.", output_config=SCHEMA)
         assert run.structured_output == {"score": 4}
         assert it.server.asked[0]["response_format"]["type"] == "json_schema"
@@ -130,7 +130,7 @@ def test_an_answer_that_does_not_fit_the_schema_is_asked_again() -> None:
 
 
 def test_an_answer_that_never_fits_fails_the_run() -> None:
-    with talk(Reply(('{"score": 9}',))) as it:
+    with language_service(Reply(('{"score": 9}',))) as it:
         assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
         assert len(it.server.asked) == 4
 
@@ -139,20 +139,20 @@ def test_an_answer_that_never_fits_fails_the_run() -> None:
     ("status", "code"), [(401, "model_refused"), (404, "model_refused"), (503, "model_unavailable")]
 )
 def test_a_refusal_fails_the_run_with_its_reason(status: int, code: str) -> None:
-    with talk(Reply(status=status), Reply(status=status)) as it:
+    with language_service(Reply(status=status), Reply(status=status)) as it:
         run = it.ask("hi")
         assert (run.status, run.last_error) == ("failed", code)
         assert "no such key" in (run.last_error_message or "")
 
 
 def test_a_server_that_is_not_there_fails_the_run() -> None:
-    with talk(Reply(("x",))) as it:
+    with language_service(Reply(("x",))) as it:
         it.server.close()
         assert it.ask("hi").last_error == "model_unavailable"
 
 
 def test_a_cancel_cuts_the_call_off() -> None:
-    with talk(Reply(("Once", " upon"), hangs=True)) as it:
+    with language_service(Reply(("Once", " upon"), hangs=True)) as it:
         run = it.client.runs.start("a story")
         until(lambda: it.said(run) == "Once upon")
         it.client.runs.cancel(run.run_id)
@@ -163,7 +163,7 @@ def test_a_cancel_cuts_the_call_off() -> None:
 
 
 def test_a_call_without_counts_needs_a_look() -> None:
-    with talk(Reply(("x",), usage=None), wallet_cents=100) as it:
+    with language_service(Reply(("x",), usage=None), wallet_cents=100) as it:
         it.ask("hi")
         with pytest.raises(StefanBrainError) as refused:
             it.ask("hi again")
@@ -172,7 +172,7 @@ def test_a_call_without_counts_needs_a_look() -> None:
 
 def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
     looks = Reply(("Looking.",), calls=(("review_copy", json.dumps({"copy": "Buy now"})),))
-    with talk(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as it:
+    with language_service(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as it:
         run = it.client.runs.start("go")
         until(lambda: len(it.server.asked) == 2)
         before = it.last()
@@ -189,7 +189,7 @@ CALL = Reply(calls=(("find_angles", json.dumps({"product": "tea"})),))
 
 
 def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
-    with talk(ANGLES) as it:
+    with language_service(ANGLES) as it:
         assert it.client.tools.describe("find_angles").available is True
         job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
         assert job.data is not None
@@ -200,14 +200,14 @@ def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
 
 
 def test_what_a_runs_tools_asked_is_the_runs_and_billed_once() -> None:
-    with talk(CALL, ANGLES, Reply(("Done.",))) as it:
+    with language_service(CALL, ANGLES, Reply(("Done.",))) as it:
         run = it.ask("find angles")
         assert run.usage == Usage(input_tokens=300, output_tokens=30)
         assert billed(it.service) == 330
 
 
 def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
-    with talk(CALL, Reply(("{",), hangs=True), Reply(("Done.",))) as it:
+    with language_service(CALL, Reply(("{",), hangs=True), Reply(("Done.",))) as it:
         run = it.client.runs.start("find angles")
         until(lambda: len(it.server.asked) == 2)
         it.client.runs.cancel(run.run_id)
@@ -222,7 +222,7 @@ def billed(service: RunningService) -> int:
 
 
 def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> None:
-    with talk(Reply(("x" * 1_000_000,) * 6)) as it:
+    with language_service(Reply(("x" * 1_000_000,) * 6)) as it:
         run = it.ask("go on")
         assert (run.status, run.last_error) == ("failed", "output_too_long")
         assert run.output == "x" * OUTPUT_BYTES

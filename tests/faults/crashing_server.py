@@ -117,9 +117,9 @@ class CrashingServer:
 
 
 @contextlib.contextmanager
-def mortal(*arguments: str) -> Iterator[CrashingServer]:
-    """A `Mortal` in a temporary folder, not yet started; `arguments` of the launcher apply to each start."""
-    with tempfile.TemporaryDirectory(prefix="agentsvc-mortal-") as folder:
+def crashing_server(*arguments: str) -> Iterator[CrashingServer]:
+    """A `CrashingServer` in a temporary folder, not yet started; `arguments` of the launcher apply to each start."""
+    with tempfile.TemporaryDirectory(prefix="agentsvc-crashing-") as folder:
         service = CrashingServer(Path(folder), *arguments)
         try:
             yield service

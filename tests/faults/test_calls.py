@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.crashing_server import CrashingServer, mortal
+from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.effects import STAMPS
 from tests.waiting import until
 
@@ -40,7 +40,7 @@ def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("tool", ["stamp", "post"])
 def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: str) -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start()
         result = last_result(restarted(service, call(tool, "after")))
         assert result["is_error"] is True
@@ -50,14 +50,14 @@ def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: st
 
 @pytest.mark.parametrize("tool", ["stamp", "post"])
 def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start()
         assert last_result(restarted(service, call(tool, "before")))["is_error"] is True
         assert stamps(service) == []
 
 
 def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", "after tool_calls.move 2")
         events = restarted(service, call("stamp"))
         assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
@@ -67,7 +67,7 @@ def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
 
 
 def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start()
         assert last_result(restarted(service, call("look", "after")))["is_error"] is False
         first, second = stamps(service)
@@ -75,14 +75,14 @@ def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
 
 
 def test_equal_calls_of_one_step_are_calls_of_their_own() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", "after tool_calls.move 4")
         restarted(service, call("stamp") + "\n" + call("stamp"))
         assert len(stamps(service)) == len(set(stamps(service))) == 2
 
 
 def test_a_run_follows_the_job_that_it_had_submitted() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", "in jobs.finish 1")
         events = restarted(service, 'call echo_job {"steps": 1}')
         assert last_result(events)["is_error"] is False

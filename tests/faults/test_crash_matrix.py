@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.faults.crashing_server import CrashingServer, mortal
+from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import Morning
 from tests.waiting import until
 
@@ -52,7 +52,7 @@ AT_MOST = {"in jobs.finish 1": 3, "in jobs.finish 2": 3, "after jobs.finish 2": 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_the_service_may_die_anywhere(point: str) -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         morning = die_at(service, point)
         service.start()
         morning.see_to_the_rest()
@@ -61,7 +61,7 @@ def test_the_service_may_die_anywhere(point: str) -> None:
 
 @pytest.mark.parametrize("point", ["in runs.restarted 1", "after runs.restarted 1", "in runs.resume 1"])
 def test_it_may_die_again_while_it_recovers(point: str) -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         morning = die_at(service, "after runs.checkpoint 1")
         service.launch("--point", point)
         service.see_it_die()
@@ -81,7 +81,7 @@ def die_at(service: CrashingServer, point: str) -> Morning:
 
 def test_a_group_commit_is_whole_or_nothing() -> None:
     """Twenty starts, which wait for each other; the service dies among them."""
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--group", "20", "--point", "in runs.insert 12")
         keys = [f"key-{number}" for number in range(20)]
 

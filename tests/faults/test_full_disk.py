@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.crashing_server import CrashingServer, mortal
+from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import CONTENT, Morning
 from tests.waiting import until
 
@@ -22,7 +22,7 @@ NO_ROOM = 4096
 
 @pytest.fixture
 def service() -> Iterator[CrashingServer]:
-    with mortal() as made:
+    with crashing_server() as made:
         made.start()
         yield made
 
@@ -75,7 +75,7 @@ def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) ->
 )
 def test_work_that_finds_no_room_to_begin_begins_later(point: str, path: str, document: dict[str, object]) -> None:
     """Acknowledged, and then the disk is full: it must not lie there until the next start."""
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", point)
         work = service.post(path, document).json()
         where = f"/jobs/{work['job_id']}?chat={work['chat']}" if path == "/jobs" else f"/runs/{work['run_id']}"
@@ -83,7 +83,7 @@ def test_work_that_finds_no_room_to_begin_begins_later(point: str, path: str, do
 
 
 def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", "full write 2")
         assert refused(service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}))
         assert incoming(service) == []

@@ -13,7 +13,7 @@ from tests.waiting import until
 
 
 @pytest.fixture
-def mortal() -> Iterator[RunningService]:
+def crashing_server() -> Iterator[RunningService]:
     """A service of its own, to be killed."""
     with running_service(model="scripted") as running:
         yield running
@@ -35,91 +35,91 @@ def said(client: AgentService, run_id: str, text: str) -> bool:
     return any(text in event.payload.get("text", "") for event in page.data)
 
 
-def test_a_run_goes_on_at_its_last_step(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
         until(lambda: said(client, run.run_id, "second step"))
-        mortal.kill()
-        mortal.start()
+        crashing_server.kill()
+        crashing_server.start()
         ended = client.runs.wait(run.run_id, poll=0.05)
         assert (ended.status, ended.output) == ("completed", "first step\nsecond step\nend")
         assert counted_text(client, run.run_id) == "first step\nsecond step\nend\n"
         assert ended.steps == 2
 
 
-def test_the_chat_of_a_killed_run_is_free_again_when_it_ends(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_the_chat_of_a_killed_run_is_free_again_when_it_ends(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say x\nwait 60")
         until(lambda: said(client, run.run_id, "x"))
-        mortal.kill()
-        mortal.start()
+        crashing_server.kill()
+        crashing_server.start()
         cancelled = client.runs.cancel(run.run_id)
         assert cancelled.status in ("cancelling", "cancelled")
         assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
         assert client.runs.start("say free", chat=run.chat).status == "queued"
 
 
-def test_a_run_being_cancelled_when_killed_is_cancelled(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
         for run in runs:
             client.runs.cancel(run.run_id)
-        mortal.kill()
-        mortal.start()
+        crashing_server.kill()
+        crashing_server.start()
         assert {client.runs.wait(run.run_id, poll=0.05).status for run in runs} == {"cancelled"}
 
 
-def test_a_job_runs_again_and_is_seen_to(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_a_job_runs_again_and_is_seen_to(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         given = {"steps": 20, "seconds": 1, "files": {"a.txt": "x"}}
         job = client.jobs.submit("echo_job", given)
         until(lambda: client.jobs.status(job.job_id, chat=job.chat).status == "running")
-        mortal.kill()
-        mortal.start()
+        crashing_server.kill()
+        crashing_server.start()
         done = client.jobs.wait(job.job_id, chat=job.chat)
         assert done.status == "succeeded"
-        effects = (mortal.data / "effects.log").read_text().splitlines()
+        effects = (crashing_server.data / "effects.log").read_text().splitlines()
         assert 1 <= len(effects) <= 2
         assert all(json.loads(line) for line in effects)
 
 
-def test_work_that_is_cut_off_again_and_again_ends(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_work_that_is_cut_off_again_and_again_ends(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say x\nwait 60")
         for _ in range(4):
             until(lambda: client.runs.get(run.run_id).status == "running")
-            mortal.kill()
-            mortal.start()
+            crashing_server.kill()
+            crashing_server.start()
         ended = client.runs.wait(run.run_id, poll=0.05)
         assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
 
 
-def test_a_graceful_stop_leaves_runs_for_the_next_start(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_a_graceful_stop_leaves_runs_for_the_next_start(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say a\nstep 1\nwait 1\nsay b")
         until(lambda: said(client, run.run_id, "a"))
-        mortal.stop()
-        mortal.start()
+        crashing_server.stop()
+        crashing_server.start()
         assert client.runs.wait(run.run_id, poll=0.05).output == "a\nb"
 
 
-def test_stops_in_good_order_do_not_count_against_a_run(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_stops_in_good_order_do_not_count_against_a_run(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say x\nwait 3\nsay end")
         for _ in range(4):
             until(lambda: client.runs.get(run.run_id).status == "running")
-            mortal.stop()
-            mortal.start()
+            crashing_server.stop()
+            crashing_server.start()
         assert client.runs.wait(run.run_id, poll=0.05).status == "completed"
 
 
-def test_a_run_that_waits_for_its_job_does_not_hold_up_the_stop(mortal: RunningService) -> None:
-    with AgentService(mortal.api_key, mortal.base_url) as client:
+def test_a_run_that_waits_for_its_job_does_not_hold_up_the_stop(crashing_server: RunningService) -> None:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start('call echo_job {"steps": 6000, "seconds": 600}')
         until(lambda: any(event.type == "progress" for event in client.runs.events(run.run_id).data))
-        mortal.stop()
-        assert "Timeout" not in (mortal.data / "serve.log").read_text(), "the watchdog had to end it"
-        mortal.start()
+        crashing_server.stop()
+        assert "Timeout" not in (crashing_server.data / "serve.log").read_text(), "the watchdog had to end it"
+        crashing_server.start()
         client.runs.cancel(run.run_id)
         assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
 

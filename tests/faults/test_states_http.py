@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.faults.crashing_server import mortal
+from tests.faults.crashing_server import crashing_server
 from tests.faults.history import Violation
 from tests.faults.machine import machine_on
 from tests.faults.mutants import MUTANTS
@@ -38,7 +38,7 @@ BUDGET = settings(
 
 
 def test_whatever_happens_the_rules_hold() -> None:
-    with mortal("--late-writers") as service:
+    with crashing_server("--late-writers") as service:
         service.start()
         machine = machine_on(service)
         run_state_machine_as_test(machine, settings=BUDGET)
@@ -50,7 +50,7 @@ def test_a_mutant_is_caught(name: str) -> None:
     Violation.found.clear()
     for _ in range(SEARCHES):
         with (
-            mortal("--late-writers", "--mutant", name) as service,
+            crashing_server("--late-writers", "--mutant", name) as service,
             contextlib.suppress(Exception),
         ):  # it may not come again
             service.start()

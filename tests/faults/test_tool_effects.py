@@ -18,7 +18,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.models import ImageRequest
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.crashing_server import CrashingServer, mortal
+from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.test_calls import last_result
 from tests.service.mailbox import Box, mail_server
 from tests.service.site import Answer, Site, as_json, html, serving
@@ -66,7 +66,9 @@ def mailing() -> Iterator[tuple[CrashingServer, Box]]:
     """A service that may write to everybody at example.com, and the mail server that it was given."""
     with mail_server() as (box, address):
         given = {"smtp_url": address, "mail_from": "ads@shop.example", "mail_recipients": "@example.com"}
-        with mortal(*(part for name, value in given.items() for part in ("--set", f"{name}={value}"))) as service:
+        with crashing_server(
+            *(part for name, value in given.items() for part in ("--set", f"{name}={value}"))
+        ) as service:
             yield service, box
 
 
@@ -134,7 +136,7 @@ PLOT: Final = call("plot_tables", {"sql": "SELECT day, sold FROM t", "kind": "li
     ],
 )
 def test_a_file_is_there_once_and_is_the_same(script: str, point: str, written: int) -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", point)
         run, events = cut_off(service, script)
         assert last_result(events)["is_error"] is False, last_result(events)
@@ -145,7 +147,7 @@ def test_a_file_is_there_once_and_is_the_same(script: str, point: str, written: 
 
 
 def test_what_an_ask_wrote_is_there_once() -> None:
-    with mortal() as service:
+    with crashing_server() as service:
         service.start("--point", "after files.put 1")
         body = {"input": {"message": "write a.txt hello\nsay done"}, "chat": "new"}
         with pytest.raises(httpx.TransportError):
@@ -183,7 +185,7 @@ def test_what_is_kept_for_the_account_is_kept_once(tool: str, point: str, table:
         "review_funnel": {"url": site.url},
         "get_meta_ad": {"search_terms": "x", "countries": ["DE"]},
     }
-    with mortal(*(part for name, value in given.items() for part in ("--set", f"{name}={value}"))) as service:
+    with crashing_server(*(part for name, value in given.items() for part in ("--set", f"{name}={value}"))) as service:
         service.start("--point", point)
         _, events = cut_off(service, call(tool, inputs[tool]))
         assert last_result(events)["is_error"] is False, last_result(events)

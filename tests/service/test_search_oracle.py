@@ -201,7 +201,7 @@ def question(chance: random.Random) -> str:
     )
 
 
-class Shelf:
+class IndexedFiles:
     """Files of one chat in an index, beside files of another chat; and what a query finds by reading them all."""
 
     def __init__(self, tx: MemoryTx, chance: random.Random) -> None:
@@ -237,7 +237,7 @@ def exactly(paths: Iterator[str]) -> set[str]:
 def test_the_index_and_the_oracle_agree(tx: MemoryTx, seed: int) -> None:
     """With the index as it is, and with one that ranks by levels what it would rank by BM25."""
     chance = random.Random(seed)
-    shelf = Shelf(tx, chance)
+    files_indexed = IndexedFiles(tx, chance)
     by_name = by_words = longest = 0
     for number in range(1_000):
         q = question(chance)
@@ -245,7 +245,7 @@ def test_the_index_and_the_oracle_agree(tx: MemoryTx, seed: int) -> None:
         assert (query is not None) == bool(read(q)[0]), q
         if query is None:
             continue
-        named, worded = shelf.expected(q)
+        named, worded = files_indexed.expected(q)
         index = FtsIndex() if number % 2 else FtsIndex(ranked_max=9, page=5)
         assert exactly(index.by_name(tx, CHATS[0], query)) == named, q
         assert exactly(index.by_words(tx, CHATS[0], query)) == worded, q

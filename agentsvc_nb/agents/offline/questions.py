@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.words import telling
+from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.tables import Table
 
@@ -106,7 +106,7 @@ def split(message: str) -> list[str]:
     """
     parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
     asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？"))]
-    asking = [part for part in asking if telling(part) or about_files(part)]
+    asking = [part for part in asking if content_words(part) or about_files(part)]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
     return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
@@ -144,4 +144,4 @@ def about_files(question: str) -> bool:
     >>> about_files("What files are there?"), about_files("Which file mentions hiking?")
     (True, False)
     """
-    return _FILE_WORDS.search(question) is not None and not telling(question)
+    return _FILE_WORDS.search(question) is not None and not content_words(question)

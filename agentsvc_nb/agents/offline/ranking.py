@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from agentsvc_nb.agents.offline.words import LIGHT_STEMS, STOP, Vectors, meanings, phrases, stem, stems, telling
+from agentsvc_nb.agents.offline.words import LIGHT_STEMS, STOP, Vectors, content_words, meanings, phrases, stem, stems
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import HEADING, blocks
 from agentsvc_nb.formats.tables import is_table, parse
@@ -111,7 +111,7 @@ class Wanted:
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
         """The search terms of a question, without words whose tokens are in `but` (names of files that are read
         anyway)."""
-        words = [word for word in telling(question) if not set(tokens(word)) <= set(but)]
+        words = [word for word in content_words(question) if not set(tokens(word)) <= set(but)]
         found = [stem(token) for word in words for token in tokens(word) if token not in STOP]
         return cls(words, list(dict.fromkeys(found))[:STEMS_MAX], [tokens(phrase) for phrase in phrases(question)])
 

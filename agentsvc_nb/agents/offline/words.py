@@ -87,12 +87,12 @@ def phrases(text: str) -> list[str]:
     return [unicodedata.normalize("NFC", next(part for part in found if part)) for found in _QUOTED.findall(text)]
 
 
-def telling(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """The words of a question that say what it is about, in order, each once, as written.
 
-    >>> telling("What does the brief say about the audience?")
+    >>> content_words("What does the brief say about the audience?")
     ['brief', 'audience']
-    >>> telling("Who has the $55,000?")
+    >>> content_words("Who has the $55,000?")
     ['55,000']
     """
     found: dict[str, str] = {}

@@ -65,7 +65,7 @@ class Voice:
                 await asyncio.sleep(PAUSE_SECONDS)
         self.turn.use(0, words(text))
 
-    def heard(self, text: str) -> None:
+    def count_input(self, text: str) -> None:
         """Count a text that was read as input."""
         self.turn.use(words(text), 0)
 

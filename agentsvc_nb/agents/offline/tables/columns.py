@@ -42,11 +42,11 @@ _SUFFIX: Final = re.compile(
 )
 
 
-def akin(word: str, part: str) -> bool:
+def share_a_stem(word: str, part: str) -> bool:
     """Whether two words are forms of one: `attending` and `attendance`, `directed` and `director`.
 
-    >>> akin("owned", "ownership"), akin("departs", "departure"), akin("county", "country")
-    (True, True, False)
+    >>> share_a_stem("owned", "ownership"), share_a_stem("county", "country")
+    (True, False)
     """
     base = re.sub(r"(?:ing|ed|s|e)$", "", word)
     return len(base) >= 3 and part.startswith(base) and _SUFFIX.fullmatch(part, len(base)) is not None

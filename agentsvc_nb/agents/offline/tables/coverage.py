@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables import operations as ops
-from agentsvc_nb.agents.offline.tables.columns import akin, heads, likeness, named_values, parts
+from agentsvc_nb.agents.offline.tables.columns import heads, likeness, named_values, parts, share_a_stem
 from agentsvc_nb.agents.offline.tables.conditions import dated, months
 from agentsvc_nb.agents.offline.tables.grouping import entity, is_row, repeats, wanted
 from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
 from agentsvc_nb.agents.offline.tables.results import expression
-from agentsvc_nb.agents.offline.words import LIGHT, STOP, meanings, stem, stems, telling
+from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, meanings, stem, stems
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
@@ -25,17 +25,17 @@ _GENERIC: Final = frozenset(
 
 
 def unknown_words(table: Table, text: str) -> list[str]:
-    """The words (`words.telling`) that name neither an operation, nor the table, nor anything in it."""
+    """The words (`words.content_words`) that name neither an operation, nor the table, nor anything in it."""
     values = {word for one in named_values(table, text) for word in stems(one.shown)}
     dates = map(stem, named) if (named := months(text)) and dated(table, text) else ()
     known = {*stems(table.path), *values, *_GENERIC, *dates}
-    return [word for word in telling(text) if not _known(word, known) and not _column_names(table, word)]
+    return [word for word in content_words(text) if not _known(word, known) and not _column_names(table, word)]
 
 
 def guessed(table: Table, text: str, used: Collection[int]) -> list[tuple[str, str]]:
     """The words that only resemble the name of a column in `used`, each with that name."""
     named = {stem(part) for name in table.columns for part in tokens(name.replace("_", " "))} | set(stems(table.path))
-    slips = [word for word in telling(text) if not _known(word, named)]
+    slips = [word for word in content_words(text) if not _known(word, named)]
     pairs = ((word, index) for word in slips for index in used if likeness(table.columns[index], stems(word)))
     return [(word, table.columns[index]) for word, index in pairs]
 
@@ -44,7 +44,7 @@ def missing(table: Table, text: str) -> str:
     """The capitalised name after `in`, `for` or `from` that occurs nowhere in the table, so that no result is about it;
     empty when there is none."""
     after = set(ops.CONDITION.findall(" ".join(tokens(text))))
-    names = [word for word in telling(text) if word[0].isupper() and not text.lstrip().startswith(word)]
+    names = [word for word in content_words(text) if word[0].isupper() and not text.lstrip().startswith(word)]
     names = [word for word in names if after & set(tokens(word))]
     unknown = unknown_words(table, text) if names else []
     return next((word for word in names if word in unknown), "")
@@ -60,7 +60,7 @@ def explained(table: Table, text: str, used: Collection[int]) -> int:
 
 def asked(text: str) -> int:
     """How many words of the question a calculation has to explain: all that are not operations."""
-    return len({word for word in telling(text) if not all(ops.is_operation(token) for token in tokens(word))})
+    return len({word for word in content_words(text) if not all(ops.is_operation(token) for token in tokens(word))})
 
 
 def no_group(table: Table, folded: str) -> str:
@@ -118,7 +118,7 @@ def _used(made: Plan, text: str, words: Sequence[str], folded: str) -> set[int]:
         or word in slips
         or word in LIGHT
         or is_row(made.table, word)
-        or any(akin(word, name) or ops.UNIT_WORDS.get(word) == name for name in named)
+        or any(share_a_stem(word, name) or ops.UNIT_WORDS.get(word) == name for name in named)
     }
     found = plain - binding
     found |= {place for one in made.filters for place in one.at} | _operating(made, folded)
