@@ -282,7 +282,7 @@ def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, mon
     session.client()
     assert session.take_notes() == ()
     monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "3")
-    session.beside("chat_other").client()
+    session.for_chat("chat_other").client()
     session.client()
     assert len(session.take_notes()) == 0
     session.close()

@@ -75,7 +75,7 @@ def _(Files, job):
 
 @app.cell
 def _(Session, commands, job):
-    session = Session().beside(job.chat)
+    session = Session().for_chat(job.chat)
     commands.static_gallery(session)
     return (session,)
 

@@ -76,7 +76,7 @@ class Script:
         self.view = RunView(run_id="11111111-1111-4111-8111-111111111111", status="running")
 
     def event(self, kind: str, **payload: Any) -> int:
-        self.view.take(Event(self.view.last + 1, kind, "2026-11-21T06:00:00.000Z", payload))
+        self.view.apply(Event(self.view.last + 1, kind, "2026-11-21T06:00:00.000Z", payload))
         return self.view.last
 
     def say(self, text: str) -> int:

@@ -152,7 +152,7 @@ def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:
 def test_without_a_connection_a_sentence_and_nothing_is_lost() -> None:
     lost = Session("plan.ipynb", environ={"SERVICE_API_KEY": "x"}, journal=Journal(None))
     lost.connect("http://127.0.0.1:9")
-    browser = Browser(lost.beside("chat_1"), [file("a.txt")], own=False)
+    browser = Browser(lost.for_chat("chat_1"), [file("a.txt")], own=False)
     browser.parts.refresh.click()
     assert "%agentsvc connect" in says(browser, "http://127.0.0.1:9")
     assert lines(browser) == ["a.txt"]
@@ -225,10 +225,10 @@ def test_where_no_widget_is_shown_it_is_the_table(terminal: Any) -> None:
 def test_another_chats_connection_is_closed_with_the_notebooks(session: Session) -> None:
     """One for each chat, however often it is looked through: widgets live as long as the kernel."""
     before = sockets()
-    other = session.beside("chat_1")
+    other = session.for_chat("chat_1")
     other.client().tools.list()
     assert sockets() == before + 1
-    assert session.beside("chat_1") is other
+    assert session.for_chat("chat_1") is other
     session.close()
     assert sockets() == before
 

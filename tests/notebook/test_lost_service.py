@@ -18,7 +18,7 @@ from agentsvc_nb import embedded
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask import asking
 from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.variants import Column
+from agentsvc_nb.notebook.ask.variants import VariantColumn
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
@@ -159,13 +159,13 @@ def test_variants_keep_theirs(kernel: Any, data: Path) -> None:
 
     screens: list[Any] = []
 
-    class Seen(Column):
+    class Seen(VariantColumn):
         def __init__(self) -> None:
             super().__init__()
             screens.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "Column", Seen)
+        patch.setattr(asking, "VariantColumn", Seen)
         _meanwhile(said, data)
         with pytest.raises(Exception, match="None of the variants completed"):
             kernel.cell(f"%%ask --n 2 -o answers\n{SCRIPT}", cell_id="c1")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.question import AskPlan, Question
 from agentsvc_nb.notebook.ask.question import plan as make_plan
-from agentsvc_nb.notebook.ask.variants import Column, Variants, VariantsOutput, watch
+from agentsvc_nb.notebook.ask.variants import VariantColumn, Variants, VariantsOutput, watch
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
 from agentsvc_nb.notebook.runs.answer import CellAnswer
@@ -103,7 +103,7 @@ def ask_variants(
         planned = _plan(session, variant, reuse)
         planned.detach()
         variants.append(planned)
-    columns = [Column() for _ in variants]
+    columns = [VariantColumn() for _ in variants]
     runs = [_start_variant(planned, column, staged) for planned, column in zip(variants, columns, strict=True)]
     return watch(session, runs, columns, board)
 

@@ -56,7 +56,7 @@ class Variants(DisplayedResult):
         return f"<Variants: {', '.join(answer.status for answer in self._answers)}>"
 
 
-class Column:
+class VariantColumn:
     """The screen of one variant. It displays nothing itself: `Board` draws all columns together."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class VariantsOutput:
     def __init__(self, output: Output, live: bool) -> None:
         self._output, self._live, self._id, self._told = output, live, "", 0.0
 
-    def draw(self, columns: Sequence[Column]) -> None:
+    def draw(self, columns: Sequence[VariantColumn]) -> None:
         now = time.monotonic()
         if not self._live or now - self._told < STATUS_SECONDS:
             return
@@ -99,7 +99,9 @@ class VariantsOutput:
         self._output.show(bundle)
 
 
-def watch(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput) -> Variants:
+def watch(
+    session: Session, asked: Sequence[Background], columns: Sequence[VariantColumn], board: VariantsOutput
+) -> Variants:
     """Watch the variants until all have ended, and show them side by side.
 
     An interrupt cancels them all; after a second one, their ends are not waited for. When the kernel is being
@@ -129,7 +131,9 @@ def watch(session: Session, asked: Sequence[Background], columns: Sequence[Colum
     return made
 
 
-def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput) -> None:
+def _stop(
+    session: Session, asked: Sequence[Background], columns: Sequence[VariantColumn], board: VariantsOutput
+) -> None:
     patience = CANCEL_SECONDS
     try:
         time.sleep(SHUTDOWN_SECONDS)
@@ -144,7 +148,7 @@ def _stop(session: Session, asked: Sequence[Background], columns: Sequence[Colum
 
 
 def _until_done(
-    asked: Sequence[Background], columns: Sequence[Column], board: VariantsOutput, seconds: float = float("inf")
+    asked: Sequence[Background], columns: Sequence[VariantColumn], board: VariantsOutput, seconds: float = float("inf")
 ) -> None:
     end = time.monotonic() + seconds
     while not all(one.done() for one in asked) and time.monotonic() < end:
@@ -152,6 +156,6 @@ def _until_done(
         board.draw(columns)
 
 
-def _answer(one: Background, column: Column) -> CellAnswer:
+def _answer(one: Background, column: VariantColumn) -> CellAnswer:
     """The answer of a variant; of one that failed or still runs, the answer so far."""
     return one.outcome() or CellAnswer(column.view.record, column.view.text, column.shown, ())

@@ -81,7 +81,7 @@ class RunView:
         if not self.ended:
             self.status = str(run.status)
 
-    def take(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         if event.id <= self.last:
             return
         self.last = event.id

@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, jo
 from agentsvc_nb.notebook.display.screens import Output
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, begun, judge, lost, made, submit
-from agentsvc_nb.notebook.runs.background import Pending
+from agentsvc_nb.notebook.runs.background import BackgroundResult
 from agentsvc_nb.notebook.state.session import Session, seen_job
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label
@@ -82,7 +82,7 @@ GONE: Final = ToolError(code="job_not_found", message="The service has no such j
 """The error of a job that the service answers 404 for."""
 
 
-class BackgroundJobs(Pending[K]):
+class BackgroundJobs(BackgroundResult[K]):
     """Several jobs in the background; `finish` turns their results into the value that `wait` returns.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`

@@ -29,7 +29,7 @@ _LOOK_SECONDS: Final = 0.25
 """The longest single wait: on Windows, a wait without a limit would not notice an interrupt."""
 
 
-class Pending(DisplayedResult, Generic[K]):
+class BackgroundResult(DisplayedResult, Generic[K]):
     """A future whose result is computed in a thread of its own; can be awaited. Subclasses implement `make`.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
@@ -134,7 +134,7 @@ def nothing(background: Background) -> None:
     """Do nothing: the default callback at the end of a run in the background."""
 
 
-class Background(Pending[CellAnswer]):
+class Background(BackgroundResult[CellAnswer]):
     """The answer of a run in the background. Attributes of the answer wait for the run's end; can be awaited.
 
     Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,

@@ -208,19 +208,19 @@ class _FollowLoop:
         """Watch for `seconds`; return whether the stream ended."""
         end = None if seconds is None else self.clock() + seconds
         while end is None or self.clock() < end:
-            ended = [self.take(item) for item in self.feed.drain(TICK_SECONDS)]
+            ended = [self.apply(item) for item in self.feed.drain(TICK_SECONDS)]
             self.view.elapsed = self.clock() - self.began
             self.screen.draw(self.view)
             if any(ended):
                 return True
         return False
 
-    def take(self, item: Item) -> bool:
+    def apply(self, item: Item) -> bool:
         """Apply an item to the view; return True at the end of the stream."""
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, Event):
-            self.view.take(item)
+            self.view.apply(item)
         elif isinstance(item, Run):
             self.view.opened(item)
             self.on_open(item)

@@ -41,7 +41,7 @@ def show(session: Session, given: str) -> CellAnswer:
         run = session.client().runs.get(run_id)
         view.opened(run)
         for event in _events(session, run_id):
-            view.take(event)
+            view.apply(event)
     session.journal.seen(run)
     if run.ended:
         view.settle(run)

@@ -280,7 +280,7 @@ class Session:
         """Make another chat the notebook's chat, until the kernel ends."""
         self._chat = chat
 
-    def beside(self, chat: str) -> Session:
+    def for_chat(self, chat: str) -> Session:
         """Return a session for another chat of the same service, with a connection of its own; made once per chat."""
         other = self._others.get((self._url, chat))
         if other is None:

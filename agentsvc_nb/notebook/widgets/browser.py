@@ -98,7 +98,7 @@ class Browser:
     A lock guards its state: clicks are handled in any thread, and requests run in the worker's thread.
 
     Args:
-        session: the notebook's session, or one made by `Session.beside` for another chat.
+        session: the notebook's session, or one made by `Session.for_chat` for another chat.
         files: the chat's current files.
         own: whether the chat is the notebook's own.
     """

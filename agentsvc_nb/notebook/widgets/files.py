@@ -38,7 +38,7 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
 
     Raises `AskError` when the service fails, or knows no such chat.
     """
-    where = session.beside(chat) if chat else session
+    where = session.for_chat(chat) if chat else session
     found = listed(where) if where.known_chat(where.address()) else []
     table = files_table(where, found)
     if not widgets:
