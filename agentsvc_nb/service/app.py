@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
@@ -138,15 +141,36 @@ def create_app(
         state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access)
         return state.lifecycle
 
-    app = Starlette(
-        routes=[*routes(), *pages()],
-        middleware=[Middleware(lifecycle)],
-        exception_handlers={404: unknown_path},
-        lifespan=lifespan,
-    )
-    app.router.redirect_slashes = False
+    app = _Application(routes=[*routes(), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app
+
+
+class _Application(Starlette):
+    """Starlette without its middlewares for exceptions, since the endpoints answer every failure themselves. Its steps
+    return the coroutine of the next one: each further coroutine would cost an open stream 250 bytes."""
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
+        scope["app"] = self
+        if self.middleware_stack is None:
+            self.middleware_stack = self.build_middleware_stack()
+        return cast(Coroutine[Any, Any, None], self.middleware_stack(scope, receive, send))
+
+    def build_middleware_stack(self) -> ASGIApp:
+        stack: ASGIApp = self._dispatch
+        for cls, args, kwargs in reversed(self.user_middleware):
+            stack = cls(stack, *args, **kwargs)
+        return stack
+
+    def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope["type"] != "http":
+            return self.router.lifespan(scope, receive, send)
+        for route in self.router.routes:
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                return cast(StarletteRoute, route).app(scope, receive, send)
+        return unknown_path(scope, receive, send)
 
 
 def _assemble(

@@ -14,6 +14,7 @@ from tests.bench import (
     first_event,
     followers,
     frames,
+    idle_streams,
     memory,
     notebook,
     pictures,
@@ -28,7 +29,19 @@ from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
     client = (first_call, calls, decoding, transfers, frames, previews)
-    service = (reads, starts, first_event, followers, uploads, memory, pictures, search, notebook, quality)
+    service = (
+        reads,
+        starts,
+        first_event,
+        followers,
+        idle_streams,
+        uploads,
+        memory,
+        pictures,
+        search,
+        notebook,
+        quality,
+    )
     for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)
         print()

@@ -139,7 +139,7 @@ def _end_untold() -> None:
 
 def _stream_from_the_start() -> None:
     response = sse.Streams.response
-    _replace(sse.Streams, "response", lambda self, run_id, after: response(self, run_id, 0))
+    _replace(sse.Streams, "response", lambda self, run_id, after, silent=False: response(self, run_id, 0))
 
 
 _OWN = " AND attempt = :attempt"

@@ -64,7 +64,7 @@ async def frames(context: UseCaseContext, run_id: str, count: int) -> list[bytes
     """The first so many things that a stream sends."""
     sent = []
     async for part in sse.Streams(context).response(run_id, 0).body_iterator:
-        sent.append(bytes(part) if not isinstance(part, str) else part.encode())
+        sent.append(part)
         if len(sent) == count:
             break
     return sent

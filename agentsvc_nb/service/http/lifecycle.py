@@ -129,6 +129,22 @@ class RequestLifecycleMiddleware:
 class _Exchange:
     """One request and its response, with the time-out and the draining of its body."""
 
+    __slots__ = (
+        "_answered_with",
+        "_cut",
+        "_last_sign",
+        "_receive",
+        "_replacement",
+        "_request_id",
+        "_scope",
+        "_send",
+        "_sending",
+        "_status",
+        "_task",
+        "_unread",
+        "_whole",
+    )
+
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
         self._replacement: asyncio.Task[None] | None = None

@@ -40,6 +40,7 @@ class GuardedPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         response = await answered(request, self._respond(request, scope["app"].state.service.services), refusal)
+        del request  # an open stream would keep it
         if response is not None:
             await response(scope, receive, send)
 
@@ -99,8 +100,9 @@ def _secret(request: Request) -> str:
     return request.headers.get("x-api-key", "").strip()
 
 
-async def unknown_path(request: Request, error: Exception) -> Response:
-    return refusal(ApiError("not_found", f"No such path: {request.url.path[:200]}"))
+async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI endpoint of all other paths."""
+    await refusal(ApiError("not_found", f"No such path: {scope['path'][:200]}"))(scope, receive, send)
 
 
 def handler(route: Route) -> Handler:

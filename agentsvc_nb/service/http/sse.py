@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
 
-from starlette.responses import StreamingResponse
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.usecases import runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
@@ -38,6 +40,46 @@ class _EventPage:
     ended: bool
 
 
+class EventStreamResponse(Response):
+    """Sends frames until they end or the client goes away.
+
+    Starlette's `StreamingResponse` needs two tasks and a task group for the same: 6 kB for each idle stream. Here the
+    listener says when the connection is lost (`service.listener`); on another server, sending fails later.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, frames: AsyncGenerator[bytes]) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers(_HEADERS)
+        self.body_iterator = frames
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        task, lost = asyncio.current_task(), False
+        assert task is not None
+
+        def end() -> None:
+            nonlocal lost
+            lost = True
+            task.cancel()
+
+        hooks = scope.setdefault("on_disconnect", [])
+        hooks.append(end)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            async with aclosing(self.body_iterator):
+                async for frame in self.body_iterator:
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        except asyncio.CancelledError:
+            if not lost:
+                raise
+            task.uncancel()
+        finally:
+            hooks.remove(end)
+
+
 class Streams:
     """The event streams of all runs. Followers of a run that have the same cursor share one read and one encoding."""
 
@@ -46,35 +88,30 @@ class Streams:
         self._followers: Counter[str] = Counter()
         self._pages: dict[str, _EventPage] = {}
 
-    def response(self, run_id: str, after: int, *, silent: bool = False) -> StreamingResponse:
+    def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
         """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD
         request, which would otherwise keep its connection open as long."""
-        frames = iter(()) if silent else self._frames(run_id, after)
-        return StreamingResponse(frames, media_type="text/event-stream", headers=_HEADERS)
+        return EventStreamResponse(_no_frames() if silent else self._frames(run_id, after))
 
-    async def _frames(self, run_id: str, after: int) -> AsyncIterator[bytes]:
+    async def _frames(self, run_id: str, after: int) -> AsyncGenerator[bytes]:
         """Subscribe, read, wait: an event that is written between the read and the wait ends the wait."""
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
         signals = self._use_case.signals
-        with self._following(run_id), signals.watch(run_id) as watch:
-            while not signals.stopping:
-                page = await self._page(run_id, after)
-                if page.frames:
-                    yield page.frames
-                    after = page.last
-                if not page.whole:
-                    continue
-                if page.ended:
-                    return
-                if not await watch.wait(STREAM_PING_SECONDS):
-                    self._pages.pop(run_id, None)  # a signal is only a hint: read the database now and then
-                    yield b": ping\n\n"
-
-    @contextmanager
-    def _following(self, run_id: str) -> Iterator[None]:
         self._followers[run_id] += 1
         try:
-            yield
+            with signals.watch(run_id) as watch:
+                while not signals.stopping:
+                    page = await self._page(run_id, after)
+                    if page.frames:
+                        yield page.frames
+                        after = page.last
+                    if not page.whole:
+                        continue
+                    if page.ended:
+                        return
+                    if not await watch.wait(STREAM_PING_SECONDS):
+                        self._pages.pop(run_id, None)  # a signal is only a hint: read the database now and then
+                        yield b": ping\n\n"
         finally:
             self._followers[run_id] -= 1
             if not self._followers[run_id]:
@@ -97,3 +134,8 @@ class Streams:
         frames = "".join(frame(event) for event in batch.events).encode()
         last = batch.events[-1].id if batch.events else after
         return _EventPage(after, sent, frames, last, not batch.more, batch.ended)
+
+
+async def _no_frames() -> AsyncGenerator[bytes]:
+    return
+    yield

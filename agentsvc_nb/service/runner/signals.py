@@ -7,8 +7,7 @@ read and the wait is then never missed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 
 class LocalSignals:
@@ -30,18 +29,8 @@ class LocalSignals:
         for name in self._watchers:
             self.notify(name)
 
-    @contextmanager
-    def watch(self, name: str) -> Iterator[LocalWatch]:
-        watch = LocalWatch()
-        watchers = self._watchers.setdefault(name, set())
-        watchers.add(watch)
-        try:
-            yield watch
-        finally:
-            watch.close()
-            watchers.discard(watch)
-            if not watchers:
-                self._watchers.pop(name, None)
+    def watch(self, name: str) -> LocalWatch:
+        return LocalWatch(self._watchers, name)
 
 
 class LocalWatch:
@@ -51,7 +40,11 @@ class LocalWatch:
     wait would cost a stream more than all its events.
     """
 
-    def __init__(self) -> None:
+    __slots__ = ("_happened", "_name", "_timer", "_until", "_waiting", "_watchers")
+
+    def __init__(self, watchers: dict[str, set[LocalWatch]], name: str) -> None:
+        self._watchers = watchers
+        self._name = name
         self._happened = False
         self._waiting: asyncio.Future[None] | None = None
         self._until = 0.0
@@ -72,9 +65,17 @@ class LocalWatch:
         happened, self._happened = self._happened, False
         return happened
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        self._watchers.setdefault(self._name, set()).add(self)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        watches = self._watchers[self._name]
+        watches.discard(self)
+        if not watches:
+            del self._watchers[self._name]
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None and self._timer.when() > self._until:
