@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.child import EXIT_HELD, Child
-from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
 from agentsvc_nb.settings import data_folder
 
@@ -233,6 +233,8 @@ def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
         arguments += ["--model", plan.settings.model]
     try:
         return Child(folder, arguments)
+    except ForeignFolder as error:
+        raise EmbeddedError(str(error)) from None
     except OSError as error:
         raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
 

@@ -26,6 +26,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.keyring import create_key
 from tests.waiting import until
 
 
@@ -147,6 +148,7 @@ def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> No
     stranger = Stranger(answer)
     stale(data, stranger.port)
     secret = "svc_sk_of-the-dead-server"
+    create_key(DataFolder(data), name="other")
     write_private(data / "key", secret)
     found = find_or_start(data)
     stranger.close()

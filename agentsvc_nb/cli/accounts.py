@@ -52,11 +52,12 @@ def _create_key(args: argparse.Namespace) -> int:
     if args.member and (args.scope or args.budget_cents is not None):
         raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
     folder = arguments.data_folder(args.data)  # a key may be made before the service first starts
-    if not folder.database.is_file():
-        print(f"No service has run in {folder.path} so far: this key is for the one that will.", file=sys.stderr)
+    is_new = not folder.database.is_file()
     secret = create_key(
         folder, name=args.name, scopes=tuple(args.scope), budget_cents=args.budget_cents, member=args.member
     )
+    if is_new:
+        print(f"No service has run in {folder.path} so far: this key is for the one that will.", file=sys.stderr)
     if args.json:
         print(json.dumps({"key": secret}))
         return 0

@@ -186,6 +186,12 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield fail(f"{existing} can't be written to", "give another folder with --data or AGENTSVC_DATA")
         return
+    try:
+        folder.check_ours()
+        folder.check_database()
+    except OSError as error:
+        yield fail(*str(error).split(": ", 1))
+        return
     if not folder.database.exists():
         yield note(f"no service has run in {folder.path} yet; the first one makes it")
     elif fault := _sqlite_fault(folder.path):

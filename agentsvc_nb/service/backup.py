@@ -156,7 +156,7 @@ def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
 
 
 def _check_empty(folder: DataFolder) -> None:
-    if folder.database.exists():
+    if folder.has_database():
         raise BackupError(f"There is a service in {folder.path} already: name another folder with --data.")
 
 

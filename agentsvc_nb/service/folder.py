@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Final
 
 
 class FolderHeld(Exception):
@@ -18,6 +20,21 @@ class FolderHeld(Exception):
 
 class NoService(Exception):
     """No service ever ran in the folder."""
+
+
+class ForeignFolder(OSError):
+    """The folder holds somebody else's files; nothing in it was changed (docs/decisions/0038)."""
+
+
+class DatabaseLost(OSError):
+    """The folder had a service, and its database is missing or empty; the message says what to do."""
+
+
+_OUR_FILES: Final = re.compile(
+    r"lock|blobs|blobs\.lock|ready\.json|key|service\.sqlite3(-wal|-shm)?|models?|port|settings\.json|serve\.log(\.\d+)?"
+    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
+    r"|lost\+found"  # of the file system, in a folder that is a disk of its own
+)
 
 
 @dataclass(frozen=True)
@@ -101,9 +118,22 @@ class DataFolder:
         return self.path / "serve.log"
 
     def make(self) -> None:
-        """Create the folder if need be, accessible to this user only (0700). Raises `OSError`."""
+        """Create the folder if need be, accessible to this user only (0700). Raises `ForeignFolder` and other
+        `OSError`."""
         self.path.mkdir(parents=True, exist_ok=True)
+        self.check_ours()
         self.path.chmod(0o700)
+
+    def check_ours(self) -> None:
+        """Raise `ForeignFolder` if the folder never had a service, and holds what no service writes."""
+        if not self.path.exists() or self.database.exists() or (self.blobs / "incoming").exists():
+            return
+        with os.scandir(self.path) as entries:
+            stranger = next((entry.name for entry in entries if not _OUR_FILES.fullmatch(entry.name)), None)
+        if stranger is not None:
+            raise ForeignFolder(
+                f"{self.path} holds {stranger!r}, which is not agentsvc's: give another folder (--data)."
+            )
 
     def existing(self) -> DataFolder:
         """This folder, if it has a database. Raises `NoService` otherwise."""
@@ -111,11 +141,20 @@ class DataFolder:
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
 
-    def lost_its_database(self) -> bool:
-        """True if the folder has blobs but no database, or an empty one."""
-        if self.database.is_file() and self.database.stat().st_size:
-            return False
-        return any(len(found.name) == 2 for found in self.blobs.glob("*"))
+    def has_database(self) -> bool:
+        """True if there is a database that is not empty."""
+        return self.database.is_file() and self.database.stat().st_size > 0
+
+    def check_database(self) -> None:
+        """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
+        hide what was lost, and open to the key of the old one."""
+        if self.has_database():
+            return
+        if self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
+            raise DatabaseLost(
+                f"{self.path} was a service's, but its database is missing or empty: put {self.database.name} back, "
+                f"or a backup in its place (`agentsvc restore`), or give another folder (--data)."
+            )
 
     def own_key(self) -> str:
         """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""

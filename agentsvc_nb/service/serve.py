@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.folder import DatabaseLost, DataFolder, ForeignFolder, Ready, write_private
 from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     folder = DataFolder(plan.settings.data)
     try:
         folder.make()
+    except ForeignFolder as error:
+        raise ServeError(str(error)) from None
     except OSError as error:
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
     with folder.hold():
@@ -110,12 +112,9 @@ def _make_key(folder: DataFolder) -> None:
     from agentsvc_nb.service.keyring import ensure_own_key
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
-    if folder.lost_its_database():
-        lost = f"{folder.path} holds the contents of files, but its database is missing or empty"
-        raise ServeError(f"{lost}: put a backup in its place (`agentsvc restore`), or give another folder with --data.")
     try:
         ensure_own_key(folder)
-    except SchemaTooNew as error:
+    except (SchemaTooNew, DatabaseLost) as error:
         raise ServeError(str(error)) from None
     except sqlite3.DatabaseError as error:
         broken = f"The database {folder.database} can't be opened ({error})"

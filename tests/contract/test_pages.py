@@ -85,7 +85,7 @@ def test_long_lists_go_on_with_links(wire: Wire, browser: httpx.Client) -> None:
     latest = page(browser, f"/app/chats/{chat}")
     assert "turn 31 of many" in latest
     assert "turn 1 of many" not in latest
-    (link,) = re.findall(r'href="(\?before=\d+)"', latest)
+    (link,) = re.findall(r'href="(\?last=[0-9a-f-]+)"', latest)
     earlier = page(browser, f"/app/chats/{chat}{link}")
     assert "turn 1 of many" in earlier
     assert "turn 31 of many" not in earlier
@@ -97,7 +97,7 @@ def test_the_address_of_a_run_leads_to_it_also_in_a_long_chat(wire: Wire, browse
     for number in range(30):
         last = wire.finish(f"say number {number}", chat=first["chat"])
     origin = str(wire.http.base_url).rstrip("/")
-    for run, where in ((last, chat), (first, rf"{chat}\?before=\d+")):
+    for run, where in ((last, chat), (first, rf"{chat}\?last=[0-9a-f-]+")):
         assert run["app_url"] == f"{origin}{chat}?run={run['run_id']}"
         location = browser.get(run["app_url"]).headers["location"]
         assert re.fullmatch(rf"{where}#run_{run['run_id']}", location)

@@ -11,13 +11,14 @@ import pytest
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
+from agentsvc_nb.service.usecases import accounts, attempts, chats, jobs, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
-from tests.service.contexts import NoWorkers, use_case
+from tests.service.contexts import NoWorkers, SetClock, use_case
 
 NOW = 1_700_000_000_000
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
@@ -92,3 +93,29 @@ def test_who_is_refused_by_now_writes_nothing(context: UseCaseContext) -> None:
 
     asyncio.run(begin())
     assert asked(context) == []
+
+
+def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseCaseContext) -> None:
+    """The last question is told all earlier ones, in their order, whatever the clock said at each."""
+    clock = context.clock
+    assert isinstance(clock, SetClock)
+
+    async def work() -> tuple[list[str], list[str], list[str | None]]:
+        key, chat = await made(context), None
+        for hour, message in ((0, "first"), (-3, "second"), (-3, "third"), (1, "fourth"), (-9, "fifth")):
+            clock.ms = NOW + hour * 3_600_000
+            run = await runs.start(context, key, Start(message, ChatSelector(chat=chat), "scripted", clock.ms))
+            chat = run.chat
+            told = [each.message for each in await runs.earlier(context, run, 10)]
+            claimed = await attempts.claim(context, run.run_id)
+            assert claimed is not None
+            await attempts.finish(context, run.run_id, claimed.attempt, Ending("completed"))
+        assert chat is not None
+        page = await chats.view(context, key.account, chat, None, "")
+        listed = await chats.recent(context, key.account, None, 10)
+        return told, [turn.run.message for turn in page.turns], [each.message for each in listed]
+
+    told, shown, listed = asyncio.run(work())
+    assert told == ["fifth", "fourth", "third", "second", "first"]
+    assert shown == told[::-1]
+    assert listed == ["fifth"]

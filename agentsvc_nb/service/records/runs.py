@@ -134,9 +134,10 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
     return _record(tx.one(_sql["active_of_chat"], chat=chat))
 
 
-def of_chat(tx: Tx, chat: str, before: int | None, limit: int) -> list[RunRecord]:
-    """The chat's runs that started before `before` (ms; None: all), latest first."""
-    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, before=before, limit=limit)]
+def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
+    """The chat's runs up to the run `last` (None: all), last started first, whatever the clock said; none if `last` is
+    not of this chat."""
+    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
 
 def active(tx: Tx) -> list[RunRecord]:

@@ -25,8 +25,9 @@ SELECT status FROM run WHERE run_id = :run_id
 SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancelling')
 
 -- name: of_chat
-SELECT * FROM run WHERE chat = :chat AND (:before IS NULL OR created_at < :before)
-ORDER BY created_at DESC, run_id DESC LIMIT :limit
+SELECT * FROM run
+WHERE chat = :chat AND (:last IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
+ORDER BY rowid DESC LIMIT :limit
 
 -- name: said
 SELECT id, type, created_at, payload FROM run_event

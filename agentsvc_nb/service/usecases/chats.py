@@ -134,11 +134,12 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A chat with one page of its turns, jobs and files; `more_turns` and `more_files`: there are further pages."""
+    """A chat with one page of its turns, jobs and files. `earlier` is the last run of the page before, None without
+    one; `more_files`: there are further pages."""
 
     chat: ChatRecord
     turns: list[TurnView]
-    more_turns: bool
+    earlier: str | None
     jobs: list[JobRecord]
     files: list[FileRecord]
     more_files: bool
@@ -158,23 +159,22 @@ _JOBS: Final = 30
 _FILES: Final = 100
 
 
-async def view(context: UseCaseContext, account: str, chat: str, before: int | None, files_after: str) -> ChatPage:
-    """The chat with its latest turns that started before `before` (ms; None: all), and its files after the path
-    `files_after`.
+async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
+    """The chat with its turns up to the run `last` (None: the latest), and its files after the path `files_after`.
 
     Raises what `of_account` raises.
     """
-    return await context.read_long(lambda tx: _view(tx, account, chat, before, files_after))
+    return await context.read_long(lambda tx: _view(tx, account, chat, last, files_after))
 
 
-def _view(tx: Tx, account: str, chat: str, before: int | None, files_after: str) -> ChatPage:
+def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
     record = of_account(tx, chat, account)
-    latest = runs.of_chat(tx, chat, before, _TURNS + 1)
+    latest = runs.of_chat(tx, chat, last, _TURNS + 1)
     found = files.page(tx, chat, files_after, _FILES + 1)
     return ChatPage(
         chat=record,
         turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
-        more_turns=len(latest) > _TURNS,
+        earlier=latest[_TURNS].run_id if len(latest) > _TURNS else None,
         jobs=jobs.of_chat(tx, chat, _JOBS),
         files=found[:_FILES],
         more_files=len(found) > _FILES,

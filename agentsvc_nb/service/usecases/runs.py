@@ -193,7 +193,7 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[RunRecord]:
     """The run and earlier ones of its chat, latest first, at most `limit`."""
-    return await context.read(lambda tx: runs.of_chat(tx, record.chat, record.created_at + 1, limit))
+    return await context.read(lambda tx: runs.of_chat(tx, record.chat, record.run_id, limit))
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:

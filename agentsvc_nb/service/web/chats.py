@@ -60,13 +60,14 @@ async def recent(context: RequestContext) -> Response:
 
 async def show(context: RequestContext) -> Response:
     """A page of the chat. With the parameter `run`, as in a run's `app_url`, a redirect to the page with that run."""
-    chat, before, after = context.path("chat"), _before(context), context.request.query_params.get("files_after", "")
-    if run_id := context.request.query_params.get("run"):
+    chat, query = context.path("chat"), context.request.query_params
+    last = query.get("last")
+    if run_id := query.get("run"):
         return RedirectResponse(await _place(context, chat, run_id), 303)
-    shown = await chats.view(context.use_case, context.account, chat, before, after)
+    shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     blobs = context.services.blobs
     heads = await asyncio.to_thread(lambda: [shown_file(file, blobs.path(file.sha256)) for file in shown.files])
-    return render("chat.html", shown=shown, files=heads, latest=before is None)
+    return render("chat.html", shown=shown, files=heads, latest=last is None)
 
 
 async def file(context: RequestContext) -> Response:
@@ -101,7 +102,7 @@ async def stop(context: RequestContext) -> Response:
 async def _place(context: RequestContext, chat: str, run_id: str) -> str:
     """The address of a run: on the page with the latest turns, or at the end of an earlier page."""
     run, latest = await chats.find_turn(context.use_case, context.account, chat, run_id)
-    return _anchor(run, "" if latest else f"?before={run.created_at + 1}")
+    return _anchor(run, "" if latest else f"?last={run.run_id}")
 
 
 def _anchor(run: RunRecord, query: str = "") -> str:

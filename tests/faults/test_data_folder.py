@@ -1,0 +1,126 @@
+"""What may go wrong with the data folder: a foreign one, one without its database, one that is replaced."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.folder import DataFolder, ForeignFolder
+from tests.service.test_serve import ENV, client_of, serve, serving
+from tests.waiting import PATIENCE_SECONDS
+
+
+def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+def seen(folder: Path) -> dict[str, object]:
+    """The names and modes below a folder, and its own mode."""
+    found = {str(path.relative_to(folder)): path.stat().st_mode for path in folder.rglob("*")}
+    return {**found, ".": stat.S_IMODE(folder.stat().st_mode)}
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    (folder / "blobs").mkdir(parents=True)
+    (folder / "holiday.jpg").write_bytes(b"\xff\xd8")
+    (folder / "key").write_text("of the bicycle")
+    folder.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["serve", "keys", "restore", "embedded"])
+def test_a_foreign_folder_is_refused_and_left_as_it_is(command: str, foreign: Path, tmp_path: Path) -> None:
+    before = seen(foreign)
+    if command == "serve":
+        done = serve(foreign, "--port", 0)
+    elif command == "keys":
+        done = agentsvc("keys", "create", "--name", "a", "--data", foreign)
+    elif command == "restore":
+        assert agentsvc("keys", "create", "--name", "a", "--data", tmp_path / "data").returncode == 0
+        assert agentsvc("backup", tmp_path / "backup.tar", "--data", tmp_path / "data").returncode == 0
+        done = agentsvc("restore", tmp_path / "backup.tar", "--data", foreign)
+    else:
+        done = agentsvc("ask", "hello", "--data", foreign)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "holiday.jpg" in done.stderr
+    assert "another" in done.stderr
+    assert seen(foreign) == before
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        ["lost+found/"],
+        ["serve.log", "settings.json", "lock"],  # a first start that was interrupted
+        ["models/"],
+        [".ready.json.abcd", ".restore-x/", "blobs/", "blobs.lock"],
+        ["service.sqlite3", "notes.txt"],  # ours, and somebody put a note beside it
+        ["blobs/incoming/", "monday.tar"],
+    ],
+)
+def test_folders_that_are_ours_or_nobodys(names: list[str], tmp_path: Path) -> None:
+    for name in names:
+        path = tmp_path / "data" / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.touch()
+    DataFolder(tmp_path / "data").make()
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+
+
+def test_a_link_to_a_foreign_folder_is_foreign(foreign: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(foreign)
+    with pytest.raises(ForeignFolder):
+        DataFolder(tmp_path / "data").make()
+
+
+@pytest.mark.parametrize("left", ["missing", "empty"])
+def test_a_folder_that_lost_its_database_is_no_fresh_one(left: str, tmp_path: Path) -> None:
+    """Its key must open no empty database; with the database back, all is as it was."""
+    data = tmp_path / "data"
+    with serving(data, "--port", 0), client_of(data) as client:
+        kept = client.runs.start("say kept", sync=True)
+    for path in data.glob("service.sqlite3*"):
+        path.rename(tmp_path / path.name)
+    if left == "empty":
+        (data / "service.sqlite3").touch()
+    key = (data / "key").read_text()
+    (data / "blobs" / "incoming").rmdir()
+    (data / "blobs").rmdir()
+    for refused in (serve(data, "--port", 0), agentsvc("keys", "create", "--name", "a", "--data", data)):
+        assert refused.returncode == 1
+        assert refused.stderr.count("\n") == 1, refused.stderr
+        assert "database" in refused.stderr
+        assert "agentsvc restore" in refused.stderr
+    assert "fail  data:" in agentsvc("doctor", "--data", data).stdout
+    assert (data / "key").read_text() == key
+    for path in tmp_path.glob("service.sqlite3*"):
+        path.rename(data / path.name)
+    with serving(data, "--port", 0), client_of(data) as client:
+        assert client.runs.get(kept.run_id).output == "kept"
+    assert (data / "key").read_text() == key
+
+
+@pytest.mark.parametrize("left", ["missing", "empty"])
+def test_a_backup_goes_into_a_folder_that_lost_its_database(left: str, tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "backup.tar"
+    with serving(data, "--port", 0), client_of(data) as client:
+        kept = client.runs.start("say kept", sync=True)
+        assert agentsvc("backup", backup, "--data", data).returncode == 0
+    (data / "service.sqlite3").unlink()
+    if left == "empty":
+        (data / "service.sqlite3").touch()
+    (data / "ready.json").unlink()  # of the killed server
+    restored = agentsvc("restore", backup, "--data", data)
+    assert restored.returncode == 0, restored.stderr
+    with serving(data, "--port", 0), client_of(data) as client:
+        assert client.runs.get(kept.run_id).output == "kept"
