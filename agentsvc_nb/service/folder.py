@@ -156,6 +156,11 @@ class DataFolder:
                 f"or a backup in its place (`agentsvc restore`), or give another folder (--data)."
             )
 
+    def identity(self) -> tuple[tuple[int, int] | None, ...]:
+        """Tells the lock and the database from others in their place: device and number of each, None for a missing
+        one."""
+        return tuple(inode(path) for path in (self.lock, self.database))
+
     def own_key(self) -> str:
         """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""
         try:
@@ -204,6 +209,15 @@ class DataFolder:
         use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
         end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
         return f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
+
+
+def inode(path: Path) -> tuple[int, int] | None:
+    """Device and number of a file; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def write_private(path: Path, text: str) -> None:

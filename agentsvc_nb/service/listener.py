@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import gc
+import logging
 import os
 import signal
 import socket
@@ -18,6 +19,8 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agentsvc_nb.service.http.answers import enveloping
+
+log = logging.getLogger(__name__)
 
 JOIN_BYTES: Final = 64 * 1024
 """A transport that holds this much sends at once: joining more would only copy it."""
@@ -156,13 +159,20 @@ def origin(host: str, port: int) -> str:
 
 
 class Listener(uvicorn.Server):
-    """A uvicorn server for `app` that runs until a signal, or until it has been idle for `idle_stop` seconds.
+    """A uvicorn server for `app` that runs until a signal, until it has been idle for `idle_stop` seconds, or until its
+    data folder `is_lost`, which is asked ten times a second.
 
-    `ready` is called once requests are answered. `app.state.service` must have `idle_seconds()`, and `stop()`, which
-    ends open streams.
+    `lost`: it ended because the folder was lost. `ready` is called once requests are answered. `app.state.service` must
+    have `idle_seconds()`, and `stop()`, which ends open streams.
     """
 
-    def __init__(self, app: Starlette, ready: Callable[[], None], idle_stop: float | None = None) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        ready: Callable[[], None],
+        idle_stop: float | None = None,
+        is_lost: Callable[[], bool] = lambda: False,
+    ) -> None:
         config = uvicorn.Config(
             app,
             http=coalescing(enveloping(HttpToolsProtocol)),
@@ -180,6 +190,8 @@ class Listener(uvicorn.Server):
         self._state = app.state
         self._ready = ready
         self._idle_stop = idle_stop
+        self._is_lost = is_lost
+        self.lost = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -190,6 +202,9 @@ class Listener(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:
             self.should_exit = True
+        if self._is_lost():
+            log.critical("the lock or the database was removed or replaced: the service ends")
+            self.lost = self.should_exit = True
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -100,12 +100,21 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     except ValueError as error:  # no agent for the model, or a fault of it
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
-    listener = Listener(app, lambda: _announce(plan, folder, ready, files), address.idle_stop)
+    held = folder.identity()
+    listener = Listener(
+        app, lambda: _announce(plan, folder, ready, files), address.idle_stop, lambda: folder.identity() != held
+    )
     try:
         listener.run(sockets=[listening])
     finally:
         for file in files:
-            file.unlink(missing_ok=True)
+            if (written := Ready.read(file)) and written.instance == ready.instance:
+                file.unlink(missing_ok=True)
+    if listener.lost:
+        raise ServeError(
+            f"The lock or the database of {folder.path} was removed or replaced while the service ran, so it has "
+            f"ended; what is there now was not written to. Put back what is missing, then start it again."
+        )
 
 
 def _make_key(folder: DataFolder) -> None:

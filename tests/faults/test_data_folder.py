@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import signal
 import stat
 import subprocess
 import sys
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder, ForeignFolder
-from tests.service.test_serve import ENV, client_of, serve, serving
+from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -124,3 +127,62 @@ def test_a_backup_goes_into_a_folder_that_lost_its_database(left: str, tmp_path:
     assert restored.returncode == 0, restored.stderr
     with serving(data, "--port", 0), client_of(data) as client:
         assert client.runs.get(kept.run_id).output == "kept"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "how", ["database replaced", "database removed", "lock removed", "lock replaced", "folder moved"]
+)
+def test_a_service_whose_folder_is_taken_away_ends(how: str, tmp_path: Path) -> None:
+    """In good order, with a sentence, and what lies there now stays as it is."""
+    data, other = tmp_path / "data", tmp_path / "other"
+    assert agentsvc("keys", "create", "--name", "a", "--data", other).returncode == 0
+    with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
+        client.runs.start("say kept", sync=True)
+        waiting = client.runs.start("wait 60")
+        if how == "database replaced":
+            (other / "service.sqlite3").replace(data / "service.sqlite3")
+        elif how == "database removed":
+            (data / "service.sqlite3").unlink()
+        elif how == "lock removed":
+            (data / "lock").unlink()
+        elif how == "lock replaced":
+            (other / "lock").touch()
+            (other / "lock").replace(data / "lock")
+        else:
+            data.rename(tmp_path / "moved")
+            other.rename(data)
+        now = {path: digest(path) for path in data.iterdir() if path.name in ("service.sqlite3", "key", "lock")}
+        assert process.wait(PATIENCE_SECONDS) == 1
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert "was removed or replaced" in said
+        assert "Traceback" not in said
+        if how.startswith("database") or how == "folder moved":
+            assert {path: digest(path) for path in now} == now
+        if how == "database removed":
+            assert not (data / "service.sqlite3").exists(), "made anew"
+        if how.startswith("lock"):
+            (data / "lock").touch()
+            (data / "ready.json").unlink(missing_ok=True)
+            with serving(data, "--port", 0), client_of(data) as again:
+                assert again.runs.get(waiting.run_id).status in ("queued", "running")
+
+
+def test_a_service_beside_another_leaves_it_its_ready_file(tmp_path: Path) -> None:
+    """Somebody removes the lock, and a second server starts: the first one ends, and takes nothing along."""
+    data = tmp_path / "data"
+    with serving(data, "--port", 0) as first:
+        before = ready_of(data)
+        os.kill(first.pid, signal.SIGSTOP)  # it notices after the second has begun
+        (data / "lock").unlink()
+        (data / "ready.json").unlink()
+        with serving(data, "--port", 0) as second:
+            os.kill(first.pid, signal.SIGCONT)
+            assert first.wait(PATIENCE_SECONDS) == 1
+            assert ready_of(data).pid == second.pid != before.pid
+            with client_of(data) as client:
+                assert client.runs.start("say on", sync=True).output == "on"

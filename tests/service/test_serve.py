@@ -41,8 +41,8 @@ def serve(data: Path, *arguments: object, **env: str) -> subprocess.CompletedPro
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(command(data, *arguments), env=ENV, stdout=subprocess.PIPE, text=True)
+def serving(data: Path, *arguments: object, stderr: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command(data, *arguments), env=ENV, stdout=subprocess.PIPE, stderr=stderr, text=True)
     with process:
         try:
             until(lambda: Ready.read(data / "ready.json") is not None or process.poll() is not None)

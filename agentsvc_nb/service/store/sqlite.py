@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
 from agentsvc_nb.tools.port import ReadTime, ReadTooLong
@@ -57,6 +58,7 @@ class SqliteDatabase:
         self._writing = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: list[_Job[Any]] = []
+        self._file: tuple[int, int] | None = None  # known once it is open
         self._aside: asyncio.Future[None] | None = None  # a Future, not a Task, so loop shutdown cannot cancel it
         self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # the default pool may be busy with files for long
 
@@ -68,6 +70,7 @@ class SqliteDatabase:
         except BaseException:
             self.close()
             raise
+        self._file = inode(self._path)
         return self
 
     def close(self) -> None:
@@ -175,6 +178,8 @@ class SqliteDatabase:
         """The connection with which this thread reads."""
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
+            if self._file not in (None, inode(self._path)):  # a connection would open, or make, another database
+                raise StoreBusy("the database was removed or replaced")
             connection = self._readers.connection = self._connect()
         return connection
 
