@@ -147,13 +147,18 @@ def test_a_damaged_database(folder: DataFolder) -> None:
 
 
 def test_contents_that_are_missing(folder: DataFolder) -> None:
-    """Counted, of how many."""
-    kept = LocalBlobs(folder.path / "blobs").put(b"kept").sha256
+    """Counted, of how many; and those of which a byte was altered."""
+    blobs = LocalBlobs(folder.path / "blobs")
+    kept = blobs.put(b"kept").sha256
     for path, sha256 in (("a", kept), ("b", hashlib.sha256(b"lost").hexdigest())):
         values = f"('chat_a', '{path}', '{path}', 'upload', 'text/plain', 4, '{sha256}', 1)"
         columns = "(chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at)"
         change(folder, f"INSERT INTO file {columns} VALUES {values}")
     assert is_failure(the(checks.check_contents(folder)), "1 of 2 contents")
+    blobs.path(kept).write_bytes(b"kepT")
+    missing, altered = checks.check_contents(folder)
+    assert is_failure(missing, "1 of 2 contents")
+    assert is_failure(altered, "1 of 2 contents of files were altered")
 
 
 def test_a_clock_that_is_behind_the_records(folder: DataFolder) -> None:

@@ -73,7 +73,7 @@ def _summary(manifest: Manifest) -> str:
 
 def _warn_of_missing(manifest: Manifest) -> None:
     if manifest.missing:
-        lost = f"{manifest.missing:,} contents of files were missing from the data folder and are not in the backup"
+        lost = f"{manifest.missing:,} contents of files were missing from the data folder or altered, and are not in it"
         print(f"agentsvc: {lost}.", file=sys.stderr)
 
 

@@ -29,7 +29,7 @@ from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.queries import newest
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import migrations, sqlite
-from agentsvc_nb.service.store.blobs import blob_path
+from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.wire.times import rfc3339
 
@@ -247,14 +247,20 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists."""
+    """Check that the blob of each file exists, with the content of its name. Reads all of them."""
     expected = _read(folder, files.referenced_contents)
-    if expected is not None:
-        missing = sum(not blob_path(folder.blobs, sha256).is_file() for sha256 in expected)
-        if missing:
-            yield fail(f"{missing:,} of {len(expected):,} contents of files are missing", _RESTORE_FIX)
-        else:
-            yield ok(f"all {len(expected):,} contents of files are there")
+    if expected is None:
+        return
+    paths = [blob_path(folder.blobs, sha256) for sha256 in expected]
+    present = [path for path in paths if path.is_file()]
+    altered = [path for path in present if not is_intact(path)]
+    if missing := len(paths) - len(present):
+        yield fail(f"{missing:,} of {len(paths):,} contents of files are missing", _RESTORE_FIX)
+    if altered:
+        what = f"{len(altered):,} of {len(paths):,} contents of files were altered on the disk, such as {altered[0]}"
+        yield fail(what, _RESTORE_FIX)
+    if not missing and not altered:
+        yield ok(f"all {len(paths):,} contents of files are there, and what they were")
 
 
 def check_clock(folder: DataFolder) -> Iterator[Finding]:

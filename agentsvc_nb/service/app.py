@@ -24,6 +24,7 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.routing import routes, unknown_path
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.runner.blob_check import BlobCheck
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.retention import Retention
 from agentsvc_nb.service.runner.runs import RunRunner
@@ -60,12 +61,15 @@ class Engines:
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
-    def __init__(self, services: Services, database: SqliteDatabase, retention: Retention) -> None:
+    def __init__(
+        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck
+    ) -> None:
         self.services = services
         self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
-        self._sweeping: asyncio.Task[None] | None = None
+        self._blob_check = blob_check
+        self._keeping: list[asyncio.Task[None]] = []
 
     @property
     def busy(self) -> bool:
@@ -93,14 +97,17 @@ class ServiceState:
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
         for run_id in waiting:
             self.services.runs.wake(run_id)
-        self._sweeping = asyncio.create_task(self._retention.keep_on(), name="retention")
+        self._keeping = [
+            asyncio.create_task(self._retention.keep_on(), name="retention"),
+            asyncio.create_task(self._blob_check.keep_on(), name="blob check"),
+        ]
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, which are left for recovery, and close the database."""
         self.stop()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            await asyncio.wait([self._sweeping])
+        for task in self._keeping:
+            task.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
         self.services.jobs.supervisor.stopping = True
         await self.services.runs.supervisor.stop()
@@ -199,4 +206,4 @@ def _assemble(
         jobs=workers.jobs,
         sign_in_token=sign_in_token,
     )
-    return ServiceState(services, database, retention)
+    return ServiceState(services, database, retention, BlobCheck(blobs))

@@ -23,7 +23,7 @@ from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.wire.times import rfc3339
 
@@ -44,7 +44,7 @@ class BackupError(Exception):
 @dataclass(frozen=True)
 class Manifest:
     """The first member of a backup: what the backup holds. Sizes are in bytes; `missing` counts blobs that the database
-    names but the folder lacked."""
+    names but the folder lacked, or had with another content."""
 
     format: int
     version: str
@@ -75,7 +75,7 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
             copy, archive = Path(scratch, DATABASE), Path(scratch, "backup.tar")
             named = _copied(folder, copy)
             blobs = LocalBlobs(folder.blobs)
-            present = {sha256: path for sha256 in sorted(named) if (path := blobs.path(sha256)).is_file()}
+            present = {sha256: path for sha256 in sorted(named) if is_intact(path := blobs.path(sha256))}
             manifest = _manifest(copy, list(present.values()), missing=len(named) - len(present))
             with os.fdopen(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
                 _write(target, manifest, copy, present, progress)

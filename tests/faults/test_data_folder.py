@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.folder import DataFolder, ForeignFolder
+from agentsvc_nb.service.store.blobs import LocalBlobs
 from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -186,3 +188,43 @@ def test_a_service_beside_another_leaves_it_its_ready_file(tmp_path: Path) -> No
             assert ready_of(data).pid == second.pid != before.pid
             with client_of(data) as client:
                 assert client.runs.start("say on", sync=True).output == "on"
+
+
+def test_an_altered_content_is_found_and_not_served(tmp_path: Path) -> None:
+    """By the service's own check, of any size; the same content uploaded again mends it."""
+    data = tmp_path / "data"
+    contents = {"small.bin": os.urandom(100), "large.bin": os.urandom(700_000), "whole.bin": os.urandom(300_000)}
+    with serving(data, "--port", 0), client_of(data) as client:
+        chat = str(client.runs.start("say kept", files=list(contents.items()), sync=True).chat)
+    (data / "ready.json").unlink()
+    blobs = LocalBlobs(data / "blobs")
+    paths = {name: blobs.path(hashlib.sha256(content).hexdigest()) for name, content in contents.items()}
+    for name in ("small.bin", "large.bin"):
+        changed = bytearray(contents[name])
+        changed[-1] ^= 1
+        paths[name].write_bytes(changed)
+    with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
+        entries = {file.file_name: file for file in client.files.list(chat)}
+        until(lambda: not paths["small.bin"].exists() and not paths["large.bin"].exists())
+        for name in ("small.bin", "large.bin"):
+            with pytest.raises(StefanBrainError, match="altered"):
+                client.files.download(entries[name], chat=chat)
+        assert client.files.download(entries["whole.bin"], chat=chat) == contents["whole.bin"]
+        client.files.upload(contents["large.bin"])
+        assert client.files.download(entries["large.bin"], chat=chat) == contents["large.bin"]
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0
+        assert process.stderr is not None
+        assert process.stderr.read().count("was altered on the disk") == 2
+
+
+def test_a_content_that_is_stored_anew_is_not_put_aside(tmp_path: Path) -> None:
+    """The check has just read the altered one when the right one takes its place."""
+    blobs = LocalBlobs(tmp_path / "blobs")
+    sha256 = blobs.put(b"right").sha256
+    with blobs.path(sha256).open("rb") as file:
+        blobs.put(b"right")
+        assert not blobs.put_aside(sha256, file.fileno())
+    with blobs.path(sha256).open("rb") as file:
+        assert blobs.put_aside(sha256, file.fileno())
+    assert not blobs.path(sha256).exists()

@@ -143,9 +143,11 @@ def test_a_backup_holds_what_rows_name_and_nothing_else(folder: DataFolder, back
     assert (manifest.blobs, manifest.blob_bytes, manifest.missing) == (2, 6, 0)
 
 
-def test_a_missing_content_is_told(folder: DataFolder, tmp_path: Path) -> None:
-    """What is there is saved all the same."""
-    LocalBlobs(folder.path / "blobs").path(hashlib.sha256(b"one").hexdigest()).unlink()
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_missing_or_altered_content_is_told(folder: DataFolder, tmp_path: Path, altered: bool) -> None:
+    """What is there is saved all the same, and the backup can be restored."""
+    path = LocalBlobs(folder.path / "blobs").path(hashlib.sha256(b"one").hexdigest())
+    path.write_bytes(b"onE") if altered else path.unlink()
     made = agentsvc("backup", tmp_path / "b.tar", "--data", folder.path)
     assert made.returncode == 0
     assert "1 contents of files were missing" in made.stderr

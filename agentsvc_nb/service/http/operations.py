@@ -54,7 +54,7 @@ def file_response(context: RequestContext, record: FileRecord, disposition: str 
     """The file's bytes, whole or a range. Raises `range_not_satisfiable`."""
     found = context.services.blobs.path(record.sha256)
     if not found.is_file():
-        raise ApiError("internal_error", "The file's content is missing from the data folder.")
+        raise ApiError("internal_error", "The file's content is missing from the data folder, or was altered there.")
     etag = f'"{record.sha256}"'
     if context.request.headers.get("if-range", etag) == etag:
         bodies.check_range(context, record.size_bytes)

@@ -66,6 +66,16 @@ class LocalBlobs:
             path.unlink(missing_ok=True)
         return True
 
+    def put_aside(self, sha256: str, descriptor: int) -> bool:
+        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; False if the open file `descriptor` is
+        no longer the blob, which was stored anew or removed."""
+        path = self.path(sha256)
+        with self._placing:
+            if not path.exists() or not os.path.samestat(os.fstat(descriptor), path.stat()):
+                return False
+            path.rename(path.with_name(f"{sha256}.altered"))
+        return True
+
     def sweep_incoming(self) -> None:
         """Remove the half-written files of a killed server. Requires the data folder's lock."""
         for left in self._incoming.iterdir():
@@ -106,6 +116,15 @@ class NewBlob:
         with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
             self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def is_intact(path: Path) -> bool:
+    """Whether a blob can be read, and has the content of its name. Reads all of it."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == path.name
+    except OSError:
+        return False
 
 
 def blob_path(root: Path, sha256: str) -> Path:
