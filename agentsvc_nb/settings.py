@@ -235,7 +235,15 @@ class Settings:
     model_sees: bool | None = setting(flag, "Whether the model looks at pictures, when that is not known.")
     model_tools: bool | None = setting(flag, "Whether the model is offered tools; small ones can't choose among them.")
     approve_effects: bool = setting(
-        flag, "Whether a run waits for approval before a tool has an effect: mails.", default=False
+        flag,
+        "Whether a run waits for approval before a tool has an effect (mails), or fetches a page that neither its "
+        "message nor `AGENTSVC_APPROVED_HOSTS` names.",
+        default=False,
+    )
+    approved_hosts: tuple[str, ...] = setting(
+        hosts,
+        "Hosts (`host` or `host:port`) whose pages runs fetch without approval while effects want it: see channels.md.",
+        default=(),
     )
     rate_per_minute: int | None = setting(_count, "Requests a UTC minute of one key (`request_per_minute`).")
     rate_per_minute_user: int | None = setting(

@@ -7,7 +7,7 @@ import re
 import socket
 import ssl
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Container
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -35,6 +35,20 @@ def is_web_address(text: str) -> bool:
     return written and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
+def addresses(text: str) -> set[str]:
+    """The web addresses that a text has as words, with and without up to three marks that a sentence puts after them.
+
+    >>> sorted(addresses("Look at (https://shop.example/a?b=1)."))
+    ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
+    """
+    found: set[str] = set()
+    for word in re.findall(r"https?://[^\s<>\"]+", text):
+        bare = word[:-3] + word[-3:].rstrip(_MARKS)
+        found.update(one for end in range(len(bare), len(word) + 1) if is_web_address(one := word[:end]))
+    return found
+
+
+_MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 """Ports of web servers. A fetch that reached other ports could be made to talk to a mail server or a database."""
 
@@ -71,11 +85,33 @@ def is_odd_number(host: str) -> bool:
     return False
 
 
+def is_host_of(url: httpx.URL, hosts: Container[str]) -> bool:
+    """Whether the hosts name that of the address, alone or with its port."""
+    host, port = _place(url)
+    return host in hosts or f"{host}:{port}" in hosts
+
+
+def goes_to(url: str, hosts: Container[str]) -> bool:
+    """`is_host_of` for an address as text; False for what is none."""
+    try:
+        return is_host_of(_parsed(url), hosts)
+    except WorkFailure:
+        return False
+
+
+def _place(url: httpx.URL) -> tuple[str, int]:
+    return url.raw_host.decode("ascii").lower().rstrip("."), url.port or (443 if url.scheme == "https" else 80)
+
+
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
 _GZIP: Final = 47  # wbits of zlib: detect gzip or zlib by the header
 _SHOWN_CHARS: Final = 200
+_ELSEWHERE: Final = (
+    "{!r} is not fetched: pages of {} need approval. Call the tool with that address, which then waits for it, or have "
+    "the operator add the host to AGENTSVC_APPROVED_HOSTS."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +141,21 @@ class Fetched:
 
 
 class Fetcher:
-    """Fetches public addresses, and others whose `host` or `host:port` the operator allows."""
+    """Fetches public addresses, and others whose `host` or `host:port` the operator allows. With `only`, it fetches
+    from those hosts and from no others, whoever redirects there."""
 
-    def __init__(self, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
+    def __init__(
+        self, allow: tuple[str, ...] = (), resolve: Resolve | None = None, only: Collection[str] | None = None
+    ) -> None:
         self._allow = frozenset(allow)
         self._resolve = resolve or _resolve
+        self._only = only
+
+    def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
+        """A fetcher for the host of `url` and these `hosts` only; this one if `hosts` is None."""
+        if hosts is None:
+            return self
+        return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
 
     async def get(
         self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
@@ -160,11 +206,10 @@ class Fetcher:
     async def _address(self, url: httpx.URL) -> str:
         """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
         resolves to are public, or the operator allows the host."""
-        host, port = (
-            url.raw_host.decode("ascii").lower().rstrip("."),
-            url.port or (443 if url.scheme == "https" else 80),
-        )
-        allowed = bool({host, f"{host}:{port}"} & self._allow)
+        host, port = _place(url)
+        if self._only is not None and not is_host_of(url, self._only):
+            raise WorkFailure("address_refused", _ELSEWHERE.format(str(url)[:_SHOWN_CHARS], host))
+        allowed = is_host_of(url, self._allow)
         if not allowed and (is_odd_number(host) or port not in WEB_PORTS):
             raise _refused(str(url))
         addresses = await self._resolve(host, port)

@@ -150,6 +150,11 @@ class ToolContext(Meter, Protocol):
         from it; an effect recorded under this key need not be repeated."""
         ...
 
+    @property
+    def fetch_only(self) -> Sequence[str] | None:
+        """Hosts that may be fetched from beside those of the addresses in the input; None for any."""
+        ...
+
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
@@ -222,6 +227,8 @@ class Tool(Described, Protocol):
     `ToolContext.key` what it has done already.
     """
 
+    def fetches(self, given: Any) -> Sequence[str]: ...
+
     async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""
         ...
@@ -243,6 +250,10 @@ class ToolDeclaration:
     def available(self) -> bool:
         """Whether everything that the tool needs is configured."""
         return True
+
+    def fetches(self, given: Any) -> Sequence[str]:
+        """The addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

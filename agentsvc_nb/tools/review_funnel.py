@@ -33,7 +33,7 @@ class ReviewFunnel(BaseTool):
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
 
-    settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow",)
+    settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow", "approve_effects", "approved_hosts")
     requirements: ClassVar[str] = (
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
         "private networks are refused, unless the operator allows them."
@@ -46,26 +46,32 @@ class ReviewFunnel(BaseTool):
         super().__init__(services)
         self._fetcher = Fetcher(services.settings.fetch_allow)
 
+    def fetches(self, given: ReviewFunnelInput) -> list[str]:
+        return [given.url]
+
     async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
         await context.progress(0, 3, f"fetching {given.url[:100]}")
-        fetched = await self._fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
+        fetcher = self._fetcher.within(given.url, context.fetch_only)
+        fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
         page = await asyncio.to_thread(landing.facts, fetched.text)
-        weight = await self._weight(fetched, page, context, given.weigh)
+        weight = await self._weight(fetcher, fetched, page, context, given.weigh)
         review = _review(await context.keep_page(given.url), given.url, fetched, page, weight)
         await context.progress(3, 3, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
-    async def _weight(self, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool) -> Weight:
+    async def _weight(
+        self, fetcher: Fetcher, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool
+    ) -> Weight:
         urls = [urljoin(fetched.url, url) for _, url in page.files][: FILES_WEIGHED if weigh else 0]
         await context.progress(2, 3, f"weighing {len(urls)} files")
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def size(url: str) -> int | None:
             async with gate:
-                return await self._size(url)
+                return await _size(fetcher, url)
 
         sizes = dict(zip(urls, await asyncio.gather(*map(size, urls)), strict=True))
         measured = [bytes_ for bytes_ in sizes.values() if bytes_ is not None]
@@ -78,13 +84,14 @@ class ReviewFunnel(BaseTool):
             unreachable=[url for url, bytes_ in sizes.items() if bytes_ is None],
         )
 
-    async def _size(self, url: str) -> int | None:
-        """The size of a file on the wire, in bytes; None if it can't be fetched."""
-        try:
-            found = await self._fetcher.get(url, max_bytes=FILE_BYTES, seconds=FILE_SECONDS)
-        except WorkFailure:
-            return None
-        return found.transferred if found.status == 200 else None
+
+async def _size(fetcher: Fetcher, url: str) -> int | None:
+    """The size of a file on the wire, in bytes; None if it can't be fetched."""
+    try:
+        found = await fetcher.get(url, max_bytes=FILE_BYTES, seconds=FILE_SECONDS)
+    except WorkFailure:
+        return None
+    return found.transferred if found.status == 200 else None
 
 
 def _review(page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: Weight) -> FunnelReview:

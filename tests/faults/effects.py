@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from agentsvc_nb.service import app
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
-from agentsvc_nb.tools.port import Complete, Outcome, Tool, ToolContext
+from agentsvc_nb.tools.port import Complete, Outcome, Tool, ToolContext, ToolDeclaration
 from tests.faults.engines import die
 
 STAMPS: Final = "stamps.log"
@@ -24,7 +24,7 @@ class StampInput(BaseModel):
     dies: Literal["before", "after"] | None = None
 
 
-class Stamp:
+class Stamp(ToolDeclaration):
     """Adds a line to a file; on the first call with `dies` it kills the service `before` or `after` that."""
 
     name: ClassVar[str] = "stamp"

@@ -80,6 +80,7 @@ class MemoryToolContext:
 
     def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
         self.key = key or uuid.uuid4().hex
+        self.fetch_only: tuple[str, ...] | None = None
         self.workspace: Any = workspace
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []

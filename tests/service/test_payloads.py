@@ -25,7 +25,7 @@ from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
-from agentsvc_nb.tools.port import Outcome, ToolContext, ToolInput
+from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
     EVENT_MAX_BYTES,
@@ -127,7 +127,7 @@ class Nothing(ToolInput):
     """Nothing is asked."""
 
 
-class Talkative:
+class Talkative(ToolDeclaration):
     """A tool that answers as much as the test wants."""
 
     name: ClassVar[str] = "talkative"

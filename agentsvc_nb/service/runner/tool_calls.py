@@ -22,6 +22,7 @@ from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_writte
 from agentsvc_nb.service.usecases import files, jobs, tool_calls
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools import port
+from agentsvc_nb.tools.fetching import addresses, goes_to
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
@@ -72,7 +73,7 @@ class ToolCalls:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
-        if tool.effect and self.use_case.settings.approve_effects:
+        if self._wants_approval(tool, checked):
             if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
                 return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
@@ -81,6 +82,15 @@ class ToolCalls:
         if tool.asynchronous:
             return await self._submit_and_follow(call, tool)
         return await self._direct(call, tool, checked)
+
+    def _wants_approval(self, tool: Tool, given: BaseModel) -> bool:
+        """Whether effects want approval, and the call has one or fetches an address that could carry data out: neither
+        the run's message has it, word for word, nor is its host approved (docs/channels.md)."""
+        settings = self.use_case.settings
+        if not settings.approve_effects or tool.effect:
+            return settings.approve_effects
+        named = addresses(self.run.message)
+        return any(url not in named and not goes_to(url, settings.approved_hosts) for url in tool.fetches(given))
 
     async def _decided(self, call: CallRecord) -> CallRecord:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""

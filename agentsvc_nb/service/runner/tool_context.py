@@ -83,7 +83,9 @@ class LiveToolContext:
     def __init__(
         self, storage: Storage, account: str, chat: str, author: Author, key: str, report: Report, on_write: OnWrite
     ) -> None:
+        settings = storage.use_case.settings
         self.key = key
+        self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
         self.spent = Spent()
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
