@@ -77,6 +77,13 @@ class RunContext(Protocol):
 
     def tools(self) -> Sequence[Tool]: ...
 
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        """Hold what the next call of the model may come to, counted as by `use`, before it is made.
+
+        Raises `WorkFailure("limit_reached")` when a limit of money has no room for it.
+        """
+        ...
+
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         """Count tokens, and their cost in microcents; None: the cost by the model's price."""
         ...

@@ -166,8 +166,7 @@ class _Performance:
         given, made = rest.split()
         if not (rest.isascii() and given.isdigit() and made.isdigit()):
             raise Malformed(rest)
-        self.turn.use(int(given), int(made))
-        return _nothing()
+        return self._use(int(given), int(made))
 
     def set_answer(self, rest: str) -> Coroutine[Any, Any, None]:
         self.answer = rest
@@ -187,6 +186,11 @@ class _Performance:
 
     async def _say(self, text: str) -> None:
         await self.turn.say(text + "\n")
+
+    async def _use(self, given: int, made: int) -> None:
+        """A call of a model that has no other worst case."""
+        await self.turn.hold(given, made)
+        self.turn.use(given, made)
 
     async def _call(self, tool: str, given: dict[str, Any]) -> None:
         await self.turn.call(tool, given)

@@ -7,6 +7,7 @@ The drawing modules are imported by the first call: Pillow takes memory, and mos
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib import import_module
 from typing import ClassVar
 
@@ -32,6 +33,9 @@ class CreateImages(BaseTool):
 
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
+
+    def uses_max(self, given: CreateImagesInput) -> Mapping[str, int]:
+        return {"picture": given.request.outputs.count}
 
     async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.creating")

@@ -7,6 +7,7 @@ The drawing modules are imported by the first call, as for `create_images`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib import import_module
 from typing import ClassVar
 
@@ -33,6 +34,9 @@ class EditImage(BaseTool):
 
     Input: ClassVar[type[BaseModel]] = EditImageInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
+
+    def uses_max(self, given: EditImageInput) -> Mapping[str, int]:
+        return {"picture": max(1, len(set(given.request.sizes or ())))}
 
     async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.editing")

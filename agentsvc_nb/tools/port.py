@@ -126,6 +126,11 @@ class MediaSource(Protocol):
 class Meter(Protocol):
     """Counts the tokens of language model calls, and their cost."""
 
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        """Hold what the next call may come to, before it is made. Raises `WorkFailure("limit_reached")` when a limit of
+        money has no room for it."""
+        ...
+
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         """Count tokens, and their cost in microcents."""
         ...
@@ -218,6 +223,11 @@ class Described(Protocol):
 
     def available(self) -> bool: ...
 
+    def uses_max(self, given: Any) -> Mapping[str, int]:
+        """The most units that a call with the `Input` `given` is billed for, by kind; they are held before it begins
+        (`usecases.money.PER_USE`)."""
+        ...
+
 
 class Tool(Described, Protocol):
     """A tool of the catalog that does its work itself, in `run`.
@@ -254,6 +264,10 @@ class ToolDeclaration:
     def fetches(self, given: Any) -> Sequence[str]:
         """The addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
         return ()
+
+    def uses_max(self, given: Any) -> Mapping[str, int]:
+        """`Described.uses_max`: nothing, for most tools."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)

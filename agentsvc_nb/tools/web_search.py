@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Final
@@ -72,6 +73,9 @@ class WebSearch(BaseTool):
 
     def available(self) -> bool:
         return self._missing() is None
+
+    def uses_max(self, given: WebSearchInput) -> Mapping[str, int]:
+        return {"web_search": 1} if self.available() else {}
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> Outcome:
         if missing := self._missing():

@@ -66,6 +66,11 @@ FAILURES: dict[str, Failure] = {
     row.code: row
     for row in (
         Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
+        Failure(
+            "limit_reached",
+            "The wallet, the plan's pool or the key's budget has no room for the next call of a model or priced tool.",
+            "See its message: add credit, raise the budget, or wait for its reset.",
+        ),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
         Failure(
             "output_too_long",

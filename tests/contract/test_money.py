@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -26,6 +29,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
 from tests.contract.conftest import Opened, Wire, code
 from tests.service.contexts import use_case
+from tests.service.site import Answer, Asked, as_json, serving
 from tests.waiting import until
 
 NOW = 1_700_000_000_000
@@ -199,3 +203,94 @@ def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path
 
     assert asyncio.run(cross()) == "api_key_budget_exhausted"
     database.close()
+
+
+FORTY = 40
+MODEL_CALL = {"message": "say before\nwait 0.2\nusage 100000 0\nsay after"}
+"""A run with one call of ten cents."""
+
+
+@pytest.mark.parametrize(("limit", "billed_cents"), [("wallet", 0), ("budget", 10), ("plan", 10)])
+def test_forty_starts_at_one_moment_cross_a_limit_by_one_call_at_most(
+    limit: str, billed_cents: int, opened: Opened
+) -> None:
+    """A wallet must have room for a call of a model; a key's budget and the plan's pool may be crossed by it."""
+    pools = {"wallet_cents": 5 if limit == "wallet" else None, "plan_pool_cents": 5 if limit == "plan" else None}
+    with running_service("scripted", **{name: cents for name, cents in pools.items() if cents}) as service:
+        budget = 5 if limit == "budget" else None
+        wire = opened(service, service.create_key(budget_cents=budget, member=limit == "plan"))
+        answers = at_once(wire, "/runs", MODEL_CALL)
+        assert {answer.status_code for answer in answers} == {202, 429}
+        started = [answer.json()["run_id"] for answer in answers if answer.status_code == 202]
+        until(lambda: all(wire("GET", f"/runs/{run_id}").json()["ended_at"] for run_id in started))
+        ended = [wire("GET", f"/runs/{run_id}").json() for run_id in started]
+        failed = [run for run in ended if run["status"] == "failed"]
+        assert len(failed) == len(started) - billed_cents // 10
+        assert {(run["last_error"], run["output"]) for run in failed} == {("limit_reached", "before")}
+        assert "10.00 cents" in failed[0]["last_error_message"]
+        assert billed(service, "tokens") == billed_cents * CENT
+        assert held(service) == 0
+
+
+def test_pictures_are_held_before_they_are_drawn(opened: Opened) -> None:
+    with running_service(wallet_cents=5) as service:
+        wire = opened(service)
+        answers = at_once(wire, "/jobs", {"tool": "create_images", "input": pictures(3), "chat": "new"})
+        assert sorted(answer.status_code for answer in answers) == [202] + [429] * (FORTY - 1)
+        job = next(answer.json() for answer in answers if answer.status_code == 202)
+        until(lambda: wire("GET", f"/jobs/{job['job_id']}", params={"chat": job["chat"]}).json()["ended_at"])
+        assert billed(service, "picture") == 3 * CENT
+        too_many = json.dumps(pictures(3))
+        run = wire.finish(f"say before\nusage 5000 0\ncall create_images {too_many}\nsay after")
+        assert (run["last_error"], run["output"]) == ("limit_reached", "before")
+        assert billed(service, "picture") + billed(service, "tokens") == 3.5 * CENT
+        exactly = json.dumps(pictures(1))
+        assert wire.finish(f"call create_images {exactly}\nsay after")["output"] == "after"
+        assert held(service) == 0
+
+
+def test_direct_searches_hold_their_price(opened: Opened) -> None:
+    def slow(asked: Asked) -> Answer:
+        time.sleep(0.3)
+        return as_json({"results": []})
+
+    with serving() as searx:
+        searx.pages["/search"] = slow
+        with running_service(wallet_cents=5, web_search="searxng", web_search_url=searx.url) as service:
+            wire = opened(service)
+            answers = at_once(wire, "/tools/web_search/invoke", {"input": {"query": "tea"}})
+            done = [answer for answer in answers if answer.status_code == 200]
+            assert billed(service, "web_search") == len(done) * CENT <= 5 * CENT
+            assert {code(answer) for answer in answers if answer.status_code != 200} == {"api_wallet_exhausted"}
+            assert held(service) == 0
+
+
+def test_a_crash_in_mid_run_settles_for_what_was_saved(opened: Opened) -> None:
+    with running_service(wallet_cents=20) as service:
+        wire = opened(service)
+        run = wire.start("usage 30000 0\nstep 1\nusage 40000 0\nwait 60")
+        until(lambda: held(service) == 7 * CENT)
+        service.kill()
+        service.start()
+        wire = opened(service)
+        until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running")
+        wire("POST", f"/runs/{run['run_id']}/cancel")
+        until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["ended_at"])
+        ended = wire("GET", f"/runs/{run['run_id']}").json()
+        assert ended["usage"]["cost_microcents"] == billed(service, "tokens")
+        assert held(service) == 0
+
+
+def at_once(wire: Wire, path: str, body: Mapping[str, object]) -> list[httpx.Response]:
+    """The answers to forty requests of one moment."""
+    with ThreadPoolExecutor(FORTY) as threads:
+        return list(threads.map(lambda _: wire("POST", path, json=body), range(FORTY)))
+
+
+def pictures(count: int) -> dict[str, object]:
+    return {"request": {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": count}}}
+
+
+def held(service: RunningService) -> int:
+    with open_beside(DataFolder(service.data)) as database:
+        return database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))

@@ -123,7 +123,7 @@ def _resumed_without_what_was_said() -> None:
     _replace(
         runs,
         "checkpoint",
-        lambda tx, run_id, attempt, state: checkpoint(tx, run_id, attempt, {**state, "said": ""}),
+        lambda tx, run_id, attempt, state, hold: checkpoint(tx, run_id, attempt, {**state, "said": ""}, hold),
     )
 
 

@@ -88,6 +88,8 @@ class MemoryToolContext:
         self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
 
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None: ...
+
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
 
@@ -180,6 +182,8 @@ class MemoryRunContext:
 
     def tools(self) -> Sequence[Tool]:
         return self.offered
+
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)

@@ -109,12 +109,12 @@ async def pictures(turn: RunContext, served: Served) -> list[BinaryContent]:
 
 def fitted(messages: list[ModelMessage], limit: int) -> list[ModelMessage]:
     """The messages (changed in place), with the oldest tool results shortened until all are about `limit` tokens."""
-    over = sum(map(_length, messages)) - limit
+    over = sum(map(length, messages)) - limit
     for place, message in enumerate(messages[:-1]):
         if over <= 0:
             break
         shorter = _with_short_results(message)
-        over -= _length(message) - _length(shorter)
+        over -= length(message) - length(shorter)
         messages[place] = shorter
     return messages
 
@@ -156,7 +156,8 @@ def _why_unseen(served: Served) -> str:
     return "it is of a kind or size that is not sent" if served.sees else "this model reads text only"
 
 
-def _length(message: ModelMessage) -> int:
+def length(message: ModelMessage) -> int:
+    """An estimate of a message's tokens."""
     return sum(_part_length(getattr(part, "content", None) or getattr(part, "args", "")) for part in message.parts)
 
 

@@ -23,24 +23,31 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.agents.language import conversation, served, structured
+from agentsvc_nb.agents.language import conversation, prices, served, structured
 from agentsvc_nb.agents.language.conversation import TurnTools, tokens
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.tools.port import Meter, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.runs import CENT
 
 Tell = Callable[[object], Awaitable[None]]
 
 
 async def call(
-    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
+    run: AgentRun[None, Any],
+    node: ModelRequestNode[None, Any],
+    meter: Meter,
+    tell: Tell,
+    model: Served,
+    beside: int,
 ) -> tuple[Any, ModelResponse]:
     """Call the model and pass each event of its stream to `tell`. Returns the node that follows, and the response.
+    `beside`: tokens of the request that are not in its messages.
 
-    Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`).
+    Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and for a call that a limit
+    of money has no room for.
     """
+    await prices.hold(meter, model, [*run.all_messages(), node.request], beside)
     response = await _streamed(run, node, meter, tell)
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
         meter.use_uncounted()
@@ -74,7 +81,7 @@ async def _streamed(
 
 def _count(meter: Meter, response: ModelResponse) -> None:
     usage = response.usage
-    meter.use(usage.input_tokens, usage.output_tokens, _microcents(response))
+    meter.use(usage.input_tokens, usage.output_tokens, prices.microcents(response))
 
 
 def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
@@ -85,25 +92,20 @@ def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
     _count(meter, replace(response, usage=usage))
 
 
-def _microcents(response: ModelResponse) -> int:
-    """What a call cost by the published prices; 0 for a model without a price, such as a self-hosted one."""
-    try:
-        return int(response.cost().total_price * 100 * CENT)
-    except (LookupError, ValueError, AssertionError):
-        return 0
-
-
 class Narration:
-    """Streams one call of the model to the turn; `aloud`: its text is the answer, and is said as it arrives."""
+    """Streams each call of the model to the turn; `aloud`: its text is the answer, and is said as it arrives."""
 
-    def __init__(self, turn: RunContext, *, aloud: bool) -> None:
+    def __init__(self, turn: RunContext, model: Served, beside: int, *, aloud: bool) -> None:
         self._turn = turn
+        self._model = model
+        self._beside = beside
         self._aloud = aloud
         self._spoke = False
 
     async def follow(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> Any:
-        """Make the call. Returns the node that follows. Warns `answer_cut` when the model hit its length limit."""
-        following, response = await call(run, node, self._turn, self._tell)
+        """Make a call. Returns the node that follows. Warns `answer_cut` when the model hit its length limit."""
+        self._spoke = False
+        following, response = await call(run, node, self._turn, self._tell, self._model, self._beside)
         if response.finish_reason == "length":
             await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
         return following
@@ -180,10 +182,14 @@ async def answer(turn: RunContext, served: Served) -> str:
     before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
         prompt, messages = await _beginning(turn, served)
-        async with _agent(turn, served, await conversation.instructions(turn, served)).iter(
+        instructions = await conversation.instructions(turn, served)
+        beside = tokens(instructions) + tokens(json.dumps(turn.output_config))
+        beside += prices.described(turn.tools()) if served.tools else 0
+        async with _agent(turn, served, instructions).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
-            await _drive(run, turn, len(before))
+            narration = Narration(turn, served, beside, aloud=turn.output_config is None)
+            await _drive(run, turn, narration, len(before))
         assert run.result is not None
         return await _final(turn, run.result.output)
 
@@ -194,11 +200,12 @@ async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: M
     form = structured.form(schema, served, tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
     structured.check_each(agent, schema)
+    beside = tokens(json.dumps(schema))
     async with translated(True, served.keyless), agent.iter(prompt) as run:
         node = run.next_node
         while not isinstance(node, End):
             if Agent.is_model_request_node(node):
-                node, _ = await call(run, node, meter, _unheard)
+                node, _ = await call(run, node, meter, _unheard, served, beside)
             else:
                 node = await run.next(node)
     assert run.result is not None
@@ -238,13 +245,13 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
     return agent
 
 
-async def _drive(run: Run, turn: RunContext, before: int) -> None:
+async def _drive(run: Run, turn: RunContext, narration: Narration, before: int) -> None:
     """Run the agent's graph node by node: a step is counted before each model call, a checkpoint saved after it."""
     node = run.next_node
     while not isinstance(node, End):
         if Agent.is_model_request_node(node):
             await turn.step()
-            following = await Narration(turn, aloud=turn.output_config is None).follow(run, node)
+            following = await narration.follow(run, node)
             await turn.checkpoint({"messages": conversation.saved(run.all_messages()[before:])})
             node = following
         else:

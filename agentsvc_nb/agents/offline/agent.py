@@ -80,7 +80,7 @@ class _Answer:
         await self.voice.say(SIGNATURE)
 
     async def _begin(self, calls: Sequence[tool_calls.Call], questions: Sequence[str]) -> None:
-        self.voice.count_input(self.turn.message)
+        await self.voice.count_input(self.turn.message)
         lines = [*(f"run {call.tool}" for call in calls), *(f"look up: {_short(question)}" for question in questions)]
         await self.turn.think("Plan: " + "; ".join(f"({number}) {line}" for number, line in enumerate(lines, 1)) + "\n")
 
@@ -127,7 +127,7 @@ class _Answer:
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
-        self.voice.count_input(" ".join(passage.text for passage in found.passages))
+        await self.voice.count_input(" ".join(passage.text for passage in found.passages))
         await self.voice.say(search.answer(found))
         if not found.passages:
             await self.voice.say(("" if asks(question) else CAN_DO) + _listing(library))

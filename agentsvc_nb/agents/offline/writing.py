@@ -58,6 +58,7 @@ class Voice:
         self._pauses = 0
 
     async def say(self, text: str) -> None:
+        await self.turn.hold(0, words(text))
         for piece in _PIECE.findall(text):
             await self.turn.say(piece)
             if self._pauses < PAUSES_MAX:
@@ -65,8 +66,9 @@ class Voice:
                 await asyncio.sleep(PAUSE_SECONDS)
         self.turn.use(0, words(text))
 
-    def count_input(self, text: str) -> None:
+    async def count_input(self, text: str) -> None:
         """Count a text that was read as input."""
+        await self.turn.hold(words(text), 0)
         self.turn.use(words(text), 0)
 
 

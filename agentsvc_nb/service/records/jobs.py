@@ -49,6 +49,7 @@ class JobRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
+    use_hold_microcents: int
     input_tokens: int
     output_tokens: int
     cost_microcents: int
@@ -111,7 +112,7 @@ def insert(
     account: str,
     key_id: str,
     pool: Pool,
-    hold_microcents: int,
+    use_hold_microcents: int,
     chat: str,
     run_id: str | None,
     follows: str | None,
@@ -126,7 +127,7 @@ def insert(
         account=account,
         key_id=key_id,
         pool=pool,
-        hold_microcents=hold_microcents,
+        use_hold_microcents=use_hold_microcents,
         chat=chat,
         run_id=run_id,
         follows=follows,
@@ -174,6 +175,12 @@ def restarted(tx: Tx, job_id: str, by: int) -> None:
 
 def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
     return tx.run(_sql["progress"], job_id=job_id, attempt=attempt, progress=json.dumps(value)) == 1
+
+
+def hold(tx: Tx, job_id: str, attempt: int, tokens: int, uses: int) -> bool:
+    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the job's or the job has
+    ended."""
+    return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, uses=uses) == 1
 
 
 def cancelling(tx: Tx, job_id: str) -> JobRecord | None:

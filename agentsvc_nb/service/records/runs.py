@@ -51,6 +51,7 @@ class RunRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
+    use_hold_microcents: int
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
 
@@ -164,8 +165,20 @@ def restarted(tx: Tx, run_id: str, by: int) -> None:
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
-def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any]) -> bool:
-    return tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, checkpoint=_dump(state)) == 1
+def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
+    """Store the state, and hold `hold` micro-cents for tokens from now on."""
+    return tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, checkpoint=_dump(state), hold=hold) == 1
+
+
+def hold(tx: Tx, run_id: str, attempt: int, tokens: int, uses: int) -> bool:
+    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the run's or the run has
+    ended."""
+    return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, uses=uses) == 1
+
+
+def release_uses(tx: Tx, run_id: str, attempt: int) -> None:
+    """Hold nothing for per-use charges from now on."""
+    tx.run(_sql["release_uses"], run_id=run_id, attempt=attempt)
 
 
 def cancelling(tx: Tx, run_id: str) -> RunRecord | None:

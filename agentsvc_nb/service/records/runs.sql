@@ -45,15 +45,22 @@ UPDATE run SET status = 'running', attempt = 1, started_at = :now, last_event = 
 WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
-UPDATE run SET attempt = attempt + 1
+UPDATE run SET attempt = attempt + 1, use_hold_microcents = 0
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
 
 -- name: checkpoint
-UPDATE run SET checkpoint = :checkpoint, checkpoint_event = last_event
+UPDATE run SET checkpoint = :checkpoint, checkpoint_event = last_event, hold_microcents = :hold
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
+
+-- name: hold
+UPDATE run SET hold_microcents = :tokens, use_hold_microcents = :uses
+WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
+
+-- name: release_uses
+UPDATE run SET use_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND use_hold_microcents > 0
 
 -- name: next_event
 UPDATE run SET last_event = last_event + 1

@@ -90,13 +90,28 @@ def tokens_of_key(tx: Tx, account: str, key_id: str, month: str) -> int:
 
 
 def held(tx: Tx, account: str, pool: Pool) -> int:
-    """Micro-cents held by the account's active runs and jobs in the pool."""
+    """Micro-cents held by the account's active runs, jobs and direct calls in the pool."""
     return _sum(tx, _sql["held"], account=account, pool=pool)
 
 
-def held_by_runs_of_key(tx: Tx, account: str, key_id: str) -> int:
-    """Micro-cents held by the key's active runs. Jobs are left out: a budget counts tokens only."""
-    return _sum(tx, _sql["held_by_runs_of_key"], account=account, key_id=key_id)
+def tokens_held_of_key(tx: Tx, account: str, key_id: str) -> int:
+    """Micro-cents that the key's active runs and jobs hold for tokens."""
+    return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id)
+
+
+def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int) -> None:
+    """Hold what a direct call of a priced tool may cost, until `end_direct_call`."""
+    row = {"account": payer.account, "pool": payer.pool, "hold_microcents": microcents}
+    tx.run(_sql["begin_direct_call"], call_id=call_id, **row)
+
+
+def end_direct_call(tx: Tx, call_id: str) -> None:
+    tx.run(_sql["end_direct_call"], call_id=call_id)
+
+
+def end_direct_calls(tx: Tx) -> None:
+    """Release what direct calls of an earlier service held. Requires the folder's lock."""
+    tx.run(_sql["end_direct_calls"])
 
 
 def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:

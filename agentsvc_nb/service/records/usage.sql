@@ -13,17 +13,33 @@ SELECT COALESCE(SUM(microcents), 0) AS microcents FROM usage
 WHERE account = :account AND key_id = :key_id AND month = :month AND pool = 'wallet' AND kind = 'tokens'
 
 -- name: held
-SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM (
-    SELECT hold_microcents FROM run WHERE account = :account AND pool = :pool
+SELECT COALESCE(SUM(held), 0) AS microcents FROM (
+    SELECT hold_microcents + use_hold_microcents AS held FROM run WHERE account = :account AND pool = :pool
         AND status IN ('queued', 'running', 'cancelling')
     UNION ALL
-    SELECT hold_microcents FROM job WHERE account = :account AND pool = :pool
+    SELECT hold_microcents + use_hold_microcents FROM job WHERE account = :account AND pool = :pool
+        AND status IN ('queued', 'running', 'cancelling')
+    UNION ALL
+    SELECT hold_microcents FROM direct_call WHERE account = :account AND pool = :pool
+) AS active
+
+-- name: tokens_held_of_key
+SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM (
+    SELECT hold_microcents FROM run WHERE account = :account AND pool = 'wallet' AND key_id = :key_id
+        AND status IN ('queued', 'running', 'cancelling')
+    UNION ALL
+    SELECT hold_microcents FROM job WHERE account = :account AND pool = 'wallet' AND key_id = :key_id
         AND status IN ('queued', 'running', 'cancelling')
 ) AS active
 
--- name: held_by_runs_of_key
-SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM run
-WHERE account = :account AND pool = 'wallet' AND key_id = :key_id AND status IN ('queued', 'running', 'cancelling')
+-- name: begin_direct_call
+INSERT INTO direct_call (call_id, account, pool, hold_microcents) VALUES (:call_id, :account, :pool, :hold_microcents)
+
+-- name: end_direct_call
+DELETE FROM direct_call WHERE call_id = :call_id
+
+-- name: end_direct_calls
+DELETE FROM direct_call
 
 -- name: by_key_and_month
 SELECT key_id, month, pool, kind, quantity, microcents FROM usage WHERE account = :account

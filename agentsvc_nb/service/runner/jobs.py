@@ -17,6 +17,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.usecases import jobs
+from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
@@ -104,8 +105,16 @@ class JobRunner:
         async def on_write(record: FileRecord) -> None:
             written.append(record.path)
 
+        async def hold(spent: int, worst: int) -> None:
+            await jobs.hold(self._use_case, job, spent, worst, self._price_of_uses(job))
+
         author = Author("output", run_id=job.run_id)
-        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write)
+        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write, hold)
+
+    def _price_of_uses(self, job: JobRecord) -> int:
+        """What the job holds for per-use charges, once its model calls are held by themselves."""
+        tool = self._tools[job.tool]
+        return price_of(tool.uses_max(tool.Input.model_validate(job.input)))
 
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)

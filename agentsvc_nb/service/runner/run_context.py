@@ -11,7 +11,7 @@ from typing import Any, Final
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
@@ -21,7 +21,7 @@ from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import CENT, TERMINAL
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -34,6 +34,8 @@ class LiveRunContext:
     state: dict[str, Any] | None
     _steps: int
     _spent: Spent
+    _held: int
+    """Micro-cents that the run holds for tokens, the spent ones included."""
     _room: int
     """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
     _called: int
@@ -46,7 +48,8 @@ class LiveRunContext:
         self.log = EventLog(storage, run)
         self._use_case = storage.use_case
         self._run = run
-        self._calls = ToolCalls(storage, run, tools, job_runner, self.log)
+        self._calls = ToolCalls(storage, run, tools, job_runner, self.log, self._hold_uses)
+        self._held = run.hold_microcents
         self._restore(run.saved())
 
     @property
@@ -103,10 +106,25 @@ class LiveRunContext:
     def tools(self) -> Sequence[Tool]:
         return list(self._calls.tools.values())
 
-    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        worst = self._cost(input_tokens, output_tokens, microcents)
+        needed = self._spent.cost_microcents + worst
+        if worst and needed > self._held:
+            await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
+            self._held = needed
+
+    async def _hold_uses(self, microcents: int) -> None:
+        spent = self._spent.cost_microcents
+        await attempts.hold(self._use_case, self._run, self.log.attempt, spent, uses=microcents)
+        self._held = spent
+
+    def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
         if microcents is None:
             microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
-        self._spent.use(input_tokens, output_tokens, microcents)
+        return min(microcents, MICROCENTS_MAX)
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        self._spent.use(input_tokens, output_tokens, self._cost(input_tokens, output_tokens, microcents))
 
     def use_uncounted(self) -> None:
         self._spent.uncounted = True
@@ -115,7 +133,9 @@ class LiveRunContext:
         self.state = state
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved)
+        # What the calls so far did not use of their worst case is free again.
+        self._held = max(self._spent.cost_microcents, self._use_case.settings.run_hold_cents * CENT)
+        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held)
 
     async def rewind(self) -> None:
         await self.log.flush()

@@ -4,7 +4,7 @@ one with an effect (docs/decisions/0014-calls-are-kept.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
 from agentsvc_nb.service.usecases import files, jobs, tool_calls
 from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.fetching import addresses, goes_to
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
@@ -43,6 +44,8 @@ class ToolCalls:
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
+    hold: Callable[[int], Awaitable[None]]
+    """Holds what the run has spent and so many micro-cents for per-use charges, or raises `WorkFailure`."""
 
     @property
     def use_case(self) -> UseCaseContext:
@@ -80,7 +83,7 @@ class ToolCalls:
             if call.state == "refused":
                 return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
         if tool.asynchronous:
-            return await self._submit_and_follow(call, tool)
+            return await self._submit_and_follow(call, tool, checked)
         return await self._direct(call, tool, checked)
 
     def _wants_approval(self, tool: Tool, given: BaseModel) -> bool:
@@ -113,6 +116,8 @@ class ToolCalls:
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)
             call = await self._move(call, "begun")
+        if worst := price_of(tool.uses_max(given)):
+            await self.hold(worst)
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
         run = self.run
@@ -124,9 +129,9 @@ class ToolCalls:
         await self._move(call, "done", outcome=outcome)
         return outcome
 
-    async def _submit_and_follow(self, call: CallRecord, tool: Tool) -> Outcome:
+    async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run an asynchronous tool as a job and wait for its end; a takeover follows the job of the earlier attempt."""
-        job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool))
+        job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool, given))
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
         self.jobs.wake(job.job_id)
@@ -139,14 +144,18 @@ class ToolCalls:
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
+        if error and error[0] == LIMIT_REACHED:
+            raise WorkFailure(*error)
         if error is None and job.status == "cancelled":
             error = ("cancelled", "The job was cancelled.")
         outcome = Outcome(content=job.content, data=job.data, error=error, inline=job.kind != "files")
         await self._move(call, "done", outcome=outcome)
         return outcome
 
-    async def _submit(self, call: CallRecord, tool: Tool) -> JobRecord:
-        return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool)
+    async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
+        if worst := price_of(tool.uses_max(given)):
+            await self.hold(0)  # the job holds the call: the run needs only what it has spent
+        return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
         """Wait for the job's end; its progress is reported as the run's."""

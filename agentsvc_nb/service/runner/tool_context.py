@@ -17,7 +17,7 @@ from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
 from agentsvc_nb.service.usecases import media
 from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
@@ -72,20 +72,31 @@ class MediaStore:
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
 OnWrite = Callable[[FileRecord], Awaitable[None]]
+Hold = Callable[[int, int], Awaitable[None]]
 
 
 class LiveToolContext:
     """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
 
-    `spent` is the tool's language model usage so far. The caller of the tool bills it, also when the tool fails.
+    `spent` is the tool's language model usage so far. The caller of the tool bills it, also when the tool fails; `hold`
+    holds the worst case of the next model call beside what was spent in micro-cents.
     """
 
     def __init__(
-        self, storage: Storage, account: str, chat: str, author: Author, key: str, report: Report, on_write: OnWrite
+        self,
+        storage: Storage,
+        account: str,
+        chat: str,
+        author: Author,
+        key: str,
+        report: Report,
+        on_write: OnWrite,
+        hold: Hold | None = None,
     ) -> None:
         settings = storage.use_case.settings
         self.key = key
         self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
+        self._hold = hold
         self.spent = Spent()
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
@@ -95,6 +106,10 @@ class LiveToolContext:
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
+
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        if self._hold is not None and microcents:
+            await self._hold(self.spent.cost_microcents, min(microcents, MICROCENTS_MAX))
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)

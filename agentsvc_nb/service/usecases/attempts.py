@@ -11,7 +11,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import runs
+from agentsvc_nb.service.usecases import money, runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
@@ -70,10 +70,29 @@ async def append(
     context.signals.notify(run_id)
 
 
-async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any]) -> None:
-    """Store the state from which a takeover resumes the run. Raises `LostRun`."""
-    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state)):
+async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> None:
+    """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
+    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state, hold)):
         raise LostRun(run_id)
+
+
+async def hold(
+    context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, uses: int = 0
+) -> None:
+    """Hold the `spent` micro-cents of a run and the worst case of its next call, for tokens and for per-use charges.
+
+    Raises `LostRun`, and `WorkFailure("limit_reached")` when the account or the key has no room for the call.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> bool:
+        if not run_records.hold(tx, run.run_id, attempt, spent, 0):
+            return False
+        money.check_more(tx, run, context.settings, now, tokens=tokens, uses=uses)
+        return run_records.hold(tx, run.run_id, attempt, spent + tokens, uses)
+
+    if not await context.write(use):
+        raise LostRun(run.run_id)
 
 
 async def leave(context: UseCaseContext, run_id: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, idempotency, jobs
+from agentsvc_nb.service.records import files, idempotency, jobs, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
@@ -25,28 +25,44 @@ from agentsvc_nb.wire.times import utc_day
 from agentsvc_nb.wire.tools import Job
 
 
-async def begin_call(context: UseCaseContext, key: KeyRecord, where: ChatSelector) -> tuple[Bill, ChatRecord]:
-    """Check a direct tool call; the bill that it goes on, and the chat to work in. Raises what `submit` raises."""
-    now = context.now
+@dataclass(frozen=True, slots=True)
+class DirectCall:
+    """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
 
-    def use(tx: Tx) -> tuple[Bill, ChatRecord]:
-        chats.check_known(tx, where, key.account)
-        bill = money.check(tx, key, context.settings, now)
-        return bill, chats.resolve(tx, where, key.account, now, shared=True)
+    call_id: str
+    bill: Bill
+    chat: ChatRecord
+
+
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> DirectCall:
+    """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
+    now, call_id = context.now, ids.new("call")
+
+    def use(tx: Tx) -> DirectCall:
+        chats.check_known(tx, given.where, key.account)
+        bill = money.check(tx, key, context.settings, now, given.uses_microcents)
+        if given.uses_microcents:
+            usage.begin_direct_call(tx, bill, call_id, bill.hold_microcents)
+        return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
 
     return await context.write(use)
 
 
-async def end_call(context: UseCaseContext, bill: Bill, uses: Mapping[str, int]) -> None:
-    """Bill the per-use charges of a direct call."""
+async def end_call(context: UseCaseContext, call: DirectCall, uses: Mapping[str, int]) -> None:
+    """Release what a direct call holds, and bill its per-use charges."""
     now = context.now
-    await context.write(lambda tx: money.charge_uses(tx, bill, uses, now))
+
+    def use(tx: Tx) -> None:
+        usage.end_direct_call(tx, call.call_id)
+        money.charge_uses(tx, call.bill, uses, now)
+
+    await context.write(use)
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
     """A validated submit of a job. `idempotency_key` is None for tools that do not deduplicate; `received_at` (ms)
-    fixes the key's UTC day."""
+    fixes the key's UTC day; `uses_microcents` is what its per-use charges may come to."""
 
     tool: str
     family: str
@@ -54,6 +70,7 @@ class Submit:
     where: ChatSelector
     received_at: int
     idempotency_key: str | None = None
+    uses_microcents: int = 0
 
 
 Make = Callable[[Bill, ChatRecord], JobRecord]
@@ -80,7 +97,7 @@ def _submit(
 ) -> tuple[JobRecord, bool]:
     """The job, and whether it is new (False for a replay)."""
     chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, context.settings, now)
+    bill = money.check(tx, key, context.settings, now, given.uses_microcents)
     address = _address(key.account, given)
     original = jobs.get(tx, idempotency.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
@@ -106,7 +123,7 @@ def insert(
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,
-        hold_microcents=bill.hold_microcents,
+        use_hold_microcents=bill.hold_microcents,
         chat=chat,
         run_id=run_id,
         follows=follows,
@@ -203,6 +220,19 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
     context.signals.notify(record.job_id)
 
 
+async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, uses: int) -> None:
+    """Hold the `spent` micro-cents of a job, the worst case of its next model call (`tokens`), and of its per-use
+    charges. Raises `WorkFailure("limit_reached")` when the account or the key has no room for the call."""
+    now, of = context.now, (record.job_id, record.attempt)
+
+    def use(tx: Tx) -> None:
+        if jobs.hold(tx, *of, spent, uses):
+            money.check_more(tx, record, context.settings, now, tokens=tokens)
+            jobs.hold(tx, *of, spent + tokens, uses)
+
+    await context.write(use)
+
+
 async def leave(context: UseCaseContext, job_id: str) -> None:
     """Leave an active job for recovery at the next start. An orderly stop does not count against `RESTARTS_MAX`."""
     await context.write(lambda tx: jobs.restarted(tx, job_id, -1))
@@ -235,6 +265,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
 
 
 def _recover(tx: Tx, now: int) -> list[JobRecord]:
+    usage.end_direct_calls(tx)
     waiting = []
     for record in jobs.active(tx):
         if record.follows is not None:

@@ -1,4 +1,4 @@
-"""Checks before a start (wallet, budget, plan pool, request rates) and charges after it."""
+"""Checks before a start and before each call that costs (wallet, budget, plan pool), request rates, and charges."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database, Tx
-from agentsvc_nb.service.records import accounts, usage
+from agentsvc_nb.service.records import accounts, keys, usage
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
 """The price of one use in micro-cents, by kind. Billed to the wallet or the plan, never counted in a key's budget."""
+
+LIMIT_REACHED: Final = "limit_reached"
+"""The error of work in progress whose next call a limit of money has no room for (`wire.failures`)."""
 
 _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
@@ -32,6 +36,15 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
     """
     price_in, price_out = _CENTS_PER_MILLION.get(model, (0, 0))
     return input_tokens * price_in + output_tokens * price_out
+
+
+def price_of(uses: Mapping[str, int]) -> int:
+    """The price of per-use charges in micro-cents; `uses` has the quantity of each kind in `PER_USE`.
+
+    >>> price_of({"picture": 3})
+    3000000
+    """
+    return sum(quantity * PER_USE[kind] for kind, quantity in uses.items())
 
 
 def whole_cents(microcents: int) -> int:
@@ -119,19 +132,42 @@ class Bill:
     hold_microcents: int = 0
 
 
-def check(tx: Tx, key: KeyRecord, settings: Settings, now: int) -> Bill:
-    """Check that the key may start work now; the bill that the work goes on.
+def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, uses_microcents: int = 0) -> Bill:
+    """Check that the key may start work now; the bill that the work goes on. `uses_microcents` is what its per-use
+    charges may come to.
 
     Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
     tokens, `monthly_usage_limit_reached`.
     """
-    bill = Bill(key.account, key.id, "plan" if key.member else "wallet", settings.run_hold_cents * CENT)
+    hold = max(settings.run_hold_cents * CENT, uses_microcents)
+    bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
     if key.member:
         _check_plan(tx, bill, settings.plan_pool_cents, now)
     else:
+        if settings.wallet_cents is not None and accounts.get(tx, bill.account).review_since is not None:
+            raise ApiError("api_wallet_reconciliation_required")
         _check_wallet(tx, bill, settings.wallet_cents)
         _check_budget(tx, bill, key.budget_cents, now)
     return bill
+
+
+def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, uses: int = 0) -> None:
+    """Check that work in progress may hold so many more micro-cents for tokens and for per-use charges. What it holds
+    already must be no more than what it has spent (docs/decisions/0037). Raises `WorkFailure("limit_reached")`.
+    """
+    if not tokens + uses:
+        return
+    bill = Bill(payer.account, payer.key_id, payer.pool, tokens + uses)
+    try:
+        if payer.pool == "plan":
+            return _check_plan(tx, bill, settings.plan_pool_cents, now)
+        _check_wallet(tx, bill, settings.wallet_cents)
+        key = keys.get(tx, payer.account, payer.key_id)
+        if tokens and key is not None:
+            _check_budget(tx, bill, key.budget_cents, now)
+    except ApiError as refusal:
+        cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
+        raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
 
 
 def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
@@ -157,11 +193,9 @@ def _require_review(tx: Tx, payer: Payer, now: int) -> None:
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
-    """Raises when the wallet is under review, or has no room for the bill's hold. None is unlimited credit."""
+    """Raises when the wallet has no room for the bill's hold. None is unlimited credit."""
     if credit_cents is None:
         return
-    if accounts.get(tx, bill.account).review_since is not None:
-        raise ApiError("api_wallet_reconciliation_required")
     spent = usage.of_pool(tx, bill.account, "wallet") + usage.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
     if room < bill.hold_microcents or room <= 0:
@@ -173,9 +207,9 @@ def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> Non
     if budget_cents is None:
         return
     billed = usage.tokens_of_key(tx, bill.account, bill.key_id, utc_month(now))
-    held = usage.held_by_runs_of_key(tx, bill.account, bill.key_id)
+    held = usage.tokens_held_of_key(tx, bill.account, bill.key_id)
     if billed + held >= budget_cents * CENT:
-        room = "What the key's active runs hold leaves no room in its monthly budget."
+        room = "What the key's active runs and jobs hold leaves no room in its monthly budget."
         facts = {
             "budget_cents": budget_cents,
             "billed_cents": whole_cents(billed),

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import tool_calls
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
@@ -50,7 +51,8 @@ async def move(
     state: State,
     outcome: Outcome | None = None,
 ) -> CallRecord:
-    """Set the call's state. With an `outcome`, also bill its per-use charges, unless the call's job bills them.
+    """Set the call's state. With an `outcome`, also bill its per-use charges and release what the run holds for them,
+    unless the call's job does.
 
     Raises `LostRun`.
     """
@@ -61,20 +63,27 @@ async def move(
         if moved is None:
             raise LostRun(run.run_id)
         if outcome is not None and call.job_id is None:
+            run_records.release_uses(tx, run.run_id, attempt)
             money.charge_uses(tx, run, outcome.uses, now)
         return moved
 
     return await context.write(use)
 
 
-async def submit(context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool) -> JobRecord:
+async def submit(
+    context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool, uses: int
+) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
-    of submitting another. Raises `LostRun`."""
+    of submitting another. The job holds `uses` micro-cents for its per-use charges.
+
+    Raises `LostRun`, and `WorkFailure("limit_reached")`.
+    """
     now = context.now
     given = Submit(tool.name, tool.family, call.input, ChatSelector(chat=run.chat), now)
-    bill = Bill(run.account, run.key_id, run.pool)  # no hold: the run has one
+    bill = Bill(run.account, run.key_id, run.pool, uses)
 
     def use(tx: Tx) -> JobRecord:
+        money.check_more(tx, run, context.settings, now, uses=uses)
         job = jobs.insert(tx, bill, run.chat, run.run_id, given, now)
         if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
             raise LostRun(run.run_id)

@@ -4,6 +4,7 @@ fetches pictures from their addresses."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -107,14 +108,19 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
-    bill, chat = await jobs.begin_call(context.use_case, context.key, submit.where)
-    outcome = await tool_context.run(context.services.storage, tool, tool.Input.model_validate(submit.input), chat)
-    await jobs.end_call(context.use_case, bill, outcome.uses)
+    call = await jobs.begin_call(context.use_case, context.key, submit)
+    uses: Mapping[str, int] = {}
+    try:
+        given = tool.Input.model_validate(submit.input)
+        outcome = await tool_context.run(context.services.storage, tool, given, call.chat)
+        uses = outcome.uses
+    finally:
+        await jobs.end_call(context.use_case, call, uses)
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,
         error=None if outcome.error is None else ToolError(code=outcome.error[0], message=outcome.error[1]),
         content=outcome.content,
         data=outcome.data,
-        chat=chat.id,
+        chat=call.chat.id,
     )

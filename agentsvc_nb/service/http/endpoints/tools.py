@@ -10,6 +10,7 @@ from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.catalog import offered
 from agentsvc_nb.tools.port import Described
@@ -36,10 +37,11 @@ def submission(context: RequestContext, tool: Described, document: bodies.Docume
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
     given = given_input(document)
-    bodies.checked(tool.Input, given, "invalid_tool_input")
+    checked = bodies.checked(tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
-    return Submit(tool.name, tool.family, given, where, context.received_at, header if tool.idempotent else None)
+    repeats, worst = header if tool.idempotent else None, price_of(tool.uses_max(checked))
+    return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
 
 
 async def accept(context: RequestContext, submit: Submit) -> Response:

@@ -1,0 +1,217 @@
+"""Money in mid-run, as a state machine on SQLite: starts, calls of models and priced tools, endings, cancels and
+crashes in any order (docs/decisions/0037-each-call-is-held-first.md).
+
+Held: a wallet is never billed more than its credit, a key's budget and the plan's pool at most one call more; what is
+held covers what is being spent; nothing stays held in the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.records import jobs as job_records
+from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.run_context import LiveRunContext
+from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
+from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.usecases.chats import ChatSelector
+from agentsvc_nb.service.usecases.jobs import DirectCall, Submit
+from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.times import utc_month
+from tests.service import contexts
+
+NOW: Final = 1_700_000_000_000
+TOKEN: Final = 100
+"""Micro-cents that a token of `scripted` costs."""
+WALLET, BUDGET, PLAN = 12, 5, 5
+CALL_CENTS: Final = 4
+"""The dearest single call, of a model or a priced tool."""
+HOLD_CENTS: Final = 1
+
+Cents = st.integers(1, CALL_CENTS)
+Share = st.floats(0, 1)
+"""The part of its worst case that a call came to."""
+
+
+class Money(RuleBasedStateMachine):
+    """Two API keys, one with a budget, and a member token; each run is one that a worker drives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        data = Path(self.folder.name)
+        self.database = SqliteDatabase(data / "db.sqlite3").open()
+        limits = Settings(data, model="scripted", wallet_cents=WALLET, plan_pool_cents=PLAN, run_hold_cents=HOLD_CENTS)
+        self.storage = contexts.storage(self.database, data, contexts.SetClock(NOW), limits)
+        self.context = self.storage.use_case
+        self.asyncio = asyncio.Runner()
+        self.keys = [self.key(), self.key(budget_cents=BUDGET), self.key(member=True)]
+        self.driven: list[tuple[RunRecord, LiveRunContext]] = []
+        self.jobs: list[JobRecord] = []
+        self.spent_by_jobs: dict[str, int] = {}
+        self.direct: list[DirectCall] = []
+
+    def key(self, **fields: Any) -> KeyRecord:
+        made = self.database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="k", **fields))
+        return made[0]
+
+    def run(self, use_case: Coroutine[Any, Any, Any]) -> Any:
+        return self.asyncio.run(use_case)
+
+    def drive(self, run: RunRecord) -> None:
+        self.driven.append((run, LiveRunContext(self.storage, run, {}, JobRunner(self.storage, {}))))
+
+    @contextlib.contextmanager
+    def ended_where_refused(self, which: tuple[RunRecord, LiveRunContext]) -> Iterator[None]:
+        try:
+            yield
+        except WorkFailure:
+            self.end(which, "failed")
+
+    def end(self, which: tuple[RunRecord, LiveRunContext], status: str) -> None:
+        run, context = which
+        self.driven.remove(which)
+        assert self.run(attempts.finish(self.context, run.run_id, context.log.attempt, context.ending(status)))
+
+    @rule(key=st.integers(0, 2))
+    def start(self, key: int) -> None:
+        with contextlib.suppress(ApiError):
+            run = self.run(runs.start(self.context, self.keys[key], Start("hello", ChatSelector(), "scripted", NOW)))
+            self.drive(self.run(attempts.claim(self.context, run.run_id)))
+
+    @precondition(lambda self: self.driven)
+    @rule(data=st.data(), cents=Cents, share=Share)
+    def call_a_model(self, data: st.DataObject, cents: int, share: float) -> None:
+        which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
+        with self.ended_where_refused(which):
+            self.run(which[1].hold(cents * CENT // TOKEN, 0))
+            which[1].use(int(share * cents * CENT) // TOKEN, 0)
+
+    @precondition(lambda self: self.driven)
+    @rule(data=st.data(), cents=Cents)
+    def call_a_priced_tool(self, data: st.DataObject, cents: int) -> None:
+        """One that is not asynchronous: it is held, and the worker may die before it is billed."""
+        which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
+        with self.ended_where_refused(which):
+            self.run(which[1]._hold_uses(cents * CENT))
+
+    @precondition(lambda self: self.driven)
+    @rule(data=st.data())
+    def checkpoint(self, data: st.DataObject) -> None:
+        self.run(self.driven[data.draw(st.integers(0, len(self.driven) - 1))][1].checkpoint({}))
+
+    @precondition(lambda self: self.driven)
+    @rule(data=st.data(), status=st.sampled_from(["completed", "failed", "cancelled"]))
+    def finish(self, data: st.DataObject, status: str) -> None:
+        which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
+        if status == "cancelled":
+            self.run(runs.cancel(self.context, ACCOUNT, which[0].run_id))
+        self.end(which, status)
+
+    @rule(key=st.integers(0, 2), cents=st.integers(0, CALL_CENTS))
+    def submit_a_job(self, key: int, cents: int) -> None:
+        given = Submit("create_images", "static_ad", {}, ChatSelector(chat="new"), NOW, None, cents * CENT)
+        with contextlib.suppress(ApiError):
+            job = self.run(jobs.submit(self.context, self.keys[key], given))
+            self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
+
+    @precondition(lambda self: self.jobs)
+    @rule(data=st.data(), cents=Cents, share=Share)
+    def a_job_calls_a_model(self, data: st.DataObject, cents: int, share: float) -> None:
+        job = self.jobs[data.draw(st.integers(0, len(self.jobs) - 1))]
+        spent = self.spent_by_jobs.get(job.job_id, 0)
+        with contextlib.suppress(WorkFailure):
+            self.run(jobs.hold(self.context, job, spent, cents * CENT, 0))
+            self.spent_by_jobs[job.job_id] = spent + int(share * cents * CENT)
+
+    @precondition(lambda self: self.jobs)
+    @rule(data=st.data(), share=Share)
+    def end_a_job(self, data: st.DataObject, share: float) -> None:
+        job = self.jobs[data.draw(st.integers(0, len(self.jobs) - 1))]
+        self.jobs.remove(job)
+        present = self.database.read(lambda tx: job_records.get(tx, job.job_id))
+        assert present is not None
+        pictures = int(share * present.use_hold_microcents) // CENT
+        spent = self.spent_by_jobs.pop(job.job_id, 0)
+        ending = JobEnding("succeeded", [], uses={"picture": pictures}, spent=Spent(spent // TOKEN, 0, spent))
+        assert self.run(jobs.finish(self.context, job.job_id, job.attempt, ending))
+
+    @rule(key=st.integers(0, 2))
+    def call_directly(self, key: int) -> None:
+        given = Submit("web_search", "web_search", {}, ChatSelector(), NOW, None, CENT)
+        with contextlib.suppress(ApiError):
+            self.direct.append(self.run(jobs.begin_call(self.context, self.keys[key], given)))
+
+    @precondition(lambda self: self.direct)
+    @rule(uses=st.integers(0, 1))
+    def answer_directly(self, uses: int) -> None:
+        self.run(jobs.end_call(self.context, self.direct.pop(), {"web_search": uses}))
+
+    @rule()
+    def crash(self) -> None:
+        """The service dies, and another one recovers what it left."""
+        self.driven, self.jobs, self.direct, self.spent_by_jobs = [], [], [], {}
+        for run in self.run(attempts.recover(self.context)):
+            self.drive(self.run(attempts.resume(self.context, run.run_id, run.attempt)))
+        for job in self.run(jobs.recover(self.context)):
+            self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
+
+    def billed(self, pool: str, key: str | None = None) -> int:
+        lines = self.database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        assert {line.month for line in lines} <= {utc_month(NOW)}
+        return sum(line.microcents for line in lines if line.pool == pool and (key is None or self.counts(line, key)))
+
+    @staticmethod
+    def counts(line: usage.UsageRecord, key: str) -> bool:
+        return line.key_id == key and line.kind == "tokens"
+
+    @invariant()
+    def no_limit_is_crossed_by_more_than_a_call(self) -> None:
+        assert self.billed("wallet") <= WALLET * CENT
+        assert self.billed("wallet", self.keys[1].id) <= (BUDGET + CALL_CENTS) * CENT
+        assert self.billed("plan") <= (PLAN + CALL_CENTS) * CENT
+
+    @invariant()
+    def what_is_held_covers_what_is_being_spent(self) -> None:
+        held = self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))
+        assert held >= sum(context.ending("x").spent.cost_microcents for _, context in self.driven)
+        assert self.billed("wallet") + self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet")) <= WALLET * CENT
+
+    def teardown(self) -> None:
+        self.crash()
+        while self.driven:
+            self.end(self.driven[0], "completed")
+        for job in self.jobs:
+            assert self.run(jobs.finish(self.context, job.job_id, job.attempt, JobEnding("cancelled", [])))
+        self.no_limit_is_crossed_by_more_than_a_call()
+        for run in self.database.read(run_records.active):
+            raise AssertionError(f"{run.run_id} is stuck")
+        assert self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan")) == 0
+        self.asyncio.close()
+        self.database.close()
+        self.folder.cleanup()
+
+
+TestMoney = Money.TestCase
+TestMoney.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
