@@ -71,6 +71,8 @@ class Money(RuleBasedStateMachine):
         self.jobs: list[JobRecord] = []
         self.spent_by_jobs: dict[str, int] = {}
         self.direct: list[DirectCall] = []
+        self.order: list[str] = []
+        """The ids of runs and jobs by their start, as ids themselves are random: a machine repeats itself exactly."""
 
     def key(self, **fields: Any) -> KeyRecord:
         made = self.database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="k", **fields))
@@ -98,6 +100,7 @@ class Money(RuleBasedStateMachine):
     def start(self, key: int) -> None:
         with contextlib.suppress(ApiError):
             run = self.run(runs.start(self.context, self.keys[key], Start("hello", ChatSelector(), "scripted", NOW)))
+            self.order.append(run.run_id)
             self.drive(self.run(attempts.claim(self.context, run.run_id)))
 
     @precondition(lambda self: self.driven)
@@ -134,6 +137,7 @@ class Money(RuleBasedStateMachine):
         given = Submit("create_images", "static_ad", {}, ChatSelector(chat="new"), NOW, None, cents * CENT)
         with contextlib.suppress(ApiError):
             job = self.run(jobs.submit(self.context, self.keys[key], given))
+            self.order.append(job.job_id)
             self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
 
     @precondition(lambda self: self.jobs)
@@ -172,9 +176,9 @@ class Money(RuleBasedStateMachine):
     def crash(self) -> None:
         """The service dies, and another one recovers what it left."""
         self.driven, self.jobs, self.direct, self.spent_by_jobs = [], [], [], {}
-        for run in self.run(attempts.recover(self.context)):
+        for run in sorted(self.run(attempts.recover(self.context)), key=lambda run: self.order.index(run.run_id)):
             self.drive(self.run(attempts.resume(self.context, run.run_id, run.attempt)))
-        for job in self.run(jobs.recover(self.context)):
+        for job in sorted(self.run(jobs.recover(self.context)), key=lambda job: self.order.index(job.job_id)):
             self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
 
     def billed(self, pool: str, key: str | None = None) -> int:
