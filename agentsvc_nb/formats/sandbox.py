@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import IO, Final, Self
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. No key may be among them."""
@@ -84,6 +84,18 @@ class LimitedChild:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def input(self) -> IO[bytes]:
+        """The child's standard input."""
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def output(self) -> IO[bytes]:
+        """The child's standard output."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
     def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
         """Send a line and return the child's answer, a line.
 
@@ -95,18 +107,16 @@ class LimitedChild:
 
     def write_line(self, line: bytes) -> bool:
         """Send a line; False when the child is gone."""
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line + b"\n")
-            self._process.stdin.flush()
+            self.input.write(line + b"\n")
+            self.input.flush()
         except OSError:
             return False
         return True
 
     def read_line(self, line_bytes: int) -> bytes:
         """The next line of output, cut to `line_bytes` + 1 bytes; empty at the end of the output."""
-        assert self._process.stdout is not None
-        return self._process.stdout.readline(line_bytes + 1)
+        return self.output.readline(line_bytes + 1)
 
     @contextlib.contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:

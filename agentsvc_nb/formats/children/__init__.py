@@ -1,0 +1,1 @@
+"""Kept child processes for costly work on untrusted content, shared fairly between accounts."""

@@ -1,0 +1,146 @@
+"""A pool of kept child processes that answer questions: bytes in, bytes out.
+
+A child is a `LimitedChild` whose module calls `answer_questions`. Questions and answers are preceded by their length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Final
+
+from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+
+CHILDREN: Final = 2
+START_SECONDS: Final = 60.0
+"""How long a child may take to import what it needs; that is no part of a question's own time."""
+_LENGTH_BYTES: Final = 8
+
+
+class NoAnswer(Exception):
+    """The question took too long or too much memory, its answer is too large, the child crashed, or the pool is
+    closed."""
+
+
+class ChildPool:
+    """At most `count` children, each started when it is first needed and kept for many questions. A child that gives no
+    answer is killed; the next question gets another. For one event loop, but its threads are its own.
+
+    Args:
+        module: what runs in the child, such as `agentsvc_nb.formats.documents`.
+        limits: of each child for its whole life: leave `cpu_seconds` out.
+
+    Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000, account="acct_1")`
+    """
+
+    def __init__(self, module: str, limits: Limits, count: int = CHILDREN) -> None:
+        self._workers = [_Worker(module, limits) for _ in range(count)]
+        self._idle = list(self._workers)
+        self._turns = FairTurns(count)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
+        self._closed = False
+
+    async def ask(self, question: bytes, seconds: float, answer_bytes: int, account: str) -> bytes:
+        """The answer of a child, which may take `seconds` once it is the question's turn (`FairTurns`).
+
+        Raises `NoAnswer`. When the task is cancelled, the question is withdrawn, or its child killed.
+        """
+        await self._turns.take(account)
+        if self._closed:
+            self._turns.give_back(account)
+            raise NoAnswer("the pool is closed")
+        worker = self._idle.pop()
+        asking = asyncio.get_running_loop().run_in_executor(self._threads, worker.ask, question, seconds, answer_bytes)
+        asking.add_done_callback(lambda _: self._give_back(worker, account))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            worker.stop()
+            raise
+
+    def close(self) -> None:
+        """Kill the children and wait for their end. Whoever still waits gets `NoAnswer`."""
+        self._closed = True
+        for worker in self._workers:
+            worker.stop()
+        self._threads.shutdown()
+        for worker in self._workers:
+            worker.close()
+
+    def _give_back(self, worker: _Worker, account: str) -> None:
+        worker.stopped = self._closed
+        self._idle.append(worker)  # taken first: a second child is started only for questions at the same time
+        self._turns.give_back(account)
+
+
+class _Worker:
+    """The place of one child. For one thread at a time, except `stop`."""
+
+    def __init__(self, module: str, limits: Limits) -> None:
+        self._module, self._limits = module, limits
+        self._child: LimitedChild | None = None
+        self.stopped = False
+
+    def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
+        """Raises `NoAnswer`."""
+        try:
+            child = self._child or self._start()
+            if not self.stopped:  # looked at after the child is known, as `stop` sets it before it looks for the child
+                with child.deadline(seconds):
+                    return self._answer(child, question, answer_bytes)
+        except (OSError, EOFError) as error:
+            self.close()
+            raise NoAnswer(str(error) or "the child has ended") from None
+        raise NoAnswer("nobody waits for the answer")
+
+    def stop(self) -> None:
+        """Kill the child, so that the question that it works on ends."""
+        self.stopped = True
+        if self._child is not None:
+            self._child.kill()
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    def _start(self) -> LimitedChild:
+        child = self._child = LimitedChild(self._module, limits=self._limits)
+        with child.deadline(START_SECONDS):
+            _read(child.output, 0)
+        return child
+
+    def _answer(self, child: LimitedChild, question: bytes, answer_bytes: int) -> bytes:
+        _write(child.input, question)
+        return _read(child.output, answer_bytes)
+
+
+def answer_questions(answer: Callable[[bytes], bytes]) -> None:
+    """In the child: answer questions until there are no more. What `answer` raises ends the child."""
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    with contextlib.redirect_stdout(sys.stderr):
+        _write(answers, b"")  # what this process needs is imported
+        while head := questions.read(_LENGTH_BYTES):
+            _write(answers, answer(questions.read(int.from_bytes(head))))
+
+
+def _write(to: IO[bytes], message: bytes) -> None:
+    to.write(len(message).to_bytes(_LENGTH_BYTES))
+    to.write(message)
+    to.flush()
+
+
+def _read(source: IO[bytes], most: int) -> bytes:
+    """The next message. Raises `EOFError` when it is incomplete or too long."""
+    head = source.read(_LENGTH_BYTES)
+    length = int.from_bytes(head)
+    if len(head) < _LENGTH_BYTES or length > most:
+        raise EOFError("the answer is too long" if length > most else "")
+    message = source.read(length)
+    if len(message) < length:
+        raise EOFError
+    return message

@@ -1,0 +1,252 @@
+"""The pool of kept children: when they start and end, and whose question is next."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb.formats import sandbox
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.sandbox import Limits
+from tests.service.test_sandbox import alive, children, gone
+from tests.waiting import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
+
+ASKED = """
+import os, time
+from agentsvc_nb.formats.children.pool import answer_questions
+
+def answer(question):
+    word, _, rest = question.partition(b" ")
+    if word == b"sleep":
+        time.sleep(float(rest))
+    elif word == b"crash":
+        os.abort()
+    elif word == b"take":
+        bytes(int(rest))
+    elif word == b"log":
+        print("this is no answer")
+    elif word == b"echo":
+        return rest
+    return str(os.getpid()).encode()
+
+if __name__ == "__main__":
+    answer_questions(answer)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "asked.py").write_text(ASKED)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(sandbox.__file__).parents[2])]))
+    return "asked"
+
+
+@contextlib.asynccontextmanager
+async def pool_of(module: str, count: int = 2, memory: int | None = None) -> AsyncIterator[ChildPool]:
+    pool = ChildPool(module, Limits(memory_bytes=memory), count)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+async def ask(pool: ChildPool, question: bytes = b"", account: str = "a", seconds: float = 30.0) -> bytes:
+    return await pool.ask(question, seconds, 100_000_000, account)
+
+
+async def eventually(met: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not met():  # noqa: ASYNC110 what is waited for tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def pid(pool: ChildPool) -> int:
+    return int(await ask(pool))
+
+
+def test_children_start_when_needed_and_are_kept(module: str) -> None:
+    async def use() -> None:
+        before = children()
+        async with pool_of(module) as pool:
+            assert children() == before
+            one = await pid(pool)
+            assert {await pid(pool) for _ in range(5)} == {one}
+            assert children() - before == {one}
+            both = {int(said) for said in await asyncio.gather(*(ask(pool, b"sleep 0.1") for _ in range(6)))}
+            assert one in both
+            assert len(both) == 2
+        assert children() == before
+
+    asyncio.run(use())
+
+
+def test_questions_and_answers_are_any_bytes(module: str) -> None:
+    async def use() -> None:
+        async with pool_of(module, 1) as pool:
+            for said in (b"", b"\n", bytes(range(256)) * 40_000):
+                assert await ask(pool, b"echo " + said) == said
+            await ask(pool, b"log")
+            assert await ask(pool, b"echo unharmed") == b"unharmed"
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize(
+    ("question", "seconds"),
+    [(b"sleep 60", 0.3), (b"crash", 30), (b"take 1000000000", 30), (b"echo " + b"a" * 1_000, 30)],
+    ids=["deadline", "crash", "memory", "too long an answer"],
+)
+def test_a_child_without_an_answer_is_replaced(module: str, question: bytes, seconds: float) -> None:
+    async def use() -> None:
+        async with pool_of(module, 1, memory=500_000_000) as pool:
+            first = await pid(pool)
+            with pytest.raises(NoAnswer):
+                await pool.ask(question, seconds, 100, "a")
+            assert gone(first)
+            assert await pid(pool) != first
+
+    asyncio.run(use())
+
+
+def test_an_account_with_many_questions_delays_another_by_one(module: str) -> None:
+    async def use() -> None:
+        answered: list[str] = []
+
+        async def one(account: str) -> None:
+            await ask(pool, b"sleep 0.02", account)
+            answered.append(account)
+
+        async with pool_of(module, 1) as pool:
+            many = [asyncio.create_task(one("many")) for _ in range(100)]
+            await eventually(lambda: len(answered) >= 10)
+            before = len(answered)
+            await one("few")
+            assert len(answered) - before <= 2  # itself, and what was being answered
+            for task in many:
+                task.cancel()
+            await asyncio.wait(many)
+
+    asyncio.run(use())
+
+
+def test_a_question_that_nobody_waits_for_is_withdrawn(module: str) -> None:
+    async def use() -> None:
+        async with pool_of(module, 1) as pool:
+            first = await pid(pool)
+            running = asyncio.create_task(ask(pool, b"sleep 60"))
+            waiting = asyncio.create_task(ask(pool, b"sleep 60"))
+            await asyncio.sleep(0.1)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert alive(first)
+            running.cancel()
+            await asyncio.wait([running])
+            assert await pid(pool) != first
+            assert gone(first)
+
+    asyncio.run(use())
+
+
+def test_a_question_is_withdrawn_while_its_child_starts(module: str) -> None:
+    async def use() -> None:
+        async with pool_of(module, 1) as pool:
+            for _ in range(3):
+                asking = asyncio.create_task(ask(pool, b"sleep 60"))
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                asking.cancel()
+                await asyncio.wait([asking])
+            assert await ask(pool, b"echo here") == b"here"
+
+    asyncio.run(use())
+
+
+def test_the_shared_threads_stay_free(module: str) -> None:
+    async def use() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        async with pool_of(module) as pool:
+            asking = [asyncio.create_task(ask(pool, b"sleep 60")) for _ in range(3)]
+            await asyncio.sleep(0.1)
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            assert not any(one.done() for one in asking)
+            for one in asking:
+                one.cancel()
+
+    asyncio.run(use())
+
+
+def test_closing_ends_children_and_questions(module: str) -> None:
+    async def use() -> None:
+        before = children()
+        async with pool_of(module) as pool:
+            asking = [asyncio.create_task(ask(pool, b"sleep 60", str(number))) for number in range(5)]
+            await eventually(lambda: len(children() - before) == 2)
+        assert children() == before
+        ended = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(one) for one in ended] == [NoAnswer] * 5
+        with pytest.raises(NoAnswer):
+            await ask(pool)
+
+    asyncio.run(use())
+
+
+def test_children_end_with_a_service_that_is_killed(module: str) -> None:
+    parent = """
+import asyncio
+from agentsvc_nb.formats.children.pool import ChildPool
+from agentsvc_nb.formats.sandbox import Limits
+async def use():
+    pool = ChildPool("asked", Limits())
+    print((await pool.ask(b"", 30, 100, "a")).decode(), flush=True)
+    await pool.ask(b"sleep 60", 60, 100, "a")
+asyncio.run(use())
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+    assert gone(child)
+
+
+Steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["take", "give", "cancel"])), max_size=40)
+
+
+@given(steps=Steps, count=st.integers(1, 3))
+def test_turns_are_never_lost_and_never_too_many(steps: list[tuple[str, str]], count: int) -> None:
+    async def use() -> None:
+        turns = FairTurns(count)
+        tasks: list[tuple[str, asyncio.Task[None]]] = []
+        for account, step in steps:
+            own = [(whose, task) for whose, task in tasks if whose == account]
+            held = [one for one in own if one[1].done()]
+            if step == "take":
+                tasks.append((account, asyncio.create_task(turns.take(account))))
+            elif step == "give" and held:
+                tasks.remove(held[0])
+                turns.give_back(account)
+            elif step == "cancel" and own and not own[-1][1].done():
+                tasks.remove(own[-1])
+                own[-1][1].cancel()
+            if step != "cancel":  # so that a turn may come in the moment in which its task is cancelled
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
+        assert sum(task.done() for _, task in tasks) == min(count, len(tasks))
+        for _, task in tasks:
+            task.cancel()
+
+    asyncio.run(use())
