@@ -41,6 +41,10 @@ class RunContext(Protocol):
         """The JSON Schema that the final text must fit, when one was given."""
         ...
 
+    async def misfit(self, text: str) -> str | None:
+        """Why the text does not fit `output_config`, in a sentence; None when it does, or when there is none."""
+        ...
+
     async def attachments(self) -> Sequence[WorkspaceEntry]:
         """The files that came with the message."""
         ...

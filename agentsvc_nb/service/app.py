@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
@@ -114,6 +115,7 @@ class ServiceState:
         await self.services.jobs.supervisor.stop()
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
+        self.services.judges.close()
         self._database.close()
 
 
@@ -185,11 +187,12 @@ def _assemble(
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
     workers = LocalWorkers()
+    judges = Judges()
     use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
     storage = Storage(use_case, blobs)
     catalog = tools(settings, getattr(agent, "complete", None))
     workers.jobs = JobRunner(storage, catalog)
-    workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs)
+    workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs, judges)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys = KnownKeys(database)
     services = Services(
@@ -199,6 +202,7 @@ def _assemble(
         keys=keys,
         rates=DatabaseRateLimiter(database, settings),
         access=Access(keys, use_case),
+        judges=judges,
         streams=Streams(use_case),
         blobs=blobs,
         tools=catalog,

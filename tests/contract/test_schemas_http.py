@@ -21,8 +21,11 @@ def watch(event, details):
         said = "imported " + details[0]
     else:
         return
-    with open({place!r}, "a") as log:
-        print(said, file=log)
+    try:
+        with open({place!r}, "a") as log:
+            print(said, file=log)
+    except OSError:
+        pass  # a child that may not write
 
 sys.addaudithook(watch)
 """
@@ -38,17 +41,17 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[R
         yield service, log
 
 
-def test_rows_whose_schema_has_a_pattern_start_no_process(watched: tuple[RunningService, Path]) -> None:
+def test_rows_whose_schema_has_a_pattern_share_two_processes(watched: tuple[RunningService, Path]) -> None:
     service, log = watched
     schema = {"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"}}}
     rows = pd.DataFrame({"number": range(16)})
     with AgentService(service.api_key, service.base_url) as client:
         out = client.map(rows, 'answer {"code": "AB{{number}}"}', schema=schema)
     assert out.code.tolist() == [f"AB{number}" for number in range(16)]
-    happened = set(log.read_text().splitlines())
+    happened = log.read_text().splitlines()
     assert "imported json" in happened, "it was watched"
-    assert [one for one in happened if one.startswith("started")] == []
-    assert happened.isdisjoint({"imported jsonschema", "imported rfc3987_syntax", "imported lark"})
+    assert 1 <= sum(one.startswith("started") for one in happened) <= 2 * 2, "each is two events: Popen, fork"
+    assert set(happened).isdisjoint({"imported jsonschema", "imported rfc3987_syntax", "imported lark"})
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(?=a)^(a+)+$"])

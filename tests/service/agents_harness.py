@@ -16,6 +16,7 @@ from typing import Any
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.queries import matches, parse
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.tools.port import Outcome, Tool
@@ -143,6 +144,9 @@ class MemoryRunContext:
     @property
     def said(self) -> str:
         return "".join(self._said)
+
+    async def misfit(self, text: str) -> str | None:
+        return None if self.output_config is None else output.misfit(text, self.output_config)
 
     async def attachments(self) -> Sequence[Entry]:
         return []

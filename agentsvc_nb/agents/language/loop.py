@@ -27,6 +27,7 @@ from agentsvc_nb.agents.language import conversation, prices, served, structured
 from agentsvc_nb.agents.language.conversation import TurnTools, tokens
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
+from agentsvc_nb.formats.schemas.output import misfit
 from agentsvc_nb.tools.port import Meter, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
 
@@ -199,7 +200,7 @@ async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: M
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
-    structured.check_each(agent, schema)
+    structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
     beside = tokens(json.dumps(schema))
     async with translated(True, served.keyless), agent.iter(prompt) as run:
         node = run.next_node
@@ -241,7 +242,7 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
         capabilities=[ProcessHistory(fitted)],
     )
     if config is not None:
-        structured.check_each(agent, config)
+        structured.check_each(agent, turn.misfit)
     return agent
 
 

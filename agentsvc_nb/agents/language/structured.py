@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from pydantic_ai import Agent, ModelRetry, StructuredDict
@@ -12,7 +13,6 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import NativeOutput, OutputObjectDefinition, OutputSpec, ToolOutput
 
 from agentsvc_nb.agents.language.served import Served
-from agentsvc_nb.formats.schemas import output
 
 NAME: Final = "answer"
 _KEPT: Final = frozenset(
@@ -41,14 +41,18 @@ def form(schema: dict[str, Any], served: Served, *, tools: bool) -> OutputSpec[A
     return ToolOutput(shape, strict=False)
 
 
-def check_each(agent: Agent[None, Any], schema: dict[str, Any]) -> None:
-    """Have the agent check each answer against the schema, as the library does not check values: one that does not fit
-    goes back to the model with the reason."""
+Judge = Callable[[str], Awaitable[str | None]]
+"""Why an answer does not fit its schema; None when it does."""
+
+
+def check_each(agent: Agent[None, Any], misfit: Judge) -> None:
+    """Have the agent check each answer with `misfit`, as the library does not check values: one that does not fit goes
+    back to the model with the reason."""
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
-        if misfit := await output.find_misfit(json.dumps(found, ensure_ascii=False), schema):
-            raise ModelRetry(f"The answer does not fit the schema: {misfit}")
+        if why := await misfit(json.dumps(found, ensure_ascii=False)):
+            raise ModelRetry(f"The answer does not fit the schema: {why}")
         return found
 
 

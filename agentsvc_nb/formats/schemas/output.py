@@ -1,13 +1,11 @@
-"""Structured output: whether an `output_config` is acceptable, and whether an answer fits it, judged in a thread. And
-reading of JSON within limits, so that it parses quickly and can be stored and sent again.
+"""Structured output: whether an `output_config` is acceptable, and whether an answer fits it. And reading of JSON
+within limits, so that it can be stored and sent again. `judges` does all this in child processes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import Any, Final, NoReturn
 
@@ -35,6 +33,17 @@ def read(text: str | bytes) -> Any:
     except UnicodeEncodeError:
         raise ValueError("it holds half of a surrogate pair") from None
     return value
+
+
+def read_object(data: bytes) -> dict[str, Any]:
+    """A JSON object without its null values. Raises `ValueError` with a sentence."""
+    try:
+        document = read(data)
+    except ValueError as error:
+        raise ValueError(f"The body is not JSON that can be used: {error}.") from None
+    if not isinstance(document, dict):
+        raise ValueError("The body is JSON, but not an object.")
+    return {name: value for name, value in document.items() if value is not None}
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -78,16 +87,25 @@ def weigh(data: bytes) -> tuple[int, int]:
 
 
 Schema = dict[str, Any]
+TOO_LARGE: Final = "output_config is larger than 64 KB."
+
+
+def shape_fault(config: object) -> str | None:
+    """Why `config` can't be an acceptable schema, whatever it says; None when it can."""
+    if not isinstance(config, dict):
+        return "output_config must be a JSON Schema object."
+    if len(json.dumps(config).encode()) > OUTPUT_CONFIG_BYTES:
+        return TOO_LARGE
+    if config.get("type") != "object":
+        return 'output_config must have "type": "object" at its root.'
+    return None
 
 
 def fault(config: object) -> str | None:
     """Why `config` is no acceptable schema for an answer, in one sentence; None when it is one."""
-    if not isinstance(config, dict):
-        return "output_config must be a JSON Schema object."
-    if len(json.dumps(config).encode()) > OUTPUT_CONFIG_BYTES:
-        return "output_config is larger than 64 KB."
-    if config.get("type") != "object":
-        return 'output_config must have "type": "object" at its root.'
+    if why := shape_fault(config):
+        return why
+    assert isinstance(config, dict)
     try:
         Judge(config).check_finite()
     except TooMuchWork:
@@ -119,16 +137,3 @@ def as_object(text: str | None) -> Schema | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-_judges: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
-
-
-async def find_misfit(text: str, config: dict[str, Any]) -> str | None:
-    """Why the answer does not fit; None when it does (`misfit`)."""
-    return await asyncio.get_running_loop().run_in_executor(_judges, misfit, text, config)
-
-
-async def find_fault(config: object) -> str | None:
-    """Why this is no acceptable schema; None when it is one (`fault`)."""
-    return await asyncio.get_running_loop().run_in_executor(_judges, fault, config)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.formats.children.pool import NoAnswer
+from agentsvc_nb.formats.schemas import judges, output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts
@@ -148,23 +150,25 @@ _FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 
 
-async def read_object(request: Request, most: int = INPUT_MAX_BYTES) -> Document:
+async def read_object(
+    context: RequestContext, most: int = INPUT_MAX_BYTES, fields: Sequence[str] | None = None
+) -> Document:
     """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
 
-    Raises `invalid_json`, and `attachment_too_large` for more than `most` bytes, by the declared length or while
-    reading: parsing blocks the event loop.
+    Raises `attachment_too_large` for more than `most` bytes, by the declared length or while reading, and what
+    `parse_object` raises.
     """
     too_large = ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
-    received, declared = bytearray(), request.headers.get("content-length", "")
+    received, declared = bytearray(), context.request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise too_large
-    async for chunk in request.stream():
+    async for chunk in context.request.stream():
         received += chunk
         if len(received) > most:
             raise too_large
-    return parse_object(bytes(received))
+    return await parse_object(context, bytes(received), fields)
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
@@ -182,15 +186,17 @@ async def read_form_fields(request: Request) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs if value.strip()}
 
 
-def parse_object(data: bytes) -> Document:
-    """A JSON object without its null values. Raises `invalid_json`."""
+async def parse_object(context: RequestContext, data: bytes, fields: Sequence[str] | None = None) -> Document:
+    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`).
+
+    Raises `invalid_json`, and `workspace_busy` when the object can't be read now.
+    """
     try:
-        document = output.read(data)
+        return await context.services.judges.read_object(data, context.account, fields)
     except ValueError as error:
-        raise ApiError("invalid_json", f"The body is not JSON that can be used: {error}.") from None
-    if not isinstance(document, dict):
-        raise ApiError("invalid_json", "The body is JSON, but not an object.")
-    return {name: value for name, value in document.items() if value is not None}
+        raise ApiError("invalid_json", str(error)) from None
+    except NoAnswer:
+        raise ApiError("workspace_busy") from None
 
 
 def checked(model: type[B], document: Document, code: str) -> B:
@@ -259,12 +265,14 @@ def check_on_busy(document: Document) -> None:
         raise ApiError("invalid_on_busy")
 
 
-async def output_config(document: Document) -> Document | None:
+async def output_config(context: RequestContext, document: Document) -> Document | None:
     """The `output_config` of a start; None without one. Raises `invalid_output_config`."""
     config = document.get("output_config")
     if config is None:
         return None
-    if fault := await output.find_fault(config):
+    if config is judges.TOO_LARGE:
+        raise ApiError("invalid_output_config", output.TOO_LARGE)
+    if fault := await context.services.judges.fault(config, context.account):
         raise ApiError("invalid_output_config", fault)
     checked: Document = config
     return checked

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.records.accounts import SessionRecord
@@ -35,6 +36,7 @@ class Services:
     keys: KeyDirectory
     rates: RateLimiter
     access: Access
+    judges: Judges
     streams: Streams
     blobs: LocalBlobs
     tools: Mapping[str, Tool]

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
@@ -41,13 +42,16 @@ class LiveRunContext:
     _called: int
     """Number of tool calls in this step; part of the key of a call that has none from the agent."""
 
-    def __init__(self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner) -> None:
+    def __init__(
+        self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner, judges: Judges
+    ) -> None:
         self.message = run.message
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
         self._use_case = storage.use_case
         self._run = run
+        self._judges = judges
         self._calls = ToolCalls(storage, run, tools, job_runner, self.log, self._hold_uses)
         self._held = run.hold_microcents
         self._restore(run.saved())
@@ -55,6 +59,10 @@ class LiveRunContext:
     @property
     def said(self) -> str:
         return "".join(self._said)
+
+    async def misfit(self, text: str) -> str | None:
+        config = self.output_config
+        return await self._judges.misfit(text, config, self._run.account) if config is not None else None
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)

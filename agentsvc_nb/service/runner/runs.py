@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -33,12 +34,14 @@ class RunRunner:
         agent: Agent,
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
+        judges: Judges,
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
         self._agent = agent
         self._tools = tools
         self._jobs = job_runner
+        self._judges = judges
         self.supervisor = TaskSupervisor(self._work)
 
     def wake(self, run_id: str) -> None:
@@ -57,7 +60,7 @@ class RunRunner:
         run = await self.supervisor.store(lambda: self._claim(run_id))
         if run is None:
             return
-        context = LiveRunContext(self._storage, run, self._tools, self._jobs)
+        context = LiveRunContext(self._storage, run, self._tools, self._jobs, self._judges)
         try:
             ending = await self._ending(run, context)
         except LostRun:
@@ -118,7 +121,7 @@ class RunRunner:
         data = answer.encode("utf-8", "replace")
         if len(data) > OUTPUT_BYTES:
             return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
-        misfit = await output.find_misfit(answer, run.output_config) if run.output_config else None
+        misfit = await context.misfit(answer)
         return answer, ("output_schema_mismatch", misfit) if misfit else None
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:

@@ -28,6 +28,8 @@ from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
 
+LONG_CHARS: Final = 100_000
+"""A longer message is written in a thread."""
 STEPS_EXCEEDED: Final = "budget_limited"
 """The last error of a run that reached the limit of model steps (`wire.failures`)."""
 
@@ -53,7 +55,8 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     `runtime_capacity_busy`.
     """
     now = context.now
-    record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=bool(given.contents))
+    long = bool(given.contents) or len(given.message) > LONG_CHARS
+    record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=long)
     if new:
         context.workers.wake_run(record.run_id)
     return record

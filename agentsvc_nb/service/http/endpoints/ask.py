@@ -96,7 +96,7 @@ def _result(job: JobRecord) -> ToolResult:
 
 
 async def tools_invoke(context: RequestContext) -> Response:
-    document = await bodies.read_object(context.request)
+    document = await bodies.read_object(context)
     described = tools.find(context, context.path("name"))
     if described.name == AskStefanBrain.name:
         return await ask(context, document)

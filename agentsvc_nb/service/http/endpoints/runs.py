@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.responses import Response
 
 from agentsvc_nb.agents import scripted
@@ -18,6 +20,9 @@ from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import TERMINAL
 
+FIELDS: Final = ("message", "chat", "project", "session", "sync", "on_busy", "output_config", "file_ids")
+"""The fields of a start."""
+
 
 async def runs_start(context: RequestContext) -> Response:
     rules = Rules("attachment_too_large", "too_many_attachments", context.services.settings.max_file_bytes)
@@ -25,10 +30,10 @@ async def runs_start(context: RequestContext) -> Response:
     try:
         if is_multipart(context.request):
             form = await read_form(context.request, context.services.blobs, rules)
-            document = bodies.parse_object(form.payload)
+            document = await bodies.parse_object(context, form.payload, FIELDS)
         else:
             check_length(context.request, rules)
-            document = await bodies.read_object(context.request, JSON_MAX_BYTES)
+            document = await bodies.read_object(context, JSON_MAX_BYTES, FIELDS)
         given = await _given(context, document, form)
     except BaseException:
         form.discard()
@@ -50,7 +55,7 @@ async def runs_cancel(context: RequestContext) -> Response:
 
 
 async def runs_approve(context: RequestContext) -> Response:
-    return answer(await decide_approval(context, await bodies.read_object(context.request)))
+    return answer(await decide_approval(context, await bodies.read_object(context)))
 
 
 async def runs_events(context: RequestContext) -> Response:
@@ -63,7 +68,7 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     where = bodies.chat_of_body(document)
     bodies.sync(document)
     bodies.check_on_busy(document)
-    config = await bodies.output_config(document)
+    config = await bodies.output_config(context, document)
     upload_ids = bodies.file_ids(document, len(form.files))
     key = bodies.idempotency_key(context)
     model = context.services.settings.model

@@ -26,7 +26,7 @@ async def tools_describe(context: RequestContext) -> Response:
 
 
 async def jobs_submit(context: RequestContext) -> Response:
-    document = await bodies.read_object(context.request)
+    document = await bodies.read_object(context)
     tool = find(context, document.get("tool"))
     if not tool.asynchronous:
         raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")

@@ -1,0 +1,89 @@
+"""Strangers' JSON read, and their schemas judged, aside: in kept child processes with a deadline.
+
+Python's parser and the validator hold the interpreter's lock while they work, so a thread would stop the event loop as
+well (docs/decisions/0034-costly-json-is-judged-aside.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.wire.limits import JSON_MAX_BYTES
+
+CHILD: Final = "agentsvc_nb.formats.schemas.judge_child"
+LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
+ASIDE_BYTES: Final = 64_000
+"""A shorter document is read at once: that takes a millisecond or two, and the way to a child nearly as long."""
+FIELD_BYTES: Final = 100_000
+"""More than any field of a start may take, its message excepted."""
+READ_SECONDS: Final = 20.0
+"""For 16 MB and 100,000 values half a second suffices: a child that takes longer has a machine that does."""
+JUDGE_SECONDS: Final = 5.0
+_ANSWER_BYTES: Final = 4 * JSON_MAX_BYTES
+_SAID_BYTES: Final = 100_000
+Document = dict[str, Any]
+TOO_LARGE: Final = object()
+"""Stands for a field's value that is larger than its field may be."""
+
+
+class Judges:
+    """The children that read and those that judge, so that no schema delays a document. To be closed."""
+
+    def __init__(self) -> None:
+        self._reading = ChildPool(CHILD, LIMITS)
+        self._judging = ChildPool(CHILD, LIMITS)
+
+    def close(self) -> None:
+        self._reading.close()
+        self._judging.close()
+
+    async def read_object(self, data: bytes, account: str, fields: Sequence[str] | None = None) -> Document:
+        """The JSON object without its null values. Raises `ValueError` with a sentence, and `NoAnswer`.
+
+        With `fields`, only those of a document over `ASIDE_BYTES` are returned, and `TOO_LARGE` in place of a value,
+        other than a text, that takes more than `FIELD_BYTES`.
+        """
+        if len(data) <= ASIDE_BYTES:
+            return output.read_object(data)
+        asked = {"read": {"fields": fields, "long_chars": ASIDE_BYTES, "field_bytes": FIELD_BYTES}}
+        question = b"\n".join([json.dumps(asked).encode(), data])
+        return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account))
+
+    async def fault(self, config: object, account: str) -> str | None:
+        """Why this is no acceptable `output_config`, in a sentence; None when it is one."""
+        if fault := output.shape_fault(config):
+            return fault
+        try:
+            return await self._judge({"fault": config}, account)
+        except NoAnswer:
+            return "output_config takes too long to be judged; make it and its patterns simpler."
+
+    async def misfit(self, text: str, config: output.Schema, account: str) -> str | None:
+        """Why the answer does not fit its schema, in a sentence; None when it does."""
+        try:
+            return await self._judge({"misfit": {"text": text, "config": config}}, account)
+        except NoAnswer:
+            return "The answer can't be held to its schema, which takes too long."
+
+    async def _judge(self, asked: Document, account: str) -> str | None:
+        answer = await self._judging.ask(json.dumps(asked).encode() + b"\n", JUDGE_SECONDS, _SAID_BYTES, account)
+        said: str | None = json.loads(answer)
+        return said
+
+
+def _document(answer: bytes) -> Document:
+    start = answer.index(b"\n") + 1
+    said = json.loads(answer[:start])
+    if "fault" in said:
+        raise ValueError(said["fault"])
+    document: Document = said["given"] | dict.fromkeys(said["too_large"], TOO_LARGE)
+    view = memoryview(answer)
+    for name, length in said["texts"].items():
+        document[name] = str(view[start : start + length], "utf-8")
+        start += length
+    return document

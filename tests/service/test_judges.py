@@ -1,0 +1,145 @@
+"""Documents read and schemas judged aside: as at once, and the event loop goes on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb.formats.children.pool import NoAnswer
+from agentsvc_nb.formats.schemas import judges, output
+from agentsvc_nb.formats.schemas.judges import ASIDE_BYTES, FIELD_BYTES, TOO_LARGE, Judges
+from tests.service.test_documents import SIZE, VALUES
+
+PADDING = b" " * ASIDE_BYTES
+TURNS = 50
+"""How often the event loop has a turn, at least, while what would take 50 ms or more is done aside."""
+START = ("message", "output_config", "file_ids")
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Judges]:
+    made = Judges()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+async def turns_during(work: Awaitable[Any]) -> tuple[int, Any]:
+    """How often the event loop came round before the work was done, and the result or error."""
+    task, turns = asyncio.ensure_future(work), 0
+    while not task.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    return turns, task.exception() or task.result()
+
+
+FILLERS = {
+    "a text": b'"' + b"a" * (SIZE - 100) + b'"',
+    "escapes": b'"' + b"\\n" * (SIZE // 2 - 100) + b'"',
+    "letters": '"{}"'.format("\N{SNOWMAN}" * (SIZE // 3 - 100)).encode(),
+    "values": b"[" + b",".join([b"1." + b"123456789" * 17] * 90_000) + b"]",
+    "brackets": b"[" * (SIZE - 100),
+    "not ended": b'"' + b"a" * (SIZE - 100),
+}
+
+
+REFUSED = ("brackets", "not ended")
+
+
+@pytest.mark.parametrize("name", FILLERS)
+def test_the_loop_goes_on_while_sixteen_megabytes_are_read(name: str) -> None:
+    data = b'{"message": "x", "more": ' + FILLERS[name] + b"}"
+
+    async def read() -> None:
+        async with opened() as made:
+            await made.read_object(b"{}" + PADDING, "a")  # the child is there
+            turns, found = await turns_during(made.read_object(data, "a", START))
+            assert turns >= TURNS
+            if name in REFUSED:
+                assert isinstance(found, ValueError)
+            else:
+                assert found == {"message": "x"}
+
+    asyncio.run(read())
+
+
+def test_what_is_read_aside_is_what_is_read_at_once() -> None:
+    async def use() -> None:
+        async with opened() as made:
+
+            async def compare(data: bytes) -> None:
+                data += PADDING
+                try:
+                    expected: Any = output.read_object(data)
+                except ValueError as error:
+                    expected = str(error)
+                try:
+                    found: Any = await made.read_object(data, "a")
+                except ValueError as error:
+                    found = str(error)
+                assert found == expected
+
+            for data in (b"", b"[1]", b'{"a": 1}}', b'{"a": NaN}', b"\xff", b'{"a": "\\ud800"}', b'{"a": "\n"}'):
+                await compare(data)
+            loop = asyncio.get_running_loop()
+
+            @settings(max_examples=50, deadline=None)
+            @given(st.dictionaries(st.text(max_size=5), VALUES))
+            def documents(value: dict[str, Any]) -> None:
+                text = json.dumps({**value, "long": "\N{SNOWMAN}\n" * ASIDE_BYTES}, ensure_ascii=False)
+                asyncio.run_coroutine_threadsafe(compare(text.encode()), loop).result()
+
+            await asyncio.to_thread(documents)
+
+    asyncio.run(use())
+
+
+def test_of_a_large_start_nothing_large_but_its_message_comes_back() -> None:
+    given = {
+        "message": "m" * 1_000_000,
+        "output_config": {"type": "object", "x": "a" * FIELD_BYTES},
+        "file_ids": ["x"],
+        "unknown": [1] * 1_000,
+    }
+
+    async def use() -> None:
+        async with opened() as made:
+            found = await made.read_object(json.dumps(given).encode(), "a", START)
+            assert found == {"message": given["message"], "output_config": TOO_LARGE, "file_ids": ["x"]}
+
+    asyncio.run(use())
+
+
+def test_a_schema_and_an_answer_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "JUDGE_SECONDS", 0.0)
+
+    async def use() -> None:
+        async with opened() as made:
+            assert "too long" in str(await made.fault({"type": "object"}, "a"))
+            assert "too long" in str(await made.misfit("{}", {"type": "object"}, "a"))
+            monkeypatch.setattr(judges, "JUDGE_SECONDS", 60.0)
+            assert await made.fault({"type": "object"}, "a") is None
+            assert await made.misfit("{}", {"type": "object"}, "a") is None
+
+    asyncio.run(use())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory holds on Linux")
+def test_a_document_that_can_not_be_read_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "READ_SECONDS", 0.0)
+
+    async def use() -> None:
+        async with opened() as made:
+            with pytest.raises(NoAnswer):
+                await made.read_object(b"{}" + PADDING, "a")
+
+    asyncio.run(use())
