@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, readable
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings
@@ -444,3 +446,24 @@ def test_an_amount_is_one_word_and_a_light_verb_hides_no_sentence(tmp_path: Path
     assert "nothing found" not in said
     assert said.startswith("**55,000, go: 1 passage")
     assert "nothing found for: 77,000" in ask("Is $77,000 there?", tmp_path, {"brief.md": brief}).said
+
+
+def test_a_long_message_is_read_at_its_beginning_and_end(tmp_path: Path) -> None:
+    turn = ask("word and more. " * 100_000 + "\nWhat is the total budget?", tmp_path)
+    assert "40,000 EUR" in turn.said
+    assert ("warn", "message_shortened") in [(kind, of[0]) for kind, of in turn.events if kind == "warn"]
+    assert "look up: What is the total budget?" in str(turn.events)
+
+
+@given(st.text("a {\n\t\xa0!中", max_size=30), st.integers(1, 1_000))
+def test_what_is_read_of_a_message_is_bounded(part: str, times: int) -> None:
+    read = readable(part * times)
+    assert len(read) <= MESSAGE_CHARS + 1
+    assert not re.search(r"\W{17}", read)
+    assert len(part * times) > MESSAGE_CHARS or re.sub(r"\W", "", read) == re.sub(r"\W", "", part * times)
+
+
+@pytest.mark.timeout(60)
+def test_blanks_take_no_cubic_time(tmp_path: Path) -> None:
+    ask(" " * 20_000 + "create_images", tmp_path, tools=[PICTURES])
+    ask('"a"! ' * 20_000, tmp_path)

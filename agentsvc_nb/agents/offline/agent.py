@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline import search, tool_calls
-from agentsvc_nb.agents.offline.questions import about_files, asks, chats, mentions, split
+from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
 from agentsvc_nb.agents.offline.ranking import Wanted
 from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
 from agentsvc_nb.agents.offline.tables.library import Library
@@ -43,6 +43,9 @@ CAN_DO: Final = (
     "I can quote what the files of this chat say, compute totals, averages and extremes of their CSV tables, and run "
     "tools: ask about a word in a file, or for the highest value of a column.\n\n"
 )
+_SHORTENED: Final = (
+    f"Only the first and last {MESSAGE_CHARS // 2:,} characters of the message were read: put a long text into a file."
+)
 
 Part = Callable[[], Awaitable[None]]
 
@@ -60,6 +63,7 @@ class _Answer:
 
     def __init__(self, turn: RunContext) -> None:
         self.turn = turn
+        self.message = readable(turn.message)
         self.voice = Voice(turn)
         state: dict[str, Any] = turn.state or {}
         self.done = int(state.get("done", 0))
@@ -67,8 +71,8 @@ class _Answer:
         self.left = int(state.get("left", search.PASSAGES_MAX))
 
     async def give(self) -> None:
-        calls = tool_calls.wanted(self.turn.message, self.turn.tools())
-        rest = tool_calls.remainder(self.turn.message, calls)
+        calls = tool_calls.wanted(self.message, self.turn.tools())
+        rest = tool_calls.remainder(self.message, calls)
         questions = split(rest) if rest.strip() or not calls else []
         parts = [*map(self._calling, calls), *self._asking(questions)]
         if self.done == 0:
@@ -80,7 +84,9 @@ class _Answer:
         await self.voice.say(SIGNATURE)
 
     async def _begin(self, calls: Sequence[tool_calls.Call], questions: Sequence[str]) -> None:
-        await self.voice.count_input(self.turn.message)
+        await self.voice.count_input(self.message)
+        if len(self.turn.message) > MESSAGE_CHARS:
+            await self.turn.warn("message_shortened", _SHORTENED)
         lines = [*(f"run {call.tool}" for call in calls), *(f"look up: {_short(question)}" for question in questions)]
         await self.turn.think("Plan: " + "; ".join(f"({number}) {line}" for number, line in enumerate(lines, 1)) + "\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -66,6 +67,22 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", PurePosixPath(name).stem) if word]
 
 
+MESSAGE_CHARS: Final = 10_000
+_LONG_RUN = re.compile(r"(\W{16})\W+")
+
+
+def readable(message: str) -> str:
+    """What is read of a message: of a long one its beginning and its end, and of each run of blanks and signs the first
+    16. The rules take the cube of a run's length, and stop all other runs meanwhile.
+
+    >>> readable("a" + " " * 2_000 + "b") == "a" + " " * 16 + "b"
+    True
+    """
+    if len(message) > MESSAGE_CHARS:
+        message = f"{message[: MESSAGE_CHARS // 2]}\n{message[-MESSAGE_CHARS // 2 :]}"
+    return _LONG_RUN.sub(r"\1", message)
+
+
 QUESTIONS_MAX: Final = 4
 QUESTION_CHARS: Final = 2_000
 
@@ -117,7 +134,8 @@ def _sentences(message: str) -> list[str]:
     quoted = [found.span() for found in _QUOTES.finditer(message)]
     cuts = [0]
     for found in _SENTENCE.finditer(message):
-        if not any(start < found.start() < end for start, end in quoted):
+        before = bisect_left(quoted, (found.start(),))  # of quotations that begin before it
+        if not before or quoted[before - 1][1] <= found.start():
             cuts += [found.start(), found.end()]
     cuts.append(len(message))
     return [text for start, end in zip(cuts[::2], cuts[1::2], strict=True) if (text := message[start:end].strip())]
