@@ -18,6 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import jobs as job_records
 from agentsvc_nb.service.records import runs as run_records
@@ -82,7 +83,7 @@ class Money(RuleBasedStateMachine):
         return self.asyncio.run(use_case)
 
     def drive(self, run: RunRecord) -> None:
-        self.driven.append((run, LiveRunContext(self.storage, run, {}, JobRunner(self.storage, {}))))
+        self.driven.append((run, LiveRunContext(self.storage, run, {}, JobRunner(self.storage, {}), Judges())))
 
     @contextlib.contextmanager
     def ended_where_refused(self, which: tuple[RunRecord, LiveRunContext]) -> Iterator[None]:
