@@ -56,6 +56,7 @@ def _add_model(command: Parser) -> None:
 
 def _serve(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.child import end_with_parent
+    from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.serve import ListenAddress, serve
@@ -64,7 +65,7 @@ def _serve(args: argparse.Namespace) -> int:
     if args.end_with_parent:
         end_with_parent()
     plan = plan_of(args.data, args.model)
-    log_to_stderr()
+    log_to_stderr(DataFolder(plan.settings.data))
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost"):

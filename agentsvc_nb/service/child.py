@@ -11,11 +11,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder
 
 EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (docs/api/embedded.md "The data folder")
 END_WITH_PARENT: Final = "--end-with-parent"
-LOG_MAX_BYTES: Final = 10_000_000
 TAIL_LINES: Final = 5
 
 
@@ -36,7 +35,9 @@ class Child:
     ) -> None:
         folder.make()
         self._log = folder.log
-        self._shorten_log()
+        with contextlib.suppress(OSError):
+            if self._log.stat().st_size > LOG_MAX_BYTES:
+                folder.put_log_aside()
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             # -P: a `random.py` in the notebook's folder must not become a module of the service.
@@ -77,11 +78,6 @@ class Child:
             log.seek(self._log_start)
             return "\n".join(log.read().decode(errors="replace").splitlines()[-TAIL_LINES:])
         return ""
-
-    def _shorten_log(self) -> None:
-        with contextlib.suppress(OSError):  # no log yet; or, on Windows, a server that is ending has it open
-            if self._log.stat().st_size > LOG_MAX_BYTES:
-                self._log.replace(self._log.with_suffix(".log.1"))
 
 
 def end_with_parent() -> None:

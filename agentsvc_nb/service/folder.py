@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
+LOG_MAX_BYTES: Final = 10_000_000
+
 
 class FolderHeld(Exception):
     """Another server holds the folder's lock; the message says what to do."""
@@ -116,6 +118,11 @@ class DataFolder:
     def log(self) -> Path:
         """The log of a server that was started without a terminal."""
         return self.path / "serve.log"
+
+    def put_log_aside(self) -> None:
+        """Rename the log to `serve.log.1`, in the place of the one before. Raises `OSError`: there is none; or, on
+        Windows, a server has it open."""
+        self.log.replace(self.log.with_suffix(".log.1"))
 
     def make(self) -> None:
         """Create the folder if need be, accessible to this user only (0700). Raises `ForeignFolder` and other

@@ -4,21 +4,24 @@ on a signal or when idle, by force if need be."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import faulthandler
 import gc
 import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from agentsvc_nb.service.http.answers import enveloping
+from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, Connection, Connections
+from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +80,10 @@ class CoalescingTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         self._inner.resume_reading()
 
+    def write_eof(self) -> None:
+        self.send()
+        self._inner.write_eof()
+
     def close(self) -> None:
         self.send()
         self._inner.close()
@@ -89,44 +96,28 @@ class CoalescingTransport(asyncio.Transport):
             self._held_bytes = 0
 
 
-class _Pipeline(list[Any]):
-    """uvicorn's queue of a connection's pipelined requests, which is nearly always empty: a deque takes 0.7 kB."""
-
-    __slots__ = ()
-
-    def appendleft(self, request: Any) -> None:
-        self.insert(0, request)
-
-
-def coalescing(protocol: type[Any]) -> type[asyncio.Protocol]:
-    """uvicorn's `protocol` class, for either of its parsers, on a `CoalescingTransport`."""
+def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """The `protocol` class on a `CoalescingTransport`."""
     coalescer = WriteCoalescer()
 
-    def connection_made(self: Any, transport: asyncio.Transport) -> None:
+    def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]
-        self.on_disconnect = []
-        self.pipeline = _Pipeline()
         protocol.connection_made(self, CoalescingTransport(transport, coalescer))
 
-    def on_headers_complete(self: Any) -> None:
-        self.scope["on_disconnect"] = self.on_disconnect
-        protocol.on_headers_complete(self)
-
-    def connection_lost(self: Any, error: Exception | None) -> None:
-        protocol.connection_lost(self, error)
-        for hook in list(self.on_disconnect):
-            hook()
-
-    methods = (connection_made, on_headers_complete, connection_lost)
-    return type(f"Joining{protocol.__name__}", (protocol,), {method.__name__: method for method in methods})
+    return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})
 
 
+_tally: Final = Tally(log)
+TICKS_A_SECOND: Final = 10
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
 """After a signal the process has this long to end by itself before it is killed; 10 s are promised
 (docs/api/embedded.md)."""
-KEEP_ALIVE_SECONDS: Final = 75
-"""Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
+QUEUE: Final = 2048
+"""Connections that the system holds until they are accepted."""
+ACCEPTED_AT_ONCE: Final = 64
+"""asyncio accepts so many before the first of them can be refused, so there must be descriptors for them."""
+DESCRIPTORS_MAX: Final = 65_536
 NEW_OBJECTS: Final = 5_000
 """The garbage collector's threshold, in objects; 1,000 streams that wake at once make some 3,000 for a moment."""
 
@@ -141,7 +132,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(2048)  # now rather than later in uvicorn: another process could take the port in between
+        listening.listen(QUEUE)  # now rather than later in uvicorn: another process could take the port in between
     except OSError:
         listening.close()
         raise
@@ -175,11 +166,12 @@ class Listener(uvicorn.Server):
     ) -> None:
         config = uvicorn.Config(
             app,
-            http=coalescing(enveloping(HttpToolsProtocol)),
+            http=coalescing(Connection),
             interface="asgi3",
             loop="asyncio",
             ws="none",
             lifespan="on",
+            backlog=ACCEPTED_AT_ONCE,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -187,6 +179,7 @@ class Listener(uvicorn.Server):
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
         super().__init__(config)
+        self._connections = self.server_state = Connections(min(CONNECTIONS_MAX, _descriptors() * 3 // 4))
         self._state = app.state
         self._ready = ready
         self._idle_stop = idle_stop
@@ -194,8 +187,11 @@ class Listener(uvicorn.Server):
         self.lost = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_handle)
         await super().startup(sockets)
         if self.started:
+            for each in sockets or []:
+                each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
             _collect_seldom()
             self._ready()
 
@@ -205,6 +201,9 @@ class Listener(uvicorn.Server):
         if self._is_lost():
             log.critical("the lock or the database was removed or replaced: the service ends")
             self.lost = self.should_exit = True
+        if counter % TICKS_A_SECOND == 0:
+            for connection in list(self._connections.connections):
+                cast(Connection, connection).look()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -219,6 +218,32 @@ class Listener(uvicorn.Server):
         elif sig == signal.SIGINT:
             self.force_exit = True
         self.should_exit = True
+
+
+def _descriptors() -> int:
+    """The number of descriptors that this process may have, after it was raised as far as the system lets it."""
+    if sys.platform == "win32":  # sockets are no descriptors there
+        return DESCRIPTORS_MAX
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):  # macOS has another limit beside it
+        return soft
+    return wanted
+
+
+def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Count failures to accept for want of descriptors, of which asyncio logs thousands a second."""
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        _tally.note("descriptors", "no descriptor is left for another connection")
+    else:
+        loop.default_exception_handler(context)
 
 
 def _collect_seldom() -> None:

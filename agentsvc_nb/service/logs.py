@@ -1,12 +1,19 @@
-"""Logs of the service: one line per record on stderr, with fields as `name=value` and secrets hidden."""
+"""Logs of the service: one line per record on stderr, with fields as `name=value` and secrets hidden. What anybody can
+have logged is counted, and the file is put aside when it is large."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import logging
+import os
 import re
 import time
+from collections.abc import Iterator
 from typing import Any, Final
+
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder
 
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
@@ -49,9 +56,60 @@ def _printable(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1].replace("\x7f", "\\u007f")
 
 
-def log_to_stderr() -> None:
+TALLY_SECONDS: Final = 10.0
+
+
+class Tally:
+    """Logs the first event of a kind at once, and what follows it as a number every `seconds`."""
+
+    def __init__(self, log: logging.Logger, seconds: float = TALLY_SECONDS) -> None:
+        self._log, self._seconds = log, seconds
+        self._more: dict[str, int] = {}
+
+    def note(self, kind: str, message: str, **known: object) -> None:
+        """Log or count an event. Requires a running event loop."""
+        if kind in self._more:
+            self._more[kind] += 1
+            return
+        self._log.info(message, extra=fields(**known))
+        self._begin(kind, message)
+
+    def _begin(self, kind: str, message: str) -> None:
+        self._more[kind] = 0
+        asyncio.get_running_loop().call_later(self._seconds, self._tell, kind, message)
+
+    def _tell(self, kind: str, message: str) -> None:
+        if more := self._more.pop(kind):
+            self._log.info(message, extra=fields(kind=kind, more=more, seconds=f"{self._seconds:g}"))
+            self._begin(kind, message)
+
+
+class RotatingHandler(logging.StreamHandler[Any]):
+    """Logs to stderr. Where that is the folder's log, the file is put aside when it is large, and standard output and
+    error go on in a new one."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        with contextlib.suppress(OSError):
+            if os.fstat(2).st_size > LOG_MAX_BYTES and (ours := list(self._descriptors())):
+                self._folder.put_log_aside()
+                with self._folder.log.open("ab") as new:
+                    for descriptor in ours:
+                        os.dup2(new.fileno(), descriptor)
+
+    def _descriptors(self) -> Iterator[int]:
+        file = self._folder.log.stat()
+        return (descriptor for descriptor in (1, 2) if os.path.samestat(os.fstat(descriptor), file))
+
+
+def log_to_stderr(folder: DataFolder) -> None:
     """Log this package's records from INFO and other libraries' from WARNING."""
-    handler = logging.StreamHandler()
+    handler = RotatingHandler(folder)
     handler.setFormatter(OneLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("agentsvc_nb").setLevel(logging.INFO)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are of requests that anybody can send

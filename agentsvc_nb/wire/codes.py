@@ -48,6 +48,7 @@ STATUSES: dict[int, Status] = {
         Status(413, "invalid_request_error", "RequestTooLargeError", "never"),
         Status(416, "invalid_request_error", "StefanBrainError", "never"),
         Status(429, "rate_limit_error", "RateLimitError", "transient"),
+        Status(431, "invalid_request_error", "StefanBrainError", "never"),
         Status(500, "api_error", "StefanBrainError", "transient"),
         Status(502, "api_error", "StefanBrainError", "transient"),
         Status(503, "service_unavailable_error", "StefanBrainError", "transient"),
@@ -188,7 +189,7 @@ _ROWS = (
         "ours",
     ),
     Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
-    # -- 404, 405: not found -------------------------------------------------------------------------------------
+    # -- 404, 405, 408: not found, not arrived ------------------------------------------------------------------------
     Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),
     Code("project_not_found", 404, "No such project for this account.", "Check the project id and the key."),
     Code("run_not_found", 404, "No run with that id for this account.", "Check the run id and the key."),
@@ -203,7 +204,15 @@ _ROWS = (
     Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
     Code("key_not_found", 404, "No such key.", "List the keys.", "ours"),
     Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
-    # -- 409, 413, 416: conflicts and sizes ---------------------------------------------------------------------------
+    Code(
+        "request_timeout",
+        408,
+        "The request did not arrive in time: its headers took over 20 seconds, or its body stood still.",
+        "Send it again, over a better connection.",
+        "ours",
+        "transient",
+    ),
+    # -- 409, 413, 416, 431: conflicts and sizes ----------------------------------------------------------------------
     Code(
         "agent_run_rejected",
         409,
@@ -241,6 +250,13 @@ _ROWS = (
         unreached="The MCP endpoint is outside this project.",
     ),
     Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
+    Code(
+        "headers_too_large",
+        431,
+        "The address, headers and trailers of the request are over 64 KB.",
+        "Send fewer or shorter headers: each counts its text and 32 bytes.",
+        "ours",
+    ),
     # -- 429: rate limits and budgets ----------------------------------------------------------------------------
     Code("request_per_minute", 429, "Too many requests this minute.", _WAIT, retry="transient"),
     Code("request_per_minute_user", 429, "Too many requests of this user this minute.", _WAIT, retry="transient"),

@@ -81,6 +81,13 @@ DELTA_INTERVAL_SECONDS: Final = 0.05
 DISCARD_BYTES: Final = 64 * MB
 DISCARD_SECONDS: Final = 2
 
+# Before a key is seen (ours, docs/api/conventions.md "Before a key is seen")
+HEAD_BYTES: Final = 64 * 1024  # of a request's address, headers and trailers
+HEADER_BYTES: Final = 32  # that each header counts besides its text, as in HTTP/2
+HEAD_SECONDS: Final = 20  # for all of a head
+BODY_BYTES_PER_SECOND: Final = 1_000  # a body that is slower counts as silent
+CONNECTIONS_MAX: Final = 8_192
+
 # Rates and prices
 FEEDBACK_PER_HOUR: Final = 60
 FEEDBACK_SUMMARY_CHARS: Final = 2_000  # docs/api/feedback.md

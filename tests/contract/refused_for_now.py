@@ -15,9 +15,11 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire
 from tests.contract.refused_requests import Provoke, start
 from tests.contract.service_fixture import ServiceFixture, operate, stop
+from tests.service.test_stop import answer, connected
 from tests.waiting import until
 
 PICTURE: Final = {"request": {"kind": "static_ad", "brief": "x", "outputs": {"mode": "count", "count": 1}}}
@@ -161,6 +163,17 @@ def _locked(stage: ServiceFixture) -> httpx.Response:
         holder.close()
 
 
+def _cut_off(stage: ServiceFixture) -> httpx.Response:
+    """A body that does not come."""
+    service = stage.other(gateway_seconds=2)
+    head = f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nContent-Length: 9\r\n\r\n"
+    with connected(service.base_url) as connection:
+        connection.sendall(head.encode())
+        status, headers, document = answer(connection)
+    del headers["content-length"]
+    return httpx.Response(status, headers=headers, json=document)
+
+
 def _silent(stage: ServiceFixture) -> httpx.Response:
     wire, headers = stage.open(stage.other(gateway_seconds=2)), {"Idempotency-Key": uuid.uuid4().hex}
     body = {"message": "wait 60", "sync": True}
@@ -195,4 +208,5 @@ REFUSED_FOR_NOW: Final[dict[str, Provoke]] = {
     "workspace_busy": _locked,
     "api_wallet_reconciliation_required": _without_counts,
     "gateway_timeout": _silent,
+    "request_timeout": _cut_off,
 }

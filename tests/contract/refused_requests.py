@@ -116,4 +116,5 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "method_not_allowed": lambda s: s.wire("DELETE", "/runs"),
     "attachment_too_large": lambda s: _too_large(s, "/runs"),
     "range_not_satisfiable": _range,
+    "headers_too_large": lambda s: s.wire("GET", "/tools", headers={"X-Long": "x" * 70_000}),
 }

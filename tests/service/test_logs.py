@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import logging
 import os
@@ -12,9 +13,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.child import LOG_MAX_BYTES, Child
-from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.logs import OneLine, fields
+from agentsvc_nb.service.child import Child
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, Ready
+from agentsvc_nb.service.logs import OneLine, Tally, fields
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -97,12 +98,12 @@ def test_no_secret_is_ever_in_the_log(logged: RunningService) -> None:
             ask(logged, method, f"{API}/files?chat_id={secret}", Authorization=f"Bearer {secret}")
             ask(logged, method, f"{API}/nothing?key={secret}", x_api_key=secret, Cookie=f"agentsvc={secret}")
     for secret in (member, logged.api_key):
-        ask(logged, "GET", f"{API}/nothing/{secret}")
+        ask(logged, "GET", f"{API}/runs/{secret}", x_api_key=logged.api_key)
         with AgentService(secret, logged.base_url) as client:
             assert client.runs.start(f"fail {secret} {secret}", sync=True).status == "failed"
     logged.stop()
     written = "\n".join(lines(logged))
-    assert f"{API}/nothing/svc_sk_[hidden]" in written, "the requests were logged"
+    assert f"{API}/runs/svc_sk_[hidden]" in written, "the requests were logged"
     for secret in secrets:
         assert secret not in written
         assert secret[10:] not in written
@@ -124,3 +125,35 @@ def test_a_log_over_10_mb_is_put_aside_at_the_start(tmp_path: Path) -> None:
         Child(folder, ["--port", "no"], env=os.environ).wait(PATIENCE_SECONDS)
         assert folder.log.read_text().count("usage:") == starts, "a small log is gone on with"
         assert (tmp_path / "serve.log.1").stat().st_size == LOG_MAX_BYTES + 1
+
+
+def test_a_log_that_grew_large_goes_on_in_a_new_file(logged: RunningService) -> None:
+    """While the service runs, and with nothing lost; the file before is kept, once."""
+    log, before = logged.data / "serve.log", logged.data / "serve.log.1"
+    for number in (1, 2):
+        with log.open("ab") as file:
+            file.write(b"x" * LOG_MAX_BYTES + b"\n")
+        _, last = ask(logged, "POST", f"{API}/files", x_api_key=logged.api_key)
+        until(lambda: log.exists() and log.stat().st_size < LOG_MAX_BYTES)
+        assert last in before.read_text(), f"round {number}"
+        _, first = ask(logged, "POST", f"{API}/files", x_api_key=logged.api_key)
+        assert until(lambda: lines(logged))[0].count(first) == 1, "it begins with what came next"
+
+
+def test_what_anybody_can_have_logged_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """The first at once, then their number, and after a silence the next at once."""
+    caplog.set_level(logging.INFO)
+
+    def told() -> list[object]:
+        return [getattr(record, "fields", {}).get("more", "first") for record in caplog.records]
+
+    async def note() -> None:
+        tally = Tally(logging.getLogger("agentsvc_nb.test"), seconds=0.05)
+        for _ in range(1_000):
+            tally.note("401", "request", status=401)
+        assert told() == ["first"]
+        await asyncio.sleep(0.5)
+        tally.note("401", "request", status=401)
+
+    asyncio.run(note())
+    assert told() == ["first", 999, "first"]

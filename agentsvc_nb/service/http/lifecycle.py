@@ -17,10 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
 from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.logs import fields
-from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS
+from agentsvc_nb.service.logs import Tally, fields
+from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 
 log = logging.getLogger(__name__)
+_tally: Final = Tally(log)
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _PATH_CHARS: Final = 300
@@ -32,7 +33,8 @@ def note_key(scope: Scope, key_id: str) -> None:
 
 
 def tell(scope: Scope, status: int | None, seconds: float) -> None:
-    """Log a request and its `status`, None when the client went away first. Successful reads are not logged."""
+    """Log a request and its `status`, None when the client went away first. Successful reads are not logged, and
+    refusals of requests without a key are counted: anybody can send those in a loop."""
     method, state = scope["method"], scope["state"]
     if method in _READS and status is not None and status < 400:
         return
@@ -44,6 +46,9 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
         "request": state["request_id"],
         "key": state.get("key_id", "none"),
     }
+    if "key_id" not in state and status is not None and 400 <= status < 500:
+        _tally.note(str(status), "request", **known)
+        return
     log.log(logging.WARNING if status and status >= 500 else logging.INFO, "request", extra=fields(**known))
 
 
@@ -131,6 +136,8 @@ class _Exchange:
 
     __slots__ = (
         "_answered_with",
+        "_arrears",
+        "_awaiting_body",
         "_cut",
         "_last_sign",
         "_receive",
@@ -147,12 +154,13 @@ class _Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._last_sign = time.monotonic()
+        self._arrears = 0.0  # seconds that the body is behind the slowest pace
         self._replacement: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._scope = scope
         self._status: int | None = None
         self._answered_with: list[tuple[bytes, bytes]] = []
-        self._cut = self._whole = False
+        self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
         self._receive = receive
         self._send = send
@@ -188,11 +196,14 @@ class _Exchange:
         """Seconds left before the request has been silent for `seconds`; infinite once the answer has begun."""
         if self._status is not None or self._replacement is not None:
             return math.inf
-        return self._last_sign + seconds - time.monotonic()
+        return self._last_sign + seconds - self._arrears - time.monotonic()
 
     def give_up(self, seconds: float) -> None:
-        """Answer `gateway_timeout` after `seconds` of silence. The application goes on; its answer is dropped."""
-        self._answer(ApiError("gateway_timeout", f"No answer within {seconds:g} seconds."))
+        """Answer after `seconds` of silence. The application goes on; its answer is dropped."""
+        if self._awaiting_body:
+            self._answer(ApiError("request_timeout", f"The body stood still for {seconds:g} seconds, or nearly so."))
+        else:
+            self._answer(ApiError("gateway_timeout", f"No answer within {seconds:g} seconds."))
 
     @property
     def credential(self) -> Credential | None:
@@ -228,10 +239,16 @@ class _Exchange:
                 await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
 
     async def receive(self) -> Message:
+        asked = time.monotonic()
+        self._awaiting_body = self._unread
         message = await self._receive()
+        self._awaiting_body = False
         self._last_sign = time.monotonic()
-        if not message.get("more_body", False):
-            self._unread = False
+        if message.get("more_body", False):
+            late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
+            self._arrears = max(0.0, late)
+        else:
+            self._unread, self._arrears = False, 0.0
         return message
 
     async def send(self, message: Message) -> None:
@@ -242,7 +259,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._status, self._answered_with = message["status"], message["headers"]
             message["headers"].append((b"x-request-id", self._request_id.encode()))
-            if self._unread:
+            if self._unread or self._status == 401:  # a connection that has shown no key is not kept
                 MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
             await self._send({**message, "more_body": True})

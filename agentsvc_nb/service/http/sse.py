@@ -44,7 +44,7 @@ class EventStreamResponse(Response):
     """Sends frames until they end or the client goes away.
 
     Starlette's `StreamingResponse` needs two tasks and a task group for the same: 6 kB for each idle stream. Here the
-    listener says when the connection is lost (`service.listener`); on another server, sending fails later.
+    connection says when it is lost (`http.connections`); on another server, sending fails later.
     """
 
     media_type = "text/event-stream"

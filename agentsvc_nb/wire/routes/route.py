@@ -134,6 +134,8 @@ Produces = Literal["json", "json or events", "bytes"]
 # Codes that `Route.errors_by_status` adds to a route's own
 _ANY: Final[Errors] = (
     "invalid_query",  # also for a request that is not valid HTTP
+    "headers_too_large",
+    "request_timeout",
     "internal_error",
     "brain_unavailable",
     "gateway_timeout",
