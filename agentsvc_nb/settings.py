@@ -29,10 +29,10 @@ _MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
 _RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
 
 
-def hosts(text: str) -> tuple[str, ...]:
+def host_list(text: str) -> tuple[str, ...]:
     """Parse a comma-separated list of hosts, with or without ports.
 
-    >>> hosts("127.0.0.1:8123, Shop.example")
+    >>> host_list("127.0.0.1:8123, Shop.example")
     ('127.0.0.1:8123', 'shop.example')
     """
     found = _listed(text)
@@ -59,6 +59,15 @@ def origin(text: str) -> str:
     if not parts.hostname or text.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
         raise ValueError("an address without a path, such as https://agents.example.com")
     return address(text)
+
+
+def origin_list(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of origins.
+
+    >>> origin_list("https://agents.example.com, http://localhost:9000/")
+    ('https://agents.example.com', 'http://localhost:9000')
+    """
+    return tuple(origin(one) for one in _listed(text))
 
 
 def flag(text: str) -> bool:
@@ -226,6 +235,16 @@ class Settings:
     public_url: str | None = setting(
         origin, "The address that people use when a proxy stands before the service: links begin with it."
     )
+    hosts: tuple[str, ...] = setting(
+        host_list,
+        "Names (`host` or `host:port`) that a service on loopback answers to besides its own, for proxies.",
+        default=(),
+    )
+    origins: tuple[str, ...] = setting(
+        origin_list,
+        "Origins, such as https://agents.example.com, whose pages may use a browser's session besides the service's.",
+        default=(),
+    )
     model: str = setting(_model, "The agent that answers: see models.md.", default="offline")
     model_url: str | None = setting(
         address, "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.", keep=without_secrets
@@ -282,7 +301,9 @@ class Settings:
         _seconds, "How long the id of a staged upload counts.", default=float(limits.UPLOAD_TTL_SECONDS)
     )
     fetch_allow: tuple[str, ...] = setting(
-        hosts, "Hosts (`host` or `host:port`) that the tools may fetch from although they are not public.", default=()
+        host_list,
+        "Hosts (`host` or `host:port`) that tools may fetch from although they are not public.",
+        default=(),
     )
     image_url: str | None = setting(
         address, "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.", keep=without_secrets

@@ -113,7 +113,7 @@ def forges(instance: str) -> Says:
 
 def replays(real: int) -> Says:
     """Responds with a recorded response of the real service at the port `real`, made for another nonce."""
-    heard = ask("127.0.0.1", real, f"GET /healthz?nonce={'n' * 43} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    heard = ask("127.0.0.1", real, f"GET /healthz?nonce={'n' * 43} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
     return lambda request: heard if b"/healthz" in request else REFUSAL
 
 

@@ -46,8 +46,11 @@ def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
 
 
 def check_settings(folder: DataFolder) -> Iterator[Finding]:
+    from urllib.parse import urlsplit
+
     from agentsvc_nb import embedded
     from agentsvc_nb.cli.checks import fail, note, ok, warn
+    from agentsvc_nb.service.http.names import LOOPBACK
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError, warnings_for
 
@@ -57,6 +60,9 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
         yield fail(str(error), "correct or unset the variable")
     else:
         yield ok("every AGENTSVC_* variable can be read")
+        public = [urlsplit(plan.settings.public_url).netloc] if plan.settings.public_url else []
+        names = ", ".join([*LOOPBACK, *public, *plan.settings.hosts])
+        yield note(f"a service on loopback answers to {names}; AGENTSVC_HOSTS adds names for proxies")
         if described := plan.described():
             yield note(f"the folder keeps {'; '.join(described)}")
         if (ready := embedded.status(folder.path)) and (notice := plan.notice(ready)):

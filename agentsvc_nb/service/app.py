@@ -22,6 +22,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
+from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.routing import routes, unknown_path
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
@@ -124,19 +125,22 @@ def create_app(
     *,
     instance: str,
     origin: str = "",
+    names: OwnNames | None = None,
     sign_in_token: str = "",
     agent: Agent | None = None,
     engines: Engines | None = None,
 ) -> Starlette:
     """The ASGI application.
 
-    `instance` is the id that `/healthz` answers, `origin` the public address; `sign_in_token` opens a session on the
+    `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
+    (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the embedded
     engines. Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
-    state = _assemble(settings, instance, origin, sign_in_token, agent, engines)
+    names = names or OwnNames(None, frozenset([origin]))
+    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -147,7 +151,7 @@ def create_app(
             await state.close()
 
     def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
-        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access)
+        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access, names)
         return state.lifecycle
 
     app = _Application(routes=[*routes(), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan)
@@ -183,7 +187,7 @@ class _Application(Starlette):
 
 
 def _assemble(
-    settings: Settings, instance: str, origin: str, sign_in_token: str, agent: Agent, engines: Engines
+    settings: Settings, instance: str, origin: str, names: OwnNames, sign_in_token: str, agent: Agent, engines: Engines
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
     workers = LocalWorkers()
@@ -197,6 +201,7 @@ def _assemble(
     keys = KnownKeys(database)
     services = Services(
         instance=instance,
+        names=names,
         use_case=use_case,
         storage=storage,
         keys=keys,

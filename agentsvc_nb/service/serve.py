@@ -79,11 +79,13 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
 
 def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
+    from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.listener import Listener, origin
 
     _make_key(folder)
     base_url = origin(address.host, listening.getsockname()[1])
     public_url = plan.settings.public_url or base_url
+    names = OwnNames.of(plan.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
     ready = Ready(
         instance=str(uuid.uuid4()),
@@ -96,7 +98,9 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     )
     try:
         agent = plan.agent()
-        app = create_app(plan.settings, instance=ready.instance, origin=public_url, sign_in_token=token, agent=agent)
+        app = create_app(
+            plan.settings, instance=ready.instance, origin=public_url, names=names, sign_in_token=token, agent=agent
+        )
     except ValueError as error:  # no agent for the model, or a fault of it
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]

@@ -184,8 +184,15 @@ _ROWS = (
     Code(
         "foreign_origin",
         403,
-        "A page of another site sent the request with this service's session.",
-        "Open the service's own pages under /app.",
+        "A page of another site sent the request.",
+        "Open the service's own pages under /app; its operator adds origins with AGENTSVC_ORIGINS.",
+        "ours",
+    ),
+    Code(
+        "foreign_host",
+        403,
+        "The request names a host that is not the service's.",
+        "Use the service's address; its operator adds names with AGENTSVC_HOSTS.",
         "ours",
     ),
     Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),

@@ -99,6 +99,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "developer_terms_not_accepted": _key,
     "developer_terms_version_mismatch": lambda s: _key(s, **{**ACCEPTED, "developerTermsVersion": "none"}),
     "foreign_origin": lambda s: s.browser("GET", KEYS, headers={"Origin": "http://elsewhere.example"}),
+    "foreign_host": lambda s: s.wire("GET", "/tools", headers={"Host": "elsewhere.example"}),
     "key_not_found": lambda s: s.browser("DELETE", f"{KEYS}/key_none"),
     "chat_not_found": lambda s: start(s, chat="chat_unknown"),
     "project_not_found": lambda s: start(s, project="proj_unknown"),

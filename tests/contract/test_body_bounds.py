@@ -68,7 +68,7 @@ def test_a_body_without_a_length_is_refused_where_it_is_too_long(
 def _status(service: RunningService, method: str, path: str, header: str, body: Callable[[], Iterator[bytes]]) -> int:
     """The status that is answered to a body that never ends."""
     host, port = service.base_url.removeprefix("http://").split(":")
-    head = f"{method} {V1}{path} HTTP/1.1\r\nHost: x\r\nx-api-key: {service.api_key}\r\n{header}\r\n\r\n"
+    head = f"{method} {V1}{path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\n{header}\r\n\r\n"
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(head.encode())
         for chunk in body():

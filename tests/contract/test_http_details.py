@@ -26,7 +26,7 @@ def listed(wire: Wire, chat: str) -> list[str]:
 
 def sent(stage: ServiceFixture, *headers: str, body: bytes = BODY, close: bool = True) -> tuple[int, dict[str, Any]]:
     """A start with these headers, byte for byte; its status and JSON."""
-    head = [f"POST {V1}/runs HTTP/1.1", "Host: x", f"x-api-key: {stage.service.api_key}", *headers]
+    head = [f"POST {V1}/runs HTTP/1.1", "Host: localhost", f"x-api-key: {stage.service.api_key}", *headers]
     with connected(stage.service.base_url) as connection:
         connection.sendall("\r\n".join([*head, *(["Connection: close"] if close else []), "", ""]).encode() + body)
         status, _, document = read_answer(connection)
@@ -78,7 +78,7 @@ def test_a_length_that_lies_starts_nothing(stage: ServiceFixture, headers: list[
 def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: ServiceFixture) -> None:
     chat = stage.wire.new_chat()
     body = json.dumps({"message": "write a.txt x", "chat": chat}).encode()
-    head = f"POST {V1}/runs HTTP/1.1\r\nHost: x\r\nx-api-key: {stage.service.api_key}\r\nContent-Length: 999\r\n\r\n"
+    head = f"POST {V1}/runs HTTP/1.1\r\nx-api-key: {stage.service.api_key}\r\nContent-Length: 999\r\n\r\n"
     with connected(stage.service.base_url) as connection:
         connection.sendall(head.encode() + body)
     assert stage.wire.finish("say it is free", chat=chat)["status"] == "completed"

@@ -15,6 +15,7 @@ from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {
     "public_url": "https://agents.example.com",
+    "origins": "https://other.example.com",
     "model": "openai-chat:x",
     "model_url": OWN,
     "model_sees": "yes",

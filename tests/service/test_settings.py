@@ -43,6 +43,7 @@ def test_every_field_can_be_set_by_its_variable() -> None:
     }  # fmt: skip
     text |= {
         "public_url": "https://agents.example.com",
+        "origins": "https://other.example.com",
         "model_url": "http://host.example/v1",
         "model_sees": "True",
         "model_tools": "False",

@@ -15,7 +15,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS, until
 
 UPLOAD = (
-    "POST /api/developers/v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
+    "POST /api/developers/v1/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
     "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n"
     '--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf of it'
 )
@@ -59,7 +59,7 @@ def test_an_upload_that_the_end_interrupts_is_answered_503() -> None:
     [
         "nonsense\r\n\r\n",
         "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
     ],
 )
 def test_what_is_no_http_gets_the_envelope(service: RunningService, request_text: str) -> None:
@@ -78,7 +78,7 @@ def test_what_is_no_http_gets_the_envelope(service: RunningService, request_text
 def test_a_body_that_breaks_off_into_nonsense_gets_the_envelope(service: RunningService) -> None:
     """A chunked body with a bad chunk: the request is being answered by then, and has no answer yet."""
     with connected(service.base_url) as connection:
-        head = f"POST /api/developers/v1/runs HTTP/1.1\r\nHost: a\r\nx-api-key: {service.api_key}\r\n"
+        head = f"POST /api/developers/v1/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\n"
         connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n".encode())
         status, _, body = answer(connection)
     error = body["error"]

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
+from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.records.accounts import SessionRecord
 from agentsvc_nb.service.records.keys import KeyRecord
@@ -30,6 +31,7 @@ class Services:
     """What handlers and pages work with, one for the whole service."""
 
     instance: str
+    names: OwnNames
     use_case: UseCaseContext
     """The context without a check before writes; handlers use `RequestContext.use_case`."""
     storage: Storage

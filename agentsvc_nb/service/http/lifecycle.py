@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
 from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.logs import Tally, fields
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 
@@ -56,11 +57,16 @@ _LAST_WORDS: Final = b": this key's access has ended\n\n"
 """A comment at the end of an event stream, which clients ignore."""
 
 
+async def _refuse_host(scope: Scope, receive: Receive, send: Send) -> None:
+    await refusal(ApiError("foreign_host"))(scope, receive, send)
+
+
 class RequestLifecycleMiddleware:
     """ASGI middleware. `open` is the number of open requests, `last_seen` the time (monotonic) when one last ended."""
 
-    def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access) -> None:
+    def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access, names: OwnNames) -> None:
         self._app = app
+        self._names = names
         self._access = access
         self._gateway_seconds = gateway_seconds
         self._exchanges: set[_Exchange] = set()
@@ -80,7 +86,7 @@ class RequestLifecycleMiddleware:
         if self._check_timer is None:
             self._check_after(min(CHECK_SECONDS, self._gateway_seconds))
         try:
-            await exchange.go(self._app)
+            await exchange.go(self._app if self._names.has_host(exchange.host) else _refuse_host)
         finally:
             self._exchanges.discard(exchange)
             if not self._exchanges:
@@ -162,6 +168,7 @@ class _Exchange:
         self._answered_with: list[tuple[bytes, bytes]] = []
         self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
+        self.host: bytes | None = headers.get(b"host")
         self._receive = receive
         self._send = send
         self._request_id = f"req_{secrets.token_hex(12)}"

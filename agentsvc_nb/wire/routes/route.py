@@ -135,6 +135,7 @@ Produces = Literal["json", "json or events", "bytes"]
 _ANY: Final[Errors] = (
     "invalid_query",  # also for a request that is not valid HTTP
     "headers_too_large",
+    "foreign_host",
     "request_timeout",
     "internal_error",
     "brain_unavailable",

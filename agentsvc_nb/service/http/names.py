@@ -1,0 +1,67 @@
+"""The service's own names: the hosts that requests may name, and the origins whose pages may use a session
+(docs/api/conventions.md "Hosts and origins")."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb.settings import Settings
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class OwnNames:
+    """`hosts` are names with or without a port, which then counts, in lower case; None if any name is answered to."""
+
+    hosts: frozenset[bytes] | None
+    origins: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
+        """The names of a service at `base_url`. Only one `on_loopback` is asked by a page whose name was made to lead
+        there (DNS rebinding) what nobody else could ask it."""
+        addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
+        port = urlsplit(base_url).port
+        aliases = [f"http://{name}:{port}" for name in LOOPBACK] if on_loopback else []
+        origins = frozenset(map(_normal, [*addresses, *aliases, *settings.origins]))
+        if not on_loopback:
+            return cls(None, origins)
+        named = [urlsplit(address).netloc for address in [*addresses, *aliases]]
+        return cls(frozenset(name.lower().encode() for name in [*LOOPBACK, *named, *settings.hosts]), origins)
+
+    def has_host(self, host: bytes | None) -> bool:
+        """True for a `Host` of the service's, and for none at all, which no browser sends.
+
+        >>> OwnNames(frozenset([b"localhost"]), frozenset()).has_host(b"LocalHost:8787")
+        True
+        """
+        if host is None or self.hosts is None or host in self.hosts:
+            return True
+        host = host.lower()
+        return host in self.hosts or (host[-1:] != b"]" and host.rpartition(b":")[0] in self.hosts)
+
+    def has_origin(self, origin: str) -> bool:
+        """True for an `Origin` with exactly the scheme, host and port of one of the service's."""
+        return origin in self.origins
+
+
+def is_loopback(listening: socket.socket) -> bool:
+    """True if only this machine can reach the socket."""
+    return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def _normal(origin: str) -> str:
+    """The origin as browsers send it: in lower case, and without its scheme's own port.
+
+    >>> _normal("http://Agents.example.com:80")
+    'http://agents.example.com'
+    """
+    parts = urlsplit(origin.lower())
+    default = _DEFAULT_PORTS.get(parts.scheme)
+    return f"{parts.scheme}://{parts.netloc.removesuffix(f':{default}')}"
