@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -41,8 +42,11 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.catalog import tools, within
 from agentsvc_nb.wire.failures import build_all
+
+THREADS: Final = (os.cpu_count() or 1) + 4
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class ServiceState:
 
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
+        asyncio.get_running_loop().set_default_executor(shares.FairThreads(THREADS))
         self._database.open()
         await searching.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()

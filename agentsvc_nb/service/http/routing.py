@@ -23,6 +23,7 @@ from agentsvc_nb.service.ports import StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import money
+from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
@@ -54,6 +55,7 @@ class GuardedPath:
         if route.access == "key":
             key, account = await _authenticate(request, services, route)
             lifecycle.note_key(request.scope, key.id)
+            shares.account.set(key.account)
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)

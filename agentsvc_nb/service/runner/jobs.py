@@ -18,7 +18,7 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.usecases import jobs
 from agentsvc_nb.service.usecases.money import price_of
-from agentsvc_nb.tools import port
+from agentsvc_nb.tools import port, shares
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
 
@@ -54,6 +54,7 @@ class JobRunner:
         job = await self.supervisor.store(lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
+        shares.account.set(job.account)
         ending = await self._ending(job)
         if ending is not None:
             await self.supervisor.store(lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))

@@ -18,6 +18,7 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.usecases import attempts, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.runs import STEPS_EXCEEDED
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -60,6 +61,7 @@ class RunRunner:
         run = await self.supervisor.store(lambda: self._claim(run_id))
         if run is None:
             return
+        shares.account.set(run.account)
         context = LiveRunContext(self._storage, run, self._tools, self._jobs, self._judges)
         try:
             ending = await self._ending(run, context)

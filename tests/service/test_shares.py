@@ -1,0 +1,100 @@
+"""Shares of accounts, in a thread pool and in turns: no item is lost, no account takes all."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import copy_context
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb.tools import shares
+from agentsvc_nb.tools.shares import FairQueue, FairThreads, FairTurns
+
+SHARE: Final = 2
+Steps = st.lists(st.one_of(st.sampled_from("abc"), st.sampled_from(["take", "done"])), max_size=60)
+
+
+def put(queue: FairQueue[int], name: str, item: int) -> None:
+    def of_account() -> None:
+        shares.account.set(name)
+        queue.put(item)
+
+    copy_context().run(of_account)
+
+
+@given(Steps)
+def test_the_account_with_the_fewest_is_next_and_each_item_is_taken_once(steps: list[str]) -> None:
+    queue: FairQueue[int] = FairQueue(SHARE)
+    waiting: dict[str, list[int]] = {"a": [], "b": [], "c": []}
+    at_work: list[str] = []
+    for number, step in enumerate(steps):
+        if step in waiting:
+            put(queue, step, number)
+            waiting[step].append(number)
+        elif step == "take":
+            open = {name for name, items in waiting.items() if items and at_work.count(name) < SHARE}
+            taken = queue.take()
+            assert (taken is None) == (not open)
+            if taken is not None:
+                name, item = taken
+                assert item == waiting[name].pop(0)
+                assert at_work.count(name) == min(at_work.count(one) for one in open)
+                at_work.append(name)
+        elif at_work:
+            queue.done(at_work.pop())
+
+
+def test_one_account_never_has_all_threads_and_all_its_work_is_done() -> None:
+    released, done = threading.Event(), threading.Semaphore(0)
+
+    def wait() -> None:
+        released.wait(60)
+        done.release()
+
+    async def work() -> str:
+        threads = FairThreads(4)
+        asyncio.get_running_loop().set_default_executor(threads)
+        shares.account.set("many")
+        many = [asyncio.create_task(asyncio.to_thread(wait)) for _ in range(50)]
+        await asyncio.sleep(0)
+        shares.account.set("few")
+        found = await asyncio.to_thread(str, "served meanwhile")
+        many.pop().cancel()
+        released.set()
+        await asyncio.gather(*many)
+        return found
+
+    assert asyncio.run(work()) == "served meanwhile"
+    assert sum(done.acquire(blocking=False) for _ in range(50)) == 49, "what is cancelled while it waits is not begun"
+
+
+def test_one_account_never_has_all_turns() -> None:
+    turns, log = FairTurns(3), list[str]()
+
+    async def hold(name: str, begun: asyncio.Event, until: asyncio.Event) -> None:
+        shares.account.set(name)
+        async with turns.turn():
+            log.append(name)
+            begun.set()
+            await until.wait()
+
+    async def work() -> None:
+        begun, until = asyncio.Event(), asyncio.Event()
+        many = [asyncio.create_task(hold("many", asyncio.Event(), until)) for _ in range(10)]
+        await asyncio.sleep(0)
+        few = asyncio.create_task(hold("few", begun, until))
+        await begun.wait()
+        assert log == ["many", "many", "few"]
+        many[5].cancel()
+        many[0].cancel()
+        until.set()
+        await asyncio.gather(*many, few, return_exceptions=True)
+        async with turns.turn():
+            log.append("free")
+
+    asyncio.run(work())
+    assert log.count("many") == 9
+    assert log[-1] == "free"
