@@ -63,16 +63,25 @@ class LimitedChild:
         variables: Mapping[str, str] | None = None,
         log: bool = False,
     ) -> None:
-        told = json.dumps({"parent": os.getpid(), **asdict(limits or Limits())})
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "agentsvc_nb.formats.sandbox", told, module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if log else subprocess.DEVNULL,
-            cwd=folder,
-            env=environment(names, variables),
-            start_new_session=True,  # a group of its own, to be killed as one
-        )
+        theirs, ours = os.pipe()
+        self._lifeline = os.fdopen(ours, "wb", 0)  # closed by the system when this process ends, however it ends
+        told = json.dumps({"parent": os.getpid(), "lifeline": theirs, **asdict(limits or Limits())})
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "agentsvc_nb.formats.sandbox", told, module, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if log else subprocess.DEVNULL,
+                cwd=folder,
+                env=environment(names, variables),
+                pass_fds=(theirs,) if os.name == "posix" else (),
+                start_new_session=True,  # a group of its own, to be killed as one
+            )
+        except BaseException:
+            self._lifeline.close()
+            raise
+        finally:
+            os.close(theirs)
 
     def __enter__(self) -> Self:
         return self
@@ -145,6 +154,7 @@ class LimitedChild:
     def close(self) -> None:
         """Kill the child, close its pipes and wait for it."""
         self.kill()
+        self._lifeline.close()
         with contextlib.suppress(OSError):  # the pipe may still hold a question that the child did not read
             self._process.__exit__(None, None, None)
 
@@ -152,8 +162,10 @@ class LimitedChild:
 def main() -> None:
     told, module, *arguments = sys.argv[1:]
     given = json.loads(told)
-    parent = given.pop("parent")
+    parent, lifeline = given.pop("parent"), given.pop("lifeline")
     _apply(Limits(**given))
+    if sys.platform == "linux":
+        _die_with(lifeline)
     if sys.platform != "win32":
         threading.Thread(target=_end_with, args=[parent], daemon=True).start()
     sys.argv = [module, *arguments]
@@ -175,8 +187,20 @@ def _apply(limits: Limits) -> None:
                 resource.setrlimit(name, (value, value))
 
 
+def _die_with(lifeline: int) -> None:
+    """Have the kernel kill the process group when the other end of the pipe `lifeline` is closed.
+
+    The thread of `_end_with` never runs while the interpreter's lock is held, as by a long regular expression.
+    """
+    import fcntl
+
+    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
 def _end_with(parent: int) -> None:
-    """Kill the process group once the parent is gone. Polled, since only Linux can report that."""
+    """Kill the process group once the parent is gone: where the kernel can't, and if it was gone before `_die_with`."""
     while os.getppid() == parent:
         time.sleep(_PARENT_POLL_SECONDS)
     os.killpg(os.getpid(), signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -112,8 +113,13 @@ def test_a_child_is_killed_with_its_group(tmp_path: Path) -> None:
     assert gone(grandchild)
 
 
-def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path) -> None:
-    variables = module(tmp_path, GRANDCHILD)
+HELD = "import os, re\nprint(os.getpid(), flush=True)\nre.match('(a+)+$', 'a' * 60 + 'b')"
+"""A search that holds the interpreter's lock for longer than anybody lives."""
+
+
+@pytest.mark.parametrize("source", [GRANDCHILD, HELD], ids=["with a child of its own", "that holds its interpreter"])
+def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path, source: str) -> None:
+    variables = module(tmp_path, source)
     parent = f"""
 import time
 from agentsvc_nb.formats.sandbox import LimitedChild
@@ -126,3 +132,13 @@ time.sleep(60)
         pids = [int(pid) for pid in process.stdout.readline().split()]
         process.send_signal(signal.SIGKILL)
     assert all(gone(pid) for pid in pids)
+
+
+def test_whatever_the_service_starts_is_such_a_child() -> None:
+    """A process that is started in another way may outlive a service that is killed."""
+    package = Path(sandbox.__file__).parents[1]
+    sources = [path for room in ("service", "tools", "agents", "formats") for path in (package / room).rglob("*.py")]
+    processes = r"^\s*(import|from) (subprocess|multiprocessing|pty)|\bos\.(fork|posix_spawn|spawn)|ProcessPool"
+    starting = re.compile(processes, re.M)
+    found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
+    assert found == {"formats/sandbox.py", "service/child.py"}, "child.py starts the service itself"
