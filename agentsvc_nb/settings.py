@@ -260,7 +260,7 @@ class Settings:
         default=False,
     )
     approved_hosts: tuple[str, ...] = setting(
-        hosts,
+        host_list,
         "Hosts (`host` or `host:port`) whose pages runs fetch without approval while effects want it: see channels.md.",
         default=(),
     )

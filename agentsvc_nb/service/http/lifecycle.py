@@ -156,6 +156,7 @@ class _Exchange:
         "_task",
         "_unread",
         "_whole",
+        "host",
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
