@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextvars import copy_context
 from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentsvc_nb.formats.children.turns import FairQueue, FairTurns
 from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.shares import FairQueue, FairThreads, FairTurns
+from agentsvc_nb.tools.shares import FairThreads
 
 SHARE: Final = 2
 Steps = st.lists(st.one_of(st.sampled_from("abc"), st.sampled_from(["take", "done"])), max_size=60)
-
-
-def put(queue: FairQueue[int], name: str, item: int) -> None:
-    def of_account() -> None:
-        shares.account.set(name)
-        queue.put(item)
-
-    copy_context().run(of_account)
 
 
 @given(Steps)
@@ -32,7 +24,7 @@ def test_the_account_with_the_fewest_is_next_and_each_item_is_taken_once(steps: 
     at_work: list[str] = []
     for number, step in enumerate(steps):
         if step in waiting:
-            put(queue, step, number)
+            queue.put(step, number)
             waiting[step].append(number)
         elif step == "take":
             open = {name for name, items in waiting.items() if items and at_work.count(name) < SHARE}
@@ -72,11 +64,10 @@ def test_one_account_never_has_all_threads_and_all_its_work_is_done() -> None:
 
 
 def test_one_account_never_has_all_turns() -> None:
-    turns, log = FairTurns(3), list[str]()
+    turns, log = FairTurns(3, share=2), list[str]()
 
     async def hold(name: str, begun: asyncio.Event, until: asyncio.Event) -> None:
-        shares.account.set(name)
-        async with turns.turn():
+        async with turns.turn(name):
             log.append(name)
             begun.set()
             await until.wait()
@@ -92,7 +83,7 @@ def test_one_account_never_has_all_turns() -> None:
         many[0].cancel()
         until.set()
         await asyncio.gather(*many, few, return_exceptions=True)
-        async with turns.turn():
+        async with turns.turn("many"):
             log.append("free")
 
     asyncio.run(work())

@@ -1,32 +1,69 @@
-"""Turns at something scarce, shared fairly between accounts."""
+"""Work and turns at something scarce, shared fairly between accounts: an account that asks for little does not wait for
+all that another one asks for."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 from collections import Counter, deque
+from collections.abc import AsyncIterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """Work that waits, by account. Next comes the account of which the least work is being done; of several, the one
+    that has waited the longest since its last. Within an account, first come first served.
+
+    At most `share` pieces of work of one account are taken at a time.
+    """
+
+    def __init__(self, share: float = math.inf) -> None:
+        self._share = share
+        self._waiting: dict[str, deque[T]] = {}
+        self._taken: Counter[str] = Counter()
+
+    def put(self, account: str, item: T) -> None:
+        self._waiting.setdefault(account, deque()).append(item)
+
+    def take(self) -> tuple[str, T] | None:
+        """The next item with its account, for which `done` is to be called; None when none may be taken now."""
+        able = [account for account in self._waiting if self._taken[account] < self._share]
+        if not able:
+            return None
+        chosen = min(able, key=self._taken.__getitem__)
+        items = self._waiting.pop(chosen)
+        item = items.popleft()
+        if items:
+            self._waiting[chosen] = items  # behind the others
+        self._taken[chosen] += 1
+        return chosen, item
+
+    def done(self, account: str) -> None:
+        """Count a piece of the account's work as done."""
+        self._taken[account] -= 1
+        if not self._taken[account]:
+            del self._taken[account]
 
 
 class FairTurns:
-    """At most `count` turns are held at a time. A turn that is given back goes to the waiting account that holds the
-    fewest; of several, to the one that has waited the longest since its last. Within an account, first come first
-    served. For one event loop.
+    """A semaphore of `count` turns, handed out as by `FairQueue`, of which one account holds at most `share`. For one
+    event loop.
 
     However many turns an account waits for, another account waits for one of them at most.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, share: float = math.inf) -> None:
         self._free = count
-        self._held: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._queue: FairQueue[asyncio.Future[None]] = FairQueue(share)
 
     async def take(self, account: str) -> None:
         """Wait for a turn. When the task is cancelled, it does not have one."""
-        if self._free:  # then nobody waits
-            self._free -= 1
-            self._held[account] += 1
-            return
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(account, deque()).append(turn)
+        self._queue.put(account, turn)
+        self._hand_on()
         try:
             await turn
         except asyncio.CancelledError:
@@ -36,22 +73,25 @@ class FairTurns:
 
     def give_back(self, account: str) -> None:
         """End a turn of the account."""
-        if not self._hand_on():
-            self._free += 1
-        self._held[account] -= 1  # only now: who gives back comes after those who hold none
-        if not self._held[account]:
-            del self._held[account]
+        self._free += 1
+        self._hand_on()  # before it counts as done: who gives back comes after those who hold none
+        self._queue.done(account)
+        self._hand_on()
 
-    def _hand_on(self) -> bool:
-        while self._waiting:
-            chosen = min(self._waiting, key=lambda account: self._held[account])
-            turns = self._waiting.pop(chosen)
-            while turns:
-                turn = turns.popleft()
-                if not turn.cancelled():
-                    turn.set_result(None)
-                    self._held[chosen] += 1
-                    if turns:
-                        self._waiting[chosen] = turns  # behind the others
-                    return True
-        return False
+    @contextlib.asynccontextmanager
+    async def turn(self, account: str) -> AsyncIterator[None]:
+        """Take a turn, and give it back after the block."""
+        await self.take(account)
+        try:
+            yield
+        finally:
+            self.give_back(account)
+
+    def _hand_on(self) -> None:
+        while self._free and (taken := self._queue.take()) is not None:
+            account, turn = taken
+            if turn.cancelled():
+                self._queue.done(account)
+            else:
+                self._free -= 1
+                turn.set_result(None)

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
+from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.formats.safe_text import table
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
-from agentsvc_nb.tools.shares import FairTurns
 
 CHILD: Final = "agentsvc_nb.tools.workspace.table_child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, cpu_seconds=20)
@@ -25,14 +26,14 @@ PATIENCE_SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 50_000_000
 """Limit of the child's answer: cells, and a picture in base64."""
 AT_ONCE: Final = 3
-_turns = FairTurns(AT_ONCE)
+_turns = FairTurns(AT_ONCE, share=AT_ONCE - 1)
 
 
 async def query(files: list[dict[str, str]], sql: str, plot: dict[str, str] | None = None) -> dict[str, Any]:
     """Run SQL on the files. Returns `columns`, `rows`, `more` (whether there are further rows) and, for a plot,
     `picture` (base64). Raises `WorkFailure`: `query_failed` with the engine's message, or `too_much_work`."""
     question = json.dumps({"files": files, "sql": sql, "plot": plot}).encode()
-    async with _turns.turn():
+    async with _turns.turn(shares.account.get()):
         answer = await _ask_child(question)
     if not answer.endswith(b"\n"):
         raise WorkFailure("too_much_work", "The query took too long or too much memory: ask for less.")
