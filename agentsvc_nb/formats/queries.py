@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Final, NamedTuple
 from unicodedata import category
 
 from agentsvc_nb.formats import normalization
 from agentsvc_nb.formats.normalization import Folded, fold, grams, is_cjk, tokens, units
+from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 
 Passage = list[tuple[str, bool]]
 Span = tuple[int, int]
@@ -165,7 +166,7 @@ __all__ = [
     "tokens",
 ]
 
-TOO_LONG: Final = "The search takes too long: look for fewer words, or rarer ones."
+TOO_LONG: Final = f"The search takes too long: look for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # what keyboards and word processors make of `"`
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
@@ -207,6 +208,11 @@ class Query:
 
     groups: tuple[tuple[Phrase, ...], ...]
     exclusions: tuple[Phrase, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """The words of all its phrases."""
+        return sum(len(phrase.units) for phrase in chain(self.exclusions, *self.groups))
 
 
 def parse(q: str) -> Query | None:

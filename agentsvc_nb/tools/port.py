@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
@@ -323,18 +326,28 @@ class ReadTooLong(Exception):
 
 
 class ReadTime:
-    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`.
+    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`. Any
+    thread may ask whether it is over.
 
     A budget of wall-clock time would fail ordinary reads on a busy machine.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._ends = math.inf if seconds is None else time.thread_time() + seconds
+        self._now = _clock_of_this_thread()
+        self._ends = math.inf if seconds is None else self._now() + seconds
 
     def is_over(self) -> bool:
-        return time.thread_time() > self._ends
+        return self._now() > self._ends
 
     def check(self) -> None:
         """Raise `ReadTooLong` when the time is used up."""
         if self.is_over():
             raise ReadTooLong
+
+
+def _clock_of_this_thread() -> Callable[[], float]:
+    """The processor time of the calling thread in seconds, which any thread may ask for; the time on the wall where the
+    system has no such clock."""
+    if sys.platform in ("win32", "darwin"):
+        return time.monotonic
+    return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))

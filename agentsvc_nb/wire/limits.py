@@ -12,6 +12,7 @@ MIB: Final = 1_048_576
 
 # Search (docs/api/files.md "Search")
 QUERY_MAX_CHARS: Final = 200
+QUERY_MAX_WORDS: Final = 64  # ours: different words of a query; a run of CJK characters is one
 SEARCH_MAX_RESULTS: Final = 50
 SNIPPETS_PER_MATCH: Final = 2
 INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
@@ -23,7 +24,7 @@ JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read int
 JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer
 JSON_DEPTH_MAX: Final = 100  # ours: nesting of a JSON document
 INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, such as a tool's input
-SEARCH_SECONDS: Final = 2  # ours: CPU time of one search
+SEARCH_SECONDS: Final = 2  # ours: processor time of one search
 REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a request holds 10 files and this many other bytes
 UPLOAD_TTL_SECONDS: Final = 24 * 3600
 SYNC_HOLD_SECONDS: Final = 90

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,11 @@ from agentsvc_nb.service.runner import storage
 from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files, searching
+from agentsvc_nb.service.usecases.lanes import Lane
 from agentsvc_nb.service.usecases.searching import BATCH, indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
+from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 from tests.service import contexts
 
 ACCOUNT = "acct_1"
@@ -140,3 +144,73 @@ def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(
     chat.run("DELETE FROM file_words")
     asyncio.run(searching.index_older_files(chat.use_case))
     assert chat.paths("sale ") == [], "what is current is not indexed at each start"
+
+
+def test_a_search_ends_within_a_step_of_the_index(chat: Chat) -> None:
+    """Phrases that stand nowhere: the index goes through all positions of all files before it says so."""
+    text = indexed_text("a b " * 50_000)
+
+    def use(tx: Tx) -> None:
+        for number in range(5):
+            content = Content(f"{number}.txt", "text/plain", 1, "0" * 64, text)
+            files.write(tx, chat.use_case.index, chat.id, content.file_name, content, Author("upload"), 1)
+
+    chat.database.write_now(use)
+    nowhere = " or ".join("-".join(word * times) for word in "ab" for times in range(2, 8))
+    with pytest.raises(ReadTooLong):
+        chat.search(nowhere, 0.02)
+    assert chat.search(nowhere).results == []
+
+
+def test_a_query_of_very_many_words_is_refused(chat: Chat) -> None:
+    chat.put({"a.txt": "sale", "b.txt": "夏" * 150})
+    words = [f"{letter}{digit}" for letter in "abcdefghij" for digit in range(10)]
+    assert chat.paths(" or ".join(["sale", *words[:30]])) == ["a.txt"]
+    assert chat.paths("sale " * 40) == ["a.txt"], "what is said again counts once"
+    assert chat.paths("夏" * 100) == ["b.txt"], "a run without blanks is one word"
+    with pytest.raises(ReadTooLong):
+        chat.search(" ".join(words[: QUERY_MAX_WORDS + 1]))
+    with pytest.raises(ReadTooLong):
+        chat.search('sale -"' + "a b " * 40)
+
+
+def test_a_search_of_one_account_waits_for_none_of_another() -> None:
+    """Though the first has more searches at work than there are threads."""
+    begun, go_on = list[int](), threading.Event()
+
+    def work(number: int) -> int:
+        begun.append(number)
+        go_on.wait(30)
+        return number
+
+    async def together() -> list[int]:
+        lane = Lane()
+        theirs = [asyncio.create_task(lane.run("acct_a", partial(work, number))) for number in range(20)]
+        await asyncio.wait_for(asyncio.gather(*(lane.run(f"acct_{n}", threading.get_ident) for n in range(30))), 30)
+        assert begun == [0], "one of an account at a time"
+        theirs[1].cancel()
+        go_on.set()
+        return await asyncio.gather(theirs[0], *theirs[2:])
+
+    assert asyncio.run(together()) == begun == [0, *range(2, 20)]
+
+
+def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        go_on.wait(30)
+
+    async def together() -> None:
+        lane = Lane()
+        first = asyncio.create_task(lane.run("acct_a", work))
+        await asyncio.to_thread(begun.wait, 30)
+        first.cancel()
+        second = asyncio.create_task(lane.run("acct_a", lambda: None))
+        assert (await asyncio.wait([first, second], timeout=0.05))[0] == set()
+        go_on.set()
+        await asyncio.wait_for(second, 30)
+        assert first.cancelled()
+
+    asyncio.run(together())

@@ -60,6 +60,14 @@ def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
     return _record(tx.one(_sql["get"], id=chat, account=account))
 
 
+def owner(tx: Tx, chat: str) -> str:
+    """The account of a chat that exists."""
+    row = tx.one(_sql["owner"], id=chat)
+    assert row is not None
+    account: str = row["account"]
+    return account
+
+
 def retire(tx: Tx, chat: str, account: str, now: int) -> None:
     tx.run(_sql["retire"], id=chat, account=account, now=now)
 

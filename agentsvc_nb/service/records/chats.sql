@@ -4,6 +4,9 @@ INSERT INTO chat (id, account, project, label, created_at) VALUES (:id, :account
 -- name: get
 SELECT * FROM chat WHERE id = :id AND account = :account
 
+-- name: owner
+SELECT account FROM chat WHERE id = :id
+
 -- name: of_label
 SELECT * FROM chat
 WHERE account = :account AND COALESCE(project, '') = COALESCE(:project, '') AND label = :label AND retired_at IS NULL

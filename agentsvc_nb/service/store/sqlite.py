@@ -19,8 +19,8 @@ from agentsvc_nb.tools.port import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
-LOOK_STEPS = 10_000
-"""Steps of SQLite's virtual machine between two checks of a read's time; they take a millisecond or less."""
+LOOK_SECONDS = 0.05
+"""How often a read's time is looked at."""
 
 
 class SqliteTx:
@@ -155,16 +155,14 @@ class SqliteDatabase:
         connection = self._reader()
         connection.execute("BEGIN")
         time = ReadTime(seconds)
-        if seconds is not None:
-            connection.set_progress_handler(time.is_over, LOOK_STEPS)
         try:
-            return use(SqliteTx(connection, time))
+            with _interrupted(connection, time) if seconds is not None else contextlib.nullcontext():
+                return use(SqliteTx(connection, time))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise ReadTooLong from error
             raise
         finally:
-            connection.set_progress_handler(None, LOOK_STEPS)
             connection.execute("ROLLBACK")
 
     def read_single(self, use: Callable[[Tx], T]) -> T:
@@ -191,6 +189,26 @@ class SqliteDatabase:
         connection.execute("PRAGMA synchronous = NORMAL")
         self._connections.append(connection)
         return connection
+
+
+@contextlib.contextmanager
+def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
+    """Interrupt the connection when the time is over, from another thread: the full-text index can be at work for long
+    within one step of SQLite's virtual machine, and a progress handler is called between steps only."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(LOOK_SECONDS):
+            if time.is_over():
+                connection.interrupt()
+
+    looking = threading.Thread(target=look, name="read-deadline", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        looking.join()  # a late interrupt would hit the next read
 
 
 class _Job(Generic[T]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
+from agentsvc_nb.service.usecases.lanes import Lane
 from agentsvc_nb.settings import Settings
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class UseCaseContext:
     workers: Workers
     check: Callable[[], Awaitable[None]] | None = None
     """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
+    searches: Lane = field(default_factory=Lane)
 
     @property
     def now(self) -> int:
@@ -50,9 +52,13 @@ class UseCaseContext:
         """`read` for a `use` of one statement."""
         return self.database.read_single(use)
 
-    async def read_long(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        """`read` in a thread. Raises `ReadTooLong` after `seconds` of processor time."""
-        return await asyncio.to_thread(self.database.read, use, seconds)
+    async def read_long(self, use: Callable[[Tx], T]) -> T:
+        """`read` in a thread."""
+        return await asyncio.to_thread(self.database.read, use)
+
+    async def search(self, account: str, use: Callable[[Tx], T], seconds: float | None) -> T:
+        """`read` in the searches' lane. Raises `ReadTooLong` after `seconds` of processor time."""
+        return await self.searches.run(account, lambda: self.database.read(use, seconds))
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.

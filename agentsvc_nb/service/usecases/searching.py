@@ -18,12 +18,14 @@ from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.queries import is_scratch
 from agentsvc_nb.service.ports import Index, IndexedText, Tx
+from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.usecases import chats
 from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.tools.port import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
-from agentsvc_nb.wire.limits import SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
@@ -87,7 +89,7 @@ async def search(
 
     Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
     """
-    return await context.read_long(lambda tx: within(tx, context.index, account, chat, q), seconds)
+    return await context.search(account, lambda tx: within(tx, context.index, account, chat, q), seconds)
 
 
 def within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
@@ -110,11 +112,17 @@ class SearchHit:
 
 async def find(context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float) -> list[SearchHit]:
     """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
-    return await context.read_long(lambda tx: list(islice(_find(tx, context.index, chat, query), limit)), seconds)
+    account = await context.read_single(lambda tx: chat_records.owner(tx, chat))
+    return await context.search(account, lambda tx: list(islice(_find(tx, context.index, chat, query), limit)), seconds)
 
 
 def _find(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
-    """The files of the chat that match, best first. Lazy, because there may be very many."""
+    """The files of the chat that match, best first. Lazy, because there may be very many.
+
+    Raises `ReadTooLong` for a query of too many words: each is looked up apart.
+    """
+    if query.words > QUERY_MAX_WORDS:
+        raise ReadTooLong
     named = set[str]()
     for path in index.by_name(tx, chat, query):
         named.add(path)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.queries import Passage
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadTime, ReadTooLong, ToolContext, WorkFailure
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
@@ -54,7 +54,11 @@ class SearchFiles(BaseTool):
         found = await context.workspace.search(given.query)
         if query is None or not found:
             return _text(f"Nothing found for {given.query!r}.")
-        shown = [await _shown(context, query, path) for path, _ in found[:FOUND_MAX]]
+        texts = [(path, await text_of(context, path)) for path, _ in found[:FOUND_MAX]]
+        try:
+            shown = await asyncio.to_thread(_shown, query, texts)
+        except ReadTooLong:
+            raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
         more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
         return _text("\n\n".join([*shown, *more]))
 
@@ -109,17 +113,10 @@ async def text_of(context: ToolContext, path: str) -> str:
         raise WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.") from None
 
 
-async def _shown(context: ToolContext, query: grammar.Query, path: str) -> str:
-    text = await text_of(context, path)
-    try:
-        passages = await asyncio.to_thread(_passages, query, text)
-    except ReadTooLong:
-        raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
-    return "\n".join([path, *("> " + "".join(part for part, _ in passage) for passage in passages)])
-
-
-def _passages(query: grammar.Query, text: str) -> list[Passage]:
-    return grammar.snippets(query, text, SNIPPETS, ReadTime(SEARCH_SECONDS).check)
+def _shown(query: grammar.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
+    time = ReadTime(SEARCH_SECONDS)
+    found = [(path, grammar.snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
+    return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
 
 
 def _text(text: str) -> Outcome:
