@@ -1,5 +1,6 @@
 """The readable text of a file, for search and for agents (docs/api/files.md), also of damaged and hostile files.
-PDF files are read by PDFium in a limited child process, HTML pages by a parser that takes any page.
+
+Whatever is not quick to read belongs into a limited process: `formats.reading`.
 """
 
 from __future__ import annotations
@@ -7,8 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-import sys
-import threading
+import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agentsvc_nb.formats import office
 from agentsvc_nb.formats.media_types import OFFICE
-from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
 if TYPE_CHECKING:
@@ -93,45 +92,21 @@ class _Visible(Tolerant):
             self._pieces.append("\n")
 
 
-CHILD: Final = "agentsvc_nb.formats.documents"
 PAGE_END: Final = "\f"
-LIMITS: Final = Limits(memory_bytes=2**30, cpu_seconds=10, file_bytes=0)
-PATIENCE_SECONDS: Final = 20.0
 _PAGES_MAX: Final = 1_000
-_PAGE_BYTES_MAX: Final = 20_000_000
-"""Limit of the line that the child writes for a page; it cuts the page's text at the caller's limit."""
-_AT_ONCE: Final = 2
-"""Files that are read at the same time: each takes a child process."""
-_turns = threading.BoundedSemaphore(_AT_ONCE)
 _LINE_END_HYPHENS: Final = str.maketrans("", "", "\x02\ufffe")
 """PDFium's signs for a hyphen at the end of a line; the rest of the word follows directly."""
 
 
 def pages(file: BinaryIO, limit: int) -> Iterator[str]:
     """The text of a PDF file, page by page. Each page ends with a form feed, by which pages are counted; a damaged page
-    is empty.
-
-    Ends early when the file takes too much memory or time. A file that needs a password has no pages.
+    is empty. A file that needs a password has no pages.
     """
-    question = json.dumps({"path": str(Path(file.name).absolute()), "limit": limit}).encode()
-    with _turns, LimitedChild(CHILD, limits=LIMITS) as child, child.deadline(PATIENCE_SECONDS):
-        child.write_line(question)
-        while (line := child.read_line(_PAGE_BYTES_MAX)).endswith(b"\n"):
-            yield json.loads(line) + PAGE_END
-
-
-def main() -> None:
     import pypdfium2
 
-    given = json.loads(sys.stdin.readline())
-    left = given["limit"]
-    document = pypdfium2.PdfDocument(given["path"])
-    for number in range(min(len(document), _PAGES_MAX)):
-        text = _text(document, number)[:left]
-        print(json.dumps(text), flush=True)
-        left -= len(text) + len(PAGE_END)
-        if left <= 0:
-            break
+    with pypdfium2.PdfDocument(file) as document:
+        for number in range(min(len(document), _PAGES_MAX)):
+            yield _text(document, number) + PAGE_END
 
 
 def _text(document: pypdfium2.PdfDocument, number: int) -> str:
@@ -146,11 +121,11 @@ def _text(document: pypdfium2.PdfDocument, number: int) -> str:
     return text.translate(_LINE_END_HYPHENS).replace("\r\n", "\n")
 
 
-if __name__ == "__main__":
-    main()
-
-
 log = logging.getLogger(__name__)
+
+CPU_SECONDS: Final = 5.0
+QUICK_BYTES: Final = 64_000
+"""Plain text up to this size takes some milliseconds to read and index."""
 
 Reader = Callable[[BinaryIO, int], Iterator[str]]
 
@@ -175,24 +150,34 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def read_text(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> str:
     """At most `limit` characters of a file's text; empty when the file has none.
 
-    Text, Markdown, HTML, CSV, JSON, PDF and Office files are read; of a damaged file, as much as can be.
-    Raises `OSError` when there is no such file.
+    Text, Markdown, HTML, CSV, JSON, PDF and Office files are read; of a damaged file, and of one that takes more than
+    `CPU_SECONDS`, as much as can be. Raises `OSError` when there is no such file.
 
     >>> read_text(Path("page.html"), "text/html")  # doctest: +SKIP
     'Summer sale'
     """
     with path.open("rb") as file:
         pieces: list[str] = []
-        left = limit
+        left, ends = limit, time.process_time() + CPU_SECONDS
         try:
             for piece in _reader(media_type)(file, limit):
                 pieces.append(piece[:left])
                 left -= len(piece)
-                if left <= 0:
+                if left <= 0 or time.process_time() > ends:
                     break
         except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
             log.debug("A %s could not be read to its end: %s", media_type, error)
     return _UNSTORABLE.sub(" ", "".join(pieces))
+
+
+def has_text(media_type: str) -> bool:
+    """Whether files of the type have text that is read."""
+    return _reader(media_type) is not _nothing
+
+
+def is_quick(media_type: str, size_bytes: int) -> bool:
+    """Whether a file is read in a few milliseconds, whatever it holds."""
+    return size_bytes <= QUICK_BYTES and _reader(media_type) in (_plain, _json)
 
 
 def _reader(media_type: str) -> Reader:

@@ -13,6 +13,10 @@ _GAP_MAX: Final = 64
 """Empty cells kept between two cells of a row: columns stay aligned, and a single cell far out costs nothing."""
 
 
+_DEPTH_MAX: Final = 1_000
+"""Elements within each other: the parser keeps something of each that is open."""
+
+
 class Target:
     """Receives `XMLParser`'s events; subclasses make text of them in `opened`, `closed` and `text`.
 
@@ -22,6 +26,9 @@ class Target:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._heard = False
+        self._depth = 0
+        self.full = False
+        """Whether no more is wanted of the member."""
 
     def taken(self) -> str:
         """The text since the last call."""
@@ -38,10 +45,14 @@ class Target:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._heard = True
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise ValueError("elements within elements without end")
         self.opened(tag.rpartition("}")[2], attributes)
 
     def end(self, tag: str) -> None:
         self._heard = True
+        self._depth -= 1
         self.closed(tag.rpartition("}")[2])
 
     def data(self, text: str) -> None:
@@ -116,7 +127,8 @@ class Strings(Target):
         if name == "si":
             text = self.taken()
             self._room -= len(text) + 16  # an empty string costs too
-            if self._room > 0:
+            self.full = self._room <= 0
+            if not self.full:
                 self.found.append(text)
 
     def text(self, text: str) -> None:
@@ -214,8 +226,8 @@ def workbook(file: BinaryIO, limit: int) -> Iterator[str]:
     """Excel: sheet by sheet under their names, a line per row, cells separated by tabs."""
     with Archive(file) as archive:
         names, strings = SheetNames(), Strings(8 * limit)
-        archive.tell(r"xl/workbook\.xml", names)
-        archive.tell(r"xl/sharedStrings\.xml", strings)
+        yield from archive.told(r"xl/workbook\.xml", names)
+        yield from archive.told(r"xl/sharedStrings\.xml", strings)
         for at, member in enumerate(archive.members(r"xl/worksheets/sheet\d+\.xml")):
             yield (names.found[at] if at < len(names.found) else member) + "\n"
             yield from archive.parsed(member, Cells(strings.found))
@@ -244,22 +256,22 @@ class Archive:
         for member in self.members(pattern):
             yield from self.parsed(member, Paragraphs())
 
-    def tell(self, pattern: str, target: Target) -> None:
-        """Pass the events of all these members to `target`."""
+    def told(self, pattern: str, target: Target) -> Iterator[str]:
+        """Pass the events of all these members to `target`. Yields nothing but empty texts, now and then."""
         for member in self.members(pattern):
             for _ in self.parsed(member, target):
-                pass
+                yield ""
 
     def parsed(self, member: str, target: Target) -> Iterator[str]:
         """The text that `target` makes of a member, up to its end or first error."""
         parser = XMLParser(target=target)
         silence = 0
         with self._zip.open(member) as xml:
-            while silence < _SILENCE_MAX and (chunk := xml.read(min(_CHUNK, self._left))):
+            while silence < _SILENCE_MAX and not target.full and (chunk := xml.read(min(_CHUNK, self._left))):
                 self._left -= len(chunk)
                 try:
                     parser.feed(chunk)
-                except ParseError:
+                except (ParseError, ValueError):
                     yield target.taken()
                     return
                 silence = 0 if target.heard() else silence + len(chunk)

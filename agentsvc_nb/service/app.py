@@ -29,6 +29,7 @@ from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
 from agentsvc_nb.service.runner.blob_check import BlobCheck
 from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.retention import Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals
@@ -104,6 +105,7 @@ class ServiceState:
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
         for run_id in waiting:
             self.services.runs.wake(run_id)
+        await self.services.storage.readings.wake()
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
             asyncio.create_task(self._blob_check.keep_on(), name="blob check"),
@@ -122,6 +124,7 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         self.services.judges.close()
+        await self.services.storage.readings.close()
         self._database.close()
 
 
@@ -198,7 +201,8 @@ def _assemble(
     workers = LocalWorkers()
     judges = Judges()
     use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
-    storage = Storage(use_case, blobs)
+    storage = Storage(use_case, blobs, Readings(use_case, blobs))
+    workers.readings = storage.readings
     catalog = tools(settings, getattr(agent, "complete", None))
     workers.jobs = JobRunner(storage, catalog)
     workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs, judges)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+from agentsvc_nb.formats.indexing import IndexedText
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -60,16 +61,6 @@ class Database(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedText:
-    """A file's text, its tokens (`words`), and the frequent tokens with their levels, as made by
-    `usecases.searching.indexed_text`; tokens are separated by spaces."""
-
-    text: str = ""
-    words: str = ""
-    levels: str = ""
-
-
 class Index(Protocol):
     """Full-text index over the names and contents of workspace files, inside the database's own transactions.
 
@@ -80,6 +71,10 @@ class Index(Protocol):
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         """Store and index a file's text and names, replacing what was there."""
+        ...
+
+    def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
+        """Store and index the text of a file whose names are indexed; among files written it keeps its place."""
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
@@ -137,6 +132,7 @@ class Workers(Protocol):
 
     def wake_run(self, run_id: str) -> None: ...
     def wake_job(self, job_id: str) -> None: ...
+    def wake_readings(self) -> None: ...
     def interrupt_run(self, run_id: str) -> None:
         """Stop the run's agent and notify the run's watchers, after its cancellation was stored."""
         ...

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
@@ -23,7 +24,6 @@ from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files as file_usecases
 from agentsvc_nb.service.usecases import searching
-from agentsvc_nb.service.usecases.searching import indexed_text
 from tests.bench.corpus import Corpus, Made
 
 ACCOUNT = "acct_bench"

@@ -14,6 +14,7 @@ from agentsvc_nb import AgentService, AsyncAgentService, RequestTooLargeError
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire, code
 from tests.service.test_searching import SLOW_QUERY, SLOW_TEXT
+from tests.waiting import until
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
 MP4 = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"
@@ -150,6 +151,7 @@ def test_a_query_has_1_to_200_characters(wire: Wire, q: str) -> None:
 def test_a_search_that_takes_too_long_is_an_invalid_query(wire: Wire) -> None:
     chat = wire.new_chat()
     put(wire, chat, long__txt=SLOW_TEXT.encode())
+    until(lambda: wire("GET", "/files/search", params={"chat_id": chat, "q": "b "}).json()["results"])
     answer = wire("GET", "/files/search", params={"chat_id": chat, "q": SLOW_QUERY})
     assert (answer.status_code, code(answer)) == (400, "invalid_query")
     assert "takes too long" in answer.json()["error"]["message"]

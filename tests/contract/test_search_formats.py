@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract.conftest import Wire
 from tests.service.test_reading import EXCEL, SLIDES, WORD, packed, pdf
+from tests.waiting import until
 
 FILES = {
     "plan.txt": (b"The kettle costs 39 euros.", "kettle"),
@@ -28,7 +29,7 @@ def test_a_file_is_found_by_its_words(name: str, wire: Wire) -> None:
     every = [("files", (each, content)) for each, (content, _) in FILES.items()]
     assert wire("POST", "/files", params={"chat_id": chat}, files=every).status_code == 200
     query = {"chat_id": chat, "q": FILES[name][1]}
-    [found] = wire("GET", "/files/search", params=query).json()["results"]
+    [found] = until(lambda: wire("GET", "/files/search", params=query).json()["results"])
     assert (found["file_name"], found["match"]) == (name, "content")
     assert any(part["match"] for passage in found["snippets"] for part in passage)
 
@@ -37,3 +38,12 @@ def test_script_and_markup_of_a_page_are_not_its_words(wire: Wire) -> None:
     chat = wire.new_chat()
     wire("POST", "/files", params={"chat_id": chat}, files={"files": ("page.html", FILES["page.html"][0])})
     assert wire("GET", "/files/search", params={"chat_id": chat, "q": "hidden or body"}).json()["results"] == []
+
+
+def test_what_a_run_wrote_is_found_by_its_words_once_the_run_has_ended(wire: Wire) -> None:
+    """Also a text that is too long to be read at once."""
+    words = "saffron " + "word " * 20_000
+    run = wire("POST", "/runs", json={"message": f"write long.txt {words}"}).json()
+    until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"], lambda status: status == "completed")
+    [found] = wire("GET", "/files/search", params={"chat_id": run["chat"], "q": "saffron "}).json()["results"]
+    assert (found["file_name"], found["match"]) == ("long.txt", "content")

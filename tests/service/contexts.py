@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentsvc_nb.service.ports import Clock, Database
+from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.storage import Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -35,6 +36,9 @@ class NoWorkers:
     def wake_job(self, job_id: str) -> None:
         self.asked.append(("wake", job_id))
 
+    def wake_readings(self) -> None:
+        self.asked.append(("wake", "readings"))
+
     def interrupt_run(self, run_id: str) -> None:
         self.asked.append(("interrupt", run_id))
 
@@ -51,4 +55,5 @@ def use_case(database: Database, clock: Clock | int | None = None, settings: Set
 
 def storage(database: Database, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
     """What workers share, with its blobs in `folder`."""
-    return Storage(use_case(database, clock, settings), LocalBlobs(folder))
+    context, blobs = use_case(database, clock, settings), LocalBlobs(folder)
+    return Storage(context, blobs, Readings(context, blobs))

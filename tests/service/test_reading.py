@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.formats import office
 from agentsvc_nb.formats.documents import read_text
 from agentsvc_nb.formats.media_types import OFFICE
 from tests.notebook import samples
@@ -181,10 +182,34 @@ def test_a_pdf_with_a_password_has_no_text(file: Path) -> None:
     assert read_text(file, "application/pdf") == ""
 
 
-def test_a_pdf_that_takes_too_long_gives_nothing_more(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsvc_nb.formats.documents.PATIENCE_SECONDS", 0.001)
-    file.write_bytes(pdf("Summer sale"))
-    assert read_text(file, "application/pdf") == ""
+def test_of_a_file_that_takes_too_long_its_beginning_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsvc_nb.formats.documents.CPU_SECONDS", 0)
+    file.write_bytes(pdf("Summer sale", "Winter sale"))
+    assert read_text(file, "application/pdf") == "Summer sale\f"
+    file.write_bytes(packed({**EXCEL, "xl/sharedStrings.xml": f"<sst {S}>" + "<si/>" * 200_000 + "</sst>"}))
+    assert read_text(file, XLSX) == ""
+
+
+def test_elements_within_elements_without_end_are_not_followed(file: Path) -> None:
+    """The parser keeps something of each that is open: 30 kB took 1.2 GB."""
+    file.write_bytes(packed({"word/document.xml": f"<w:d {W}><w:p><w:t>before</w:t></w:p>" + "<w:p>" * 5_000}))
+    assert "before" in read_text(file, DOCX)
+
+
+def test_shared_strings_are_read_only_while_there_is_room(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty ones take room, too: 46 kB took 10 seconds."""
+    closed = list[str]()
+    was = office.Strings.closed
+
+    def counted(self: office.Strings, name: str) -> None:
+        closed.append(name)
+        was(self, name)
+
+    monkeypatch.setattr(office.Strings, "closed", counted)
+    many = f"<sst {S}>" + "<si/>" * 300_000 + "</sst>"
+    file.write_bytes(packed({**EXCEL, "xl/sharedStrings.xml": many}))
+    assert read_text(file, XLSX, limit=1_000).startswith("Spend")
+    assert len(closed) < 30_000
 
 
 def test_a_bomb_is_harmless(file: Path) -> None:

@@ -17,6 +17,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
+from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.retention import BATCH, DAY_MS, HOUR_MS, Retention
 from agentsvc_nb.service.runner.storage import Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -37,7 +38,8 @@ class Store:
     clock: SetClock
 
     def sweep(self) -> None:
-        storage = Storage(use_case(self.database, self.clock), self.blobs)
+        context = use_case(self.database, self.clock)
+        storage = Storage(context, self.blobs, Readings(context, self.blobs))
         asyncio.run(Retention(storage, self.folder.hold_blobs).sweep())
 
     def put(self, text: str) -> Content:

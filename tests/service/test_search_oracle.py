@@ -14,11 +14,11 @@ from unicodedata import category, name, normalize
 
 import pytest
 
+from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.formats.queries import has_terms, is_excluded, matches, parse, snippets
 from agentsvc_nb.service.ports import Row
 from agentsvc_nb.service.store.fts import FtsIndex, bucket_of
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.service.usecases.searching import indexed_text
 
 VOCABULARY = """
     summer Sale sales ad copy AD ads or OR not AND near c C++ v2.1 12e5 12 Straße strasse İstanbul ﬁne fine café cafe

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
@@ -18,7 +19,7 @@ from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.lanes import Lane
-from agentsvc_nb.service.usecases.searching import BATCH, indexed_text
+from agentsvc_nb.service.usecases.searching import BATCH
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from agentsvc_nb.service.ports import IndexedText, Row, Tx
+from agentsvc_nb.formats.indexing import IndexedText
+from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
@@ -20,13 +21,14 @@ WITH_CONTENTS: Final = ("file", "media", "upload")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with its name, type and size. `reading` is the text that search indexes, at most 1 MB."""
+    """A stored blob with its name, type and size. `reading` is the text that search indexes, at most 1 MB; None when it
+    is still to be read."""
 
     file_name: str
     media_type: str
     size_bytes: int
     sha256: str
-    reading: IndexedText = field(default_factory=IndexedText)
+    reading: IndexedText | None = field(default_factory=IndexedText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,29 @@ def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | Non
 def expire_uploads(tx: Tx, before: int, limit: int) -> int:
     """Delete up to `limit` uploads that expired before `before` (ms); the number deleted."""
     return tx.run(_sql["expire_uploads"], before=before, limit=limit)
+
+
+def wait(tx: Tx, chat: str, path: str) -> None:
+    """Note that the file's text is still to be read."""
+    tx.run(_sql["wait"], chat=chat, path=path)
+
+
+def stop_waiting(tx: Tx, chat: str, path: str) -> None:
+    tx.run(_sql["stop_waiting"], chat=chat, path=path)
+
+
+def accounts_waiting(tx: Tx) -> list[str]:
+    """The accounts with files whose text is still to be read."""
+    return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
+
+
+def longest_waiting(tx: Tx, account: str) -> FileRecord | None:
+    return _record(tx.one(_sql["longest_waiting"], account=account))
+
+
+def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
+    """The files of the chat whose text is still to be read; with `run_id` only those that the run wrote."""
+    return [FileRecord(**row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 
 def referenced_contents(tx: Tx) -> set[str]:

@@ -30,3 +30,21 @@ SELECT * FROM upload WHERE id = :id AND account = :account AND expires_at > :now
 
 -- name: expire_uploads
 DELETE FROM upload WHERE id IN (SELECT id FROM upload WHERE expires_at < :before ORDER BY expires_at LIMIT :limit)
+
+-- name: wait
+INSERT INTO unread (account, chat, path) SELECT account, id, :path FROM chat WHERE id = :chat
+ON CONFLICT (chat, path) DO NOTHING
+
+-- name: stop_waiting
+DELETE FROM unread WHERE chat = :chat AND path = :path
+
+-- name: accounts_waiting
+SELECT DISTINCT account FROM unread
+
+-- name: longest_waiting
+SELECT file.* FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
+WHERE unread.account = :account ORDER BY unread.id LIMIT 1
+
+-- name: waiting_in
+SELECT file.* FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
+WHERE unread.chat = :chat AND (:run_id IS NULL OR file.run_id = :run_id) ORDER BY unread.id

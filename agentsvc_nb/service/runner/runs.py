@@ -72,6 +72,7 @@ class RunRunner:
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
         if ending is not None:
+            await self._storage.readings.caught_up(run.chat, run_id)  # it is found by its words once the run has ended
             await self._finish(run_id, context.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:

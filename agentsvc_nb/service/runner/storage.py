@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.documents import read_text
-from agentsvc_nb.service.ports import IndexedText
+from agentsvc_nb.formats.documents import has_text, is_quick, read_text
+from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
+from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.service.usecases.searching import indexed_text
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
@@ -51,13 +51,14 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """The use case context and the blob store, which every worker needs."""
+    """The use case context, the blob store, and who reads documents, which every worker needs."""
 
     use_case: UseCaseContext
     blobs: Blobs
+    readings: Readings
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
-        """The media type, size and indexed text of a stored blob, read in a thread."""
+        """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
         return await asyncio.to_thread(self._describe, file_name, blob)
 
     async def store(self, file_name: str, data: bytes) -> Content:
@@ -66,19 +67,23 @@ class Storage:
         return await self.describe(file_name, blob)
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
-        """The content of a staged upload; its text is read again, because staging does not store it."""
+        """The content of a staged upload; its text is read only now."""
         path = self.blobs.path(upload.sha256)
-        found = await asyncio.to_thread(_read, path, upload.media_type)
+        found = await asyncio.to_thread(_read, path, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     def _describe(self, file_name: str, blob: Blob) -> Content:
         media_type = media_types.guess(file_name, blob.head)
-        found = _read(self.blobs.path(blob.sha256), media_type)
+        found = _read(self.blobs.path(blob.sha256), media_type, blob.size_bytes)
         return Content(file_name, media_type, blob.size_bytes, blob.sha256, found)
 
 
-def _read(path: Path, media_type: str) -> IndexedText:
-    return indexed_text(read_text(path, media_type))
+def _read(path: Path, media_type: str, size_bytes: int) -> IndexedText | None:
+    """The indexed text of a file that has none, or is quick to read; None for others, which are read in a process
+    (`readings`)."""
+    if not has_text(media_type):
+        return IndexedText()
+    return indexed_text(read_text(path, media_type)) if is_quick(media_type, size_bytes) else None
 
 
 FOUND_MAX: Final = 100
@@ -101,7 +106,8 @@ class ChatWorkspace:
     async def text(self, path: str) -> str:
         record = await self._get(path)
         if grammar.is_scratch(path):  # not in the index
-            return await asyncio.to_thread(read_text, self._storage.blobs.path(record.sha256), record.media_type)
+            return (await self._storage.readings.text(record)).text
+        await self._storage.readings.caught_up(self._chat)
         return await files.text(self._use_case, self._chat, path)
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
@@ -110,6 +116,7 @@ class ChatWorkspace:
         parsed = grammar.parse(query)
         if parsed is None:
             return []
+        await self._storage.readings.caught_up(self._chat)
         try:
             hits = await searching.find(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
         except ReadTooLong:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.runs import RunRunner
 
 
@@ -12,6 +15,7 @@ class LocalWorkers:
     The runners are set after they are created, because they need the use case context, which holds this object.
     """
 
+    readings: Readings
     runs: RunRunner
     jobs: JobRunner
 
@@ -20,6 +24,9 @@ class LocalWorkers:
 
     def wake_job(self, job_id: str) -> None:
         self.jobs.wake(job_id)
+
+    def wake_readings(self) -> None:
+        self._waking = asyncio.ensure_future(self.readings.wake())
 
     def interrupt_run(self, run_id: str) -> None:
         self.runs.interrupt(run_id)

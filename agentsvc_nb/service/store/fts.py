@@ -13,10 +13,10 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Final
 
+from agentsvc_nb.formats.indexing import TOP_LEVEL, IndexedText
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.queries import Phrase, Query
-from agentsvc_nb.service.ports import IndexedText, Tx
-from agentsvc_nb.service.usecases.searching import TOP_LEVEL
+from agentsvc_nb.service.ports import Tx
 
 WORD: Final = "w"
 FILE_NAME: Final = "f"
@@ -78,6 +78,8 @@ TOKENS_VERSION: Final = "1"
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
 _DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path RETURNING id"
 _INDEX = "INSERT INTO file_words (rowid, names, words, levels) VALUES (:id, :names, :words, :levels)"
+_FILL = "UPDATE file_text SET text = :text WHERE chat = :chat AND path = :path RETURNING id"
+_FILL_INDEX = "UPDATE file_words SET words = :words, levels = :levels WHERE rowid = :id"
 _FORGET = "DELETE FROM file_words WHERE rowid = :id"
 _RENAME = """
     UPDATE file_words SET names = :names WHERE rowid = (SELECT id FROM file_text WHERE chat = :chat AND path = :path)
@@ -123,6 +125,12 @@ class FtsIndex:
             words=_tagged(bucket + WORD, indexed_text.words),
             levels=_tagged(bucket, indexed_text.levels),
         )
+
+    def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
+        if row := tx.one(_FILL, chat=chat, path=path, text=indexed_text.text):
+            bucket = bucket_of(chat)
+            words, levels = _tagged(bucket + WORD, indexed_text.words), _tagged(bucket, indexed_text.levels)
+            tx.run(_FILL_INDEX, id=row["id"], words=words, levels=levels)
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:
         tx.run(_RENAME, chat=chat, path=path, names=_names(bucket_of(chat), names))

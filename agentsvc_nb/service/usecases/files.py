@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.formats.queries import is_scratch
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
@@ -29,7 +30,9 @@ async def upload(
             _put_uploads(tx, context.index, chat, contents, now)
         return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents]
 
-    return await context.write(use, long=chat is not None)
+    staged = await context.write(use, long=chat is not None)
+    wake_readings(context, contents if chat is not None else ())
+    return staged
 
 
 def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
@@ -75,14 +78,25 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
     """Write a file that a run or job made (`write`, in a transaction of its own)."""
     now = context.now
-    return await context.write(lambda tx: write(tx, context.index, chat, path, content, author, now), long=True)
+    record = await context.write(lambda tx: write(tx, context.index, chat, path, content, author, now), long=True)
+    wake_readings(context, [content])
+    return record
+
+
+def wake_readings(context: UseCaseContext, written: Iterable[Content]) -> None:
+    """Have those of the written contents read whose text is still to be read."""
+    if any(content.reading is None for content in written):
+        context.workers.wake_readings()
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write one file into a chat and index its names and words, in one transaction."""
+    """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
+    wake who reads it (`wake_readings`)."""
     record = files.put(tx, chat, path, content, author, now)
     if not is_scratch(path):
-        index.put(tx, chat, path, record.names, content.reading)
+        index.put(tx, chat, path, record.names, content.reading or IndexedText())
+        note = files.wait if content.reading is None else files.stop_waiting
+        note(tx, chat, path)
     return record
 
 

@@ -58,6 +58,7 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     long = bool(given.contents) or len(given.message) > LONG_CHARS
     record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=long)
     if new:
+        files.wake_readings(context, given.contents)
         context.workers.wake_run(record.run_id)
     return record
 

@@ -1,23 +1,17 @@
-"""Search in a chat's files by name and content; and at start, the re-indexing of files that an older version indexed.
-
-A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is used when too many files match to rank
-(docs/decisions/0011-search-at-scale.md).
-"""
+"""Search in a chat's files by name and content; at start, the re-indexing of files that an older version indexed."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from math import log2
 from typing import Final
 
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.formats.queries import is_scratch
-from agentsvc_nb.service.ports import Index, IndexedText, Tx
+from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import FileRecord
@@ -26,33 +20,6 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools.port import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
-
-TOP_LEVEL = 9
-_USUAL_TOKENS = 300
-"""The length, in tokens, of a text in which a word that occurs once has level 0. BM25 would take the average length; a
-constant does not change while files are added."""
-_LEVEL_1 = 2**0.5
-"""The lowest density that has a level; `_level` adds one with each factor of the square root of 2."""
-_LENGTH_SHARE = 0.75
-"""The weight of a text's length: the usual `b` of BM25."""
-
-
-def indexed_text(text: str) -> IndexedText:
-    """A file's text with its tokens and levels. Takes most of a second per megabyte, so not for the writer's thread.
-
-    >>> indexed_text("Sale! Sale, sale.").levels
-    '6sale'
-    """
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
-    found = tokens(text)
-    usual = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(found) / _USUAL_TOKENS
-    levels = (f"{_level(count / usual)}{token}" for token, count in Counter(found).items() if count / usual >= _LEVEL_1)
-    return IndexedText(text, " ".join(found), " ".join(levels))
-
-
-def _level(density: float) -> int:
-    return max(1, min(TOP_LEVEL, int(2 * log2(density))))
-
 
 Place = tuple[str, str]
 """The chat and path of a file."""

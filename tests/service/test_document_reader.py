@@ -1,0 +1,176 @@
+"""Documents read in limited processes, and those that wait for it (docs/api/files.md "What is read")."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.formats import reading
+from agentsvc_nb.formats.reading import DocumentReader
+from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import chats
+from agentsvc_nb.service.records import files as records
+from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.runner.readings import Readings
+from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.usecases import searching
+from tests.service import contexts
+from tests.service.test_reading import DOCX, WORD, W, packed, pdf
+
+REPORT = packed(WORD)
+HUNGRY = packed({"word/document.xml": f"<w:d {W}>" + "".join(f"<a{number}/>" for number in range(300_000))})
+"""The parser keeps each name: some 80 MB."""
+
+
+@pytest.fixture
+def reader() -> Iterator[DocumentReader]:
+    reader = DocumentReader()
+    yield reader
+    reader.close()
+
+
+def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[str]:
+    async def together() -> list[str]:
+        found = await asyncio.gather(*(reader.read(file, media_type, "acct_1") for file in files))
+        return [each.text for each in found]
+
+    return asyncio.run(together())
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    (tmp_path / "report.docx").write_bytes(REPORT)
+    return tmp_path / "report.docx"
+
+
+def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path) -> None:
+    found = asyncio.run(reader.read(report, DOCX, "acct_1"))
+    assert "Größe" in found.text
+    assert " grosse " in found.words
+    assert found.levels
+    (report.parent / "a.pdf").write_bytes(pdf("Summer sale"))
+    assert read(reader, report.parent / "a.pdf", media_type="application/pdf") == ["Summer sale\f"]
+
+
+def test_one_that_takes_too_much_memory_has_no_text_and_harms_no_other(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LIMITS", Limits(memory_bytes=110 * 2**20))
+    (report.parent / "hungry.docx").write_bytes(HUNGRY)
+    reader = DocumentReader()
+    try:
+        hungry, after = read(reader, report.parent / "hungry.docx"), read(reader, report)
+    finally:
+        reader.close()
+    assert hungry == [""]
+    assert "Größe" in after[0]
+
+
+def test_one_that_takes_too_long_has_no_text_and_harms_no_other(
+    reader: DocumentReader, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "PATIENCE_SECONDS", 0.0)
+        assert read(reader, report) == [""]
+    assert "Größe" in read(reader, report)[0]
+
+
+def test_a_file_that_is_gone_has_no_text(reader: DocumentReader, tmp_path: Path) -> None:
+    assert read(reader, tmp_path / "gone.docx") == [""]
+
+
+class Folder:
+    """A chat on a database, as a service that was killed leaves it: nobody reads unless told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = SqliteDatabase(folder / "db.sqlite3").open()
+        self.blobs = LocalBlobs(folder / "blobs")
+        self.storage = contexts.storage(self.database, folder / "blobs")
+        self.use_case = self.storage.use_case
+        self.chat = self.database.write_now(lambda tx: chats.create(tx, "acct_1", None, None, 1).id)
+        self.workspace = ChatWorkspace(self.storage, self.chat)
+
+    def found(self, q: str) -> list[str]:
+        results = asyncio.run(searching.search(self.use_case, "acct_1", self.chat, q)).results
+        return [f"{one.path} {one.match}" for one in results]
+
+    def waiting(self) -> list[str]:
+        def use(tx: Tx) -> list[str]:
+            return [file.path for file in records.waiting_in(tx, self.chat, None)]
+
+        return self.database.read(use)
+
+    def start_again(self) -> None:
+        """Read all that waits, as the next service does."""
+
+        async def whole() -> None:
+            readings = Readings(self.use_case, self.blobs)
+            await readings.wake()
+            await readings.caught_up(self.chat)
+            await readings.close()
+
+        asyncio.run(whole())
+
+    async def write(self, path: str, data: bytes) -> None:
+        await self.workspace.write(path, data, Author("upload"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    folder = Folder(tmp_path)
+    yield folder
+    asyncio.run(folder.storage.readings.close())
+    folder.database.close()
+
+
+def test_a_document_that_waits_is_found_by_name_and_read_after_a_restart(folder: Folder) -> None:
+    async def write() -> None:
+        await folder.write("report.docx", REPORT)
+        await folder.write("newer.txt", "Größe".encode())
+        await folder.write("logs/scratch.docx", REPORT)
+
+    asyncio.run(write())
+    assert folder.found("report ") == ["report.docx name"]
+    assert folder.found("größe ") == ["newer.txt content"]
+    assert folder.waiting() == ["report.docx"]
+    folder.start_again()
+    assert folder.waiting() == []
+    assert sorted(folder.found("größe ")) == ["newer.txt content", "report.docx content"]
+    assert folder.found("docx or txt ") == ["newer.txt name", "report.docx name"], "it keeps its place"
+
+
+def test_what_replaces_a_document_is_what_is_read(folder: Folder) -> None:
+    asyncio.run(folder.write("a.docx", REPORT))
+    file = folder.database.read(lambda tx: records.get(tx, folder.chat, "a.docx"))
+    assert file is not None
+    asyncio.run(folder.write("a.docx", packed({"word/document.xml": f"<w:d {W}><w:p><w:t>second</w:t></w:p></w:d>"})))
+
+    async def late() -> None:
+        await folder.storage.readings._read(file)  # begun before the second was written
+
+    asyncio.run(late())
+    assert (folder.found("größe "), folder.waiting()) == ([], ["a.docx"])
+    folder.start_again()
+    assert (folder.found("größe "), folder.found("second ")) == ([], ["a.docx content"])
+    asyncio.run(folder.write("a.csv", b"long," * 20_000))
+    assert folder.waiting() == ["a.csv"]
+    asyncio.run(folder.write("a.csv", b"short"))
+    assert (folder.found("short "), folder.waiting()) == (["a.csv content"], []), "a quick text waits for nobody"
+
+
+def test_an_agent_waits_for_the_documents_of_its_chat(folder: Folder) -> None:
+    async def as_an_agent(storage: Storage) -> tuple[str, list[str]]:
+        await folder.write("report.docx", REPORT)
+        found = await folder.workspace.search("größe ")
+        await folder.write("logs/scratch.docx", REPORT)
+        return await folder.workspace.text("logs/scratch.docx"), [path for path, _ in found]
+
+    text, paths = asyncio.run(as_an_agent(folder.storage))
+    assert "Größe" in text
+    assert paths == ["report.docx"]
