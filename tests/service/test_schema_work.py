@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator as Draft202012
+from jsonschema_rs import FancyRegexOptions, RegexOptions
 
+from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.checking import Judge, TooMuchWork
-from agentsvc_nb.formats.schemas.patterns import BadSchema, Matcher
+from agentsvc_nb.formats.schemas.patterns import BadSchema, Matcher, bracketed
 
 pytestmark = pytest.mark.timeout(60)  # what is not bounded takes for ever
 LONG = "a" * 100_000 + "!"
@@ -139,17 +142,66 @@ def test_each_resource_has_references_of_its_own() -> None:
     ("schema", "value"),
     [
         ({"uniqueItems": True}, [[0] * 999 + [n] for n in range(1_000)]),
+        ({"uniqueItems": True}, [{"k": 2**62 + n} for n in range(10_000)]),
+        ({"uniqueItems": True}, [10**300 + n for n in range(1_000)]),
+        ({"items": {"multipleOf": 1e-300}}, [1e300] * 10_000),
         ({"items": {"allOf": [{"type": "integer", "minimum": 0}] * 200}}, list(range(10_000))),
         ({"items": {"allOf": [{"multipleOf": 7}] * 100}}, [7 * 10**4_000] * 1_000),
         ({"allOf": [{"maxLength": 10**7}] * 1_000}, "é" * 10**7),
         ({"patternProperties": {"^.{1,500}[ab]$": True}}, {f"{n}" * 200: n for n in range(1_000)}),
         (doubling(10, {"items": {"$ref": "#/$defs/d10"}, "not": {"type": "string"}}), [[[["x"] * 50] * 50] * 50]),
     ],
-    ids=["unique", "rows", "digits", "letters", "names", "recursive"],
+    ids=["unique", "large", "larger", "fractions", "rows", "digits", "letters", "names", "recursive"],
 )
 def test_a_value_that_would_take_too_long_is_not_judged(schema: dict[str, Any], value: Any) -> None:
     with pytest.raises(TooMuchWork):
         Judge(schema).misfit(value)
+
+
+UNIQUE = {"uniqueItems": True}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[{"k": n} for n in range(20_000)], [2**60 + n for n in range(500)], [[n, {"a": str(n)}] for n in range(20_000)]],
+    ids=["objects", "identifiers", "nested"],
+)
+def test_items_are_held_to_be_unique(value: list[Any]) -> None:
+    assert Judge(UNIQUE).misfit(value) is None
+    assert Judge(UNIQUE).misfit([*value, value[7]]) is not None
+
+
+LONG_PATTERNS = {
+    "words": r"\W\w" * 10_000,
+    "blanks": r"\s" * 20_000,
+    "controls": r"\cA" * 15_000,
+    "controls in classes": r"[\cA]" * 10_000,
+    "not closed": "[" * 60_000,
+    "looked around": r"(?=a)\w" * 8_000,
+    "words that are sought": "|".join(f"w{n}" for n in range(8_000)),
+    "letters": r"\p{L}|" * 8_000,
+}
+
+
+@pytest.mark.parametrize("pattern", LONG_PATTERNS.values(), ids=LONG_PATTERNS)
+def test_a_long_pattern_is_read_in_bounded_time(pattern: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"pattern": pattern}}}
+    assert output.fault(schema) is None or "regex" in str(output.fault(schema))
+
+
+@given(
+    st.lists(st.sampled_from([*(rf"\{one}" for one in "wWdDsSbB]^-cA"), *"a[]^-(){2}|?\\"]), max_size=8).map("".join),
+    st.text("a_1 -]\x01[é\\", max_size=4),
+)
+@settings(max_examples=300, deadline=None)
+def test_brackets_around_a_class_change_no_verdict(pattern: str, text: str) -> None:
+    for options in (RegexOptions(), FancyRegexOptions()):
+        try:
+            plain = Draft202012({"pattern": pattern}, pattern_options=options)
+        except ValueError:
+            continue
+        rewritten = Draft202012({"pattern": bracketed(pattern)}, pattern_options=options)
+        assert plain.is_valid(text) == rewritten.is_valid(text)
 
 
 def test_a_choice_with_more_errors_than_can_be_made_is_told_without_its_place() -> None:

@@ -7,6 +7,7 @@ each step may read all of it. Both engines come with jsonschema-rs and hold the 
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect
 from dataclasses import dataclass
@@ -130,6 +131,21 @@ class Matcher:
         )
 
 
+_CONTROL = re.compile(r"\\c([A-Za-z])|\\.", re.DOTALL)
+_CLASSES = re.compile(r"(\\[wWdDsS])|\\.|\[(?:\\.|[^\]\\])*\]?", re.DOTALL)
+
+
+def bracketed(pattern: str) -> str:
+    r"""The same pattern with brackets around each class such as `\w`, and with `\x01` for `\cA`: jsonschema-rs
+    translates each by reading the whole pattern once more, so that ten thousand took minutes.
+
+    >>> bracketed(r"\w[\w]\\w")
+    '[\\w][\\w]\\\\w'
+    """
+    pattern = _CONTROL.sub(lambda found: f"\\x{ord(found[1]) % 32:02x}" if found[1] else found[0], pattern)
+    return _CLASSES.sub(lambda found: f"[{found[0]}]" if found[1] else found[0], pattern)
+
+
 def _is_made(pattern: str, options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions) -> bool:
     try:
         _engine(pattern, options)
@@ -143,4 +159,4 @@ def _engine(
 ) -> jsonschema_rs.Draft202012Validator:
     import jsonschema_rs as rs
 
-    return rs.Draft202012Validator({"pattern": pattern}, pattern_options=options, offline=True, mask="…")
+    return rs.Draft202012Validator({"pattern": bracketed(pattern)}, pattern_options=options, offline=True, mask="…")

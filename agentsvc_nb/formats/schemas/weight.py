@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import frexp
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -24,6 +25,8 @@ _PATTERN_STEPS: Final = 20
 _ENTRIES_A_STEP: Final = 10
 _BYTES_A_STEP: Final = 1_000
 _BITS_A_STEP: Final = 8
+_EXACT_MAX: Final = 2**53
+"""Integers up to this are different as floats, too."""
 _UNEVALUATED: Final = 4
 """Factor for `unevaluatedProperties`, which applies its neighbours again, and those theirs: three times the work at
 every level."""
@@ -124,10 +127,12 @@ class Scales:
         steps += sum(_length(schema.get(word)) // _ENTRIES_A_STEP for word in ("enum", "dependentRequired"))
         if isinstance(value, str):
             steps += len(value) // _BYTES_A_STEP
-        elif isinstance(value, int) and value.bit_length() > 64:
-            steps += value.bit_length() // _BITS_A_STEP
+        elif isinstance(value, int | float):
+            steps += _bits(value) // _BITS_A_STEP
+            if "multipleOf" in schema:  # a fraction, of numbers that are written out
+                steps += _bits(schema["multipleOf"]) // _BITS_A_STEP
         elif isinstance(value, list) and "uniqueItems" in schema:
-            steps += 2 * _nodes(value)
+            steps += _unique_steps(value)
         elif isinstance(value, Mapping) and isinstance(named := schema.get("patternProperties"), Mapping):
             letters = sum(len(name) for name in value)
             steps += sum(1 + 2 * letters * self._matcher.load(one).size // _BYTES_A_STEP for one in named)
@@ -230,25 +235,36 @@ def _resource(part: object, around: Schema) -> Schema:
     return part if isinstance(part, Mapping) and _is_text(part.get("$id")) else around
 
 
-def _nodes(value: object) -> int:
-    count, pending = 0, [value]
+def _unique_steps(value: object) -> int:
+    """The steps of looking for equal items. The validator hashes numbers as floats, so that integers beyond 2 ** 53
+    collide, and each is compared with each."""
+    nodes, large, bits, pending = 0, 0, 0, [value]
     while pending:
         one = pending.pop()
-        count += 1
+        nodes += 1
         if isinstance(one, Mapping):
             pending += one.values()
         elif isinstance(one, list):
             pending += one
-    return count
+        elif isinstance(one, int) and abs(one) > _EXACT_MAX:
+            large, bits = large + 1, bits + _bits(one)
+    return 2 * nodes + large * (large + bits // _BITS_A_STEP)
+
+
+def _bits(number: object) -> int:
+    """The bits of a number that is written out, beyond the 64 that are compared at once."""
+    if isinstance(number, float):
+        return max(abs(frexp(number)[1]) - 64, 0)
+    return max(number.bit_length() - 64, 0) if isinstance(number, int) else 0
 
 
 def _identity(value: object) -> int:
     """The key of a value among known weights: 0 for all small scalars, which weigh the same."""
     if isinstance(value, str):
         return id(value) if len(value) >= _BYTES_A_STEP else 0
-    if isinstance(value, int):
-        return id(value) if value.bit_length() > 64 else 0
-    return 0 if value is None or isinstance(value, float) else id(value)
+    if isinstance(value, int | float):
+        return id(value) if _bits(value) else 0
+    return 0 if value is None else id(value)
 
 
 def _named(value: object) -> list[Any]:
