@@ -117,6 +117,7 @@ class ServiceState:
         for task in self._keeping:
             task.cancel()
         await asyncio.gather(*self._keeping, return_exceptions=True)
+        await self.services.storage.readings.close()  # runs that wait for documents go on
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
         self.services.jobs.supervisor.stopping = True
         await self.services.runs.supervisor.stop()
@@ -124,7 +125,6 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         self.services.judges.close()
-        await self.services.storage.readings.close()
         self._database.close()
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
+from agentsvc_nb.testing import running_service
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire
-from tests.service.test_reading import EXCEL, SLIDES, WORD, packed, pdf
+from tests.service.test_reading import EXCEL, SLIDES, WORD, W, packed, pdf
 from tests.waiting import until
 
 FILES = {
@@ -47,3 +50,21 @@ def test_what_a_run_wrote_is_found_by_its_words_once_the_run_has_ended(wire: Wir
     until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"], lambda status: status == "completed")
     [found] = wire("GET", "/files/search", params={"chat_id": run["chat"], "q": "saffron "}).json()["results"]
     assert (found["file_name"], found["match"]) == ("long.txt", "content")
+
+
+def test_a_stop_waits_for_no_document() -> None:
+    """Documents that are still to be read do not hold up the service's stop, and are read after its next start."""
+    hungry = packed({"word/document.xml": f"<w:d {W}><w:p><w:t>late</w:t></w:p>" + "<w:p><w:t/></w:p>" * 1_500_000})
+    with (
+        running_service(model="scripted") as running,
+        httpx.Client(
+            base_url=running.base_url + V1, headers={"Authorization": f"Bearer {running.api_key}"}, timeout=30
+        ) as http,
+    ):
+        chat = http.post("/runs", json={"message": "say x"}).json()["chat"]
+        many = [("files", (f"{number}.docx", hungry)) for number in range(3)]
+        assert http.post("/files", params={"chat_id": chat}, files=many).status_code == 200
+        running.stop()
+        running.start()
+        query = {"chat_id": chat, "q": "late "}
+        until(lambda: len(http.get("/files/search", params=query).json()["results"]), lambda found: found == 3)
