@@ -294,7 +294,7 @@ class Settings:
     )
     gateway_seconds: float = setting(
         _seconds,
-        "A request that is silent for so long is answered `gateway_timeout`.",
+        "A request that is silent for so long is answered `gateway_timeout`, or `request_timeout` within its body.",
         default=float(limits.GATEWAY_SECONDS),
     )
     upload_ttl_seconds: float = setting(

@@ -110,6 +110,13 @@ def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:
     assert "warn  settings: AGENTSVC_MODLE is not a setting" in done.stdout
 
 
+def test_the_names_that_a_service_answers_to(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTSVC_HOSTS", "proxied.example")
+    monkeypatch.setenv("AGENTSVC_PUBLIC_URL", "https://public.example")
+    [names] = [found for found in doctor.check_settings(folder) if "AGENTSVC_HOSTS adds" in found.what]
+    assert "127.0.0.1, [::1], public.example, proxied.example;" in names.what
+
+
 def test_a_server_that_does_not_answer(folder: DataFolder) -> None:
     with folder.hold():
         assert is_failure(the(checks.check_server(folder)), "does not answer")

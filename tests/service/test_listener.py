@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
+from agentsvc_nb.service.http.connections import Connections
 from agentsvc_nb.service.listener import JOIN_BYTES, CoalescingTransport, WriteCoalescer, bind
 
 
@@ -82,3 +83,38 @@ def test_what_several_connections_write_in_one_turn_leaves_when_it_ends() -> Non
         return [each.writes for each in inner]
 
     assert asyncio.run(write()) == [[b"0"], [b"1"]]
+
+
+class Open:
+    """What `Connections` asks of a connection."""
+
+    def __init__(self, peer: str, *, is_spare: bool) -> None:
+        self.peer, self.is_spare = peer, is_spare
+        self.transport = Written()
+
+
+def admitted(connections: Connections, peer: str, *, is_spare: bool = True) -> tuple[bool, Open]:
+    new = Open(peer, is_spare=is_spare)
+    connections.connections.add(new)  # type: ignore[arg-type]
+    return asyncio.run(_admit(connections, new)), new
+
+
+async def _admit(connections: Connections, new: Open) -> bool:
+    return connections.admit(new)  # type: ignore[arg-type]
+
+
+def test_an_address_holds_half_and_its_oldest_connection_without_a_key_makes_room() -> None:
+    connections = Connections(8)
+    kept = [admitted(connections, "192.0.2.1", is_spare=False)[1] for _ in range(2)]
+    spare = [admitted(connections, "192.0.2.1")[1] for _ in range(2)]
+    assert admitted(connections, "192.0.2.1")[0]
+    assert [each.transport.closed for each in [*kept, *spare]] == [False, False, True, False]
+    assert admitted(connections, "192.0.2.2")[0], "another address has room"
+
+
+def test_whoever_shows_a_key_is_never_closed_for_another() -> None:
+    connections = Connections(4)
+    kept = [admitted(connections, "127.0.0.1", is_spare=False) for _ in range(4)]
+    assert all(admission for admission, _ in kept), "loopback may hold all"
+    assert not admitted(connections, "127.0.0.1")[0]
+    assert not any(each.transport.closed for _, each in kept)
