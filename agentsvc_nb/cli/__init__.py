@@ -67,14 +67,14 @@ def _parser() -> argparse.ArgumentParser:
 def _exit_code(error: Exception) -> int | None:
     """The exit code of an expected failure; None for a bug of ours."""
     from agentsvc_nb.service.child import EXIT_HELD
-    from agentsvc_nb.service.folder import FolderHeld
+    from agentsvc_nb.service.folder import FolderHeld, disk_fault
     from agentsvc_nb.settings import SettingsError
 
     if isinstance(error, SettingsError):
         return EXIT_USAGE
     if isinstance(error, FolderHeld):  # before the slow imports below: an embedded starter waits for this exit
         return EXIT_HELD
-    return EXIT_ERROR if isinstance(error, _expected_errors()) else None
+    return EXIT_ERROR if isinstance(error, _expected_errors()) or disk_fault(error) else None
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:
@@ -83,15 +83,19 @@ def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService
+    from agentsvc_nb.service.ports import StoreBusy
     from agentsvc_nb.service.serve import ServeError
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     of_commands = (lab.LabError, models.PullError)
-    of_service = (ApiError, BackupError, NoService, SchemaTooNew, ServeError)
+    of_service = (ApiError, BackupError, NoService, SchemaTooNew, ServeError, StoreBusy)
     return (*of_commands, *of_service, EmbeddedError, StefanBrainError, OSError)
 
 
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
-    return str(error)
+    from agentsvc_nb.service.folder import disk_fault
+
+    fault = disk_fault(error)
+    return f"{fault[0].upper()}{fault[1:]}." if fault else str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -216,6 +217,19 @@ class DataFolder:
         use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
         end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
         return f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
+
+
+def disk_fault(error: BaseException) -> str | None:
+    """What a disk did not do, as a clause without a traceback: it is full, read-only or broken. None for any other
+    error."""
+    if isinstance(error, OSError):
+        failed = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+    else:
+        import sqlite3
+
+        codes = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+        failed = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
+    return f"the disk is full or can't be written to ({error})" if failed else None
 
 
 def inode(path: Path) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, disk_fault
 
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
@@ -36,9 +36,13 @@ class OneLine(logging.Formatter):
         }
         known |= {name: _value(value) for name, value in getattr(record, "fields", {}).items()}
         if record.exc_info:
-            known["error"] = _quoted(self.formatException(record.exc_info))
+            known["error"] = _quoted(self._failure(record.exc_info))
         line = " ".join(f"{name}={value}" for name, value in known.items())
         return _SECRET.sub(r"\1[hidden]", line)
+
+    def _failure(self, failed: Any) -> str:
+        """The traceback; of a full disk, which is nobody's bug and comes by the thousand, only what it said."""
+        return (failed[1] and disk_fault(failed[1])) or self.formatException(failed)
 
 
 def _value(value: object) -> str:
@@ -108,6 +112,7 @@ class RotatingHandler(logging.StreamHandler[Any]):
 
 def log_to_stderr(folder: DataFolder) -> None:
     """Log this package's records from INFO and other libraries' from WARNING."""
+    logging.raiseExceptions = False  # a log that can't be written has nowhere to say so
     handler = RotatingHandler(folder)
     handler.setFormatter(OneLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

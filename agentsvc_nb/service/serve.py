@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import DatabaseLost, DataFolder, ForeignFolder, Ready, write_private
+from agentsvc_nb.service.folder import DatabaseLost, DataFolder, ForeignFolder, Ready, disk_fault, write_private
 from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ def _make_key(folder: DataFolder) -> None:
     except (SchemaTooNew, DatabaseLost) as error:
         raise ServeError(str(error)) from None
     except sqlite3.DatabaseError as error:
+        if fault := disk_fault(error):
+            raise ServeError(f"The database {folder.database} can't be opened: {fault}.") from None
         broken = f"The database {folder.database} can't be opened ({error})"
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 

@@ -6,15 +6,20 @@ The disk is "full" by RLIMIT_FSIZE: no file of the process may grow beyond so ma
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import CONTENT, Morning
-from tests.waiting import until
+from tests.service.test_serve import ENV, client_of, serving
+from tests.waiting import PATIENCE_SECONDS, until
 
 NO_ROOM = 4096
 """Less than any database or log has already."""
@@ -88,3 +93,65 @@ def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
         assert refused(service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}))
         assert incoming(service) == []
         assert service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["serve", "--port", "0"],
+        ["keys", "create", "--name", "b"],
+        ["keys", "list"],
+        ["account", "suspend"],
+        ["pages", "add", "https://shop.example/"],
+        ["feedback", "list"],
+        ["backup", "{}/another.tar"],
+        ["restore", "{}/backup.tar", "--data", "{}/restored"],
+        ["ask", "hello"],
+    ],
+    ids=lambda arguments: arguments[0] + "-" + arguments[1].strip("-{}/"),
+)
+def test_a_command_says_so_in_a_sentence(arguments: list[str], kept: Path) -> None:
+    given = [argument.format(kept) for argument in arguments]
+    given += [] if "--data" in given else ["--data", str(kept / "data")]
+    done = subprocess.run(
+        [sys.executable, "-m", "agentsvc_nb", *given],
+        env=ENV,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder and a backup of it."""
+    folder = tmp_path_factory.mktemp("kept")
+    for given in (["keys", "create", "--name", "a"], ["backup", f"{folder}/backup.tar"]):
+        command = [sys.executable, "-m", "agentsvc_nb", *given, "--data", f"{folder}/data"]
+        subprocess.run(command, env=ENV, capture_output=True, check=True)
+    return folder
+
+
+def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (NO_ROOM, resource.RLIM_INFINITY))
+        for refused in (
+            lambda: client.runs.start("say lost"),
+            lambda: client.files.upload(CONTENT),
+            lambda: client.jobs.submit("echo_job", {}),
+        ):
+            with pytest.raises(StefanBrainError, match="The disk of the service is full") as caught:
+                refused()
+            assert str(data) not in str(caught.value)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    assert "the disk is full" in said

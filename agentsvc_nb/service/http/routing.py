@@ -13,6 +13,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.http import lifecycle, sessions
 from agentsvc_nb.service.http.access import Credential, remember_credential
 from agentsvc_nb.service.http.answers import refusal
@@ -63,6 +64,9 @@ class GuardedPath:
         return await handler(RequestContext(request, services, received_at, key, session))
 
 
+_NO_ROOM: Final = "The disk of the service is full or can't be written to, so nothing was stored."
+
+
 async def answered(
     request: Request, response: Awaitable[Response], refuse: Callable[[ApiError], Response]
 ) -> Response | None:
@@ -75,11 +79,11 @@ async def answered(
         return refuse(error)
     except StoreBusy:
         return refuse(ApiError("workspace_busy"))
-    except Exception:
+    except Exception as error:
         log.exception(
             "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
         )
-        return refuse(ApiError("internal_error"))
+        return refuse(ApiError("internal_error", _NO_ROOM if disk_fault(error) else None))
 
 
 async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
