@@ -153,8 +153,8 @@ class Listener(uvicorn.Server):
     """A uvicorn server for `app` that runs until a signal, until it has been idle for `idle_stop` seconds, or until its
     data folder `is_lost`, which is asked ten times a second.
 
-    `lost`: it ended because the folder was lost. `ready` is called once requests are answered. `app.state.service` must
-    have `idle_seconds()`, and `stop()`, which ends open streams.
+    `ready` is called once requests are answered. `lost`: it ended since the folder was lost; `failure`: because `ready`
+    raised this. `app.state.service` must have `idle_seconds()`, and `stop()`, which ends open streams.
     """
 
     def __init__(
@@ -185,6 +185,7 @@ class Listener(uvicorn.Server):
         self._idle_stop = idle_stop
         self._is_lost = is_lost
         self.lost = False
+        self.failure: OSError | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(_handle)
@@ -193,7 +194,10 @@ class Listener(uvicorn.Server):
             for each in sockets or []:
                 each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
             _collect_seldom()
-            self._ready()
+            try:
+                self._ready()
+            except OSError as error:  # raised here it would end the service without its shutdown
+                self.failure, self.should_exit = error, True
 
     async def on_tick(self, counter: int) -> bool:
         if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:

@@ -46,8 +46,8 @@ class ListenAddress:
 def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery.
 
-    Raises `FolderHeld` when another server holds the data folder, and `ServeError` for a port, folder or model that
-    can't be used.
+    Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
+    be used, and `OSError` when the ready file or the terminal can't be written.
     """
     folder = DataFolder(plan.settings.data)
     try:
@@ -114,6 +114,10 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
         for file in files:
             if (written := Ready.read(file)) and written.instance == ready.instance:
                 file.unlink(missing_ok=True)
+    if listener.failure is not None:
+        raise listener.failure
+    if not listener.started:
+        raise ServeError("The service could not start: its log says why.")
     if listener.lost:
         raise ServeError(
             f"The lock or the database of {folder.path} was removed or replaced while the service ran, so it has "

@@ -5,6 +5,7 @@ The disk is "full" by RLIMIT_FSIZE: no file of the process may grow beyond so ma
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import CONTENT, Morning
-from tests.service.test_serve import ENV, client_of, serving
+from tests.service.test_serve import ENV, client_of, command, serving
 from tests.waiting import PATIENCE_SECONDS, until
 
 NO_ROOM = 4096
@@ -131,8 +132,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder and a backup of it."""
     folder = tmp_path_factory.mktemp("kept")
     for given in (["keys", "create", "--name", "a"], ["backup", f"{folder}/backup.tar"]):
-        command = [sys.executable, "-m", "agentsvc_nb", *given, "--data", f"{folder}/data"]
-        subprocess.run(command, env=ENV, capture_output=True, check=True)
+        made = [sys.executable, "-m", "agentsvc_nb", *given, "--data", f"{folder}/data"]
+        subprocess.run(made, env=ENV, capture_output=True, check=True)
     return folder
 
 
@@ -155,3 +156,25 @@ def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) 
         said = process.stderr.read()
     assert "Traceback" not in said
     assert "the disk is full" in said
+
+
+@pytest.mark.parametrize("full", ["the ready file", "standard output", "a first start"])
+def test_a_start_that_finds_no_room_says_so_and_leaves_nothing_running(full: str, tmp_path: Path) -> None:
+    """The folder starts when there is room."""
+    data = tmp_path / "data"
+    with open("/dev/full" if full == "standard output" else os.devnull, "w") as out:
+        done = subprocess.run(
+            command(data, "--port", 0, *(["--ready-file", "/proc/ready"] if full == "the ready file" else [])),
+            env=ENV,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)) if "first" in full else None,
+        )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "disk" in done.stderr or "/proc" in done.stderr
+    assert not (data / "ready.json").exists()
+    with serving(data, "--port", 0), client_of(data) as client:
+        assert client.runs.start("say on", sync=True).output == "on"
