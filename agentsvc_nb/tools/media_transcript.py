@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.settings import variable
+from agentsvc_nb.tools import stopping
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
 from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
 from agentsvc_nb.wire.media import Segment, Transcript
@@ -78,10 +80,10 @@ def _heard(model: Path | None, file: Path) -> dict[str, Any]:
     try:
         listener = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
         heard, about = listener.transcribe(str(file))
-        segments = [
-            Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip())
-            for one, _ in zip(heard, range(CAPTIONS_SEGMENTS), strict=False)
-        ]
+        segments = []
+        for one in islice(heard, CAPTIONS_SEGMENTS):  # each is recognised when it is taken
+            stopping.check()
+            segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
     except Exception as error:  # codecs and model files fail in ways of their own
         said = (
             f"The speech could not be recognised ({type(error).__name__}): is it a sound or video, and {model} a model?"

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools import stopping
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, URL_CHARS
 
 FIELD_CHARS: Final = 200
@@ -243,7 +244,8 @@ class Tool(Described, Protocol):
     def fetches(self, given: Any) -> Sequence[str]: ...
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
-        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`)."""
+        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
+        from time to time whether it is to stop (`tools.stopping`)."""
         ...
 
 
@@ -329,8 +331,8 @@ _LOOK_SECONDS: Final = 0.02
 
 
 class ReadTime:
-    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`. Any
-    thread may ask whether it is over.
+    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`. It is
+    used up when the read's run or job is cancelled. Any thread may ask whether it is over.
 
     A budget of wall-clock time would fail ordinary reads on a busy machine.
     """
@@ -338,10 +340,11 @@ class ReadTime:
     def __init__(self, seconds: float | None = None) -> None:
         self._now = _clock_of_this_thread()
         self._ends = math.inf if seconds is None else self._now() + seconds
-        self._look = math.inf if seconds is None else 0.0
+        self._look = 0.0
+        self._stop = stopping.present()
 
     def is_over(self) -> bool:
-        return self._now() > self._ends
+        return self._now() > self._ends or (self._stop is not None and self._stop.is_set())
 
     def check(self) -> None:
         """Raise `ReadTooLong` when the time is used up. The processor's clock, a system call, is looked at 50 times a

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
+from contextvars import copy_context
 
 import pytest
 
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
+from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.port import ReadTime
+from agentsvc_nb.tools.stopping import Stopped
 
 
 async def never() -> bool:
@@ -77,3 +82,38 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
 
     asyncio.run(scenario())
     assert ended == ["one"]
+
+
+def test_a_cancel_ends_the_threads_of_its_work() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def long() -> None:
+        try:
+            while True:
+                begun.set()
+                stopping.check()
+        except Stopped:
+            ended.set()
+            raise
+
+    async def cancelled() -> None:
+        tasks = TaskSupervisor(nothing)
+        outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long), never))
+        await asyncio.to_thread(begun.wait, 60)
+        tasks.interrupt("run")
+        with pytest.raises(asyncio.CancelledError):
+            await outer
+
+    asyncio.run(cancelled())
+    assert ended.wait(60)
+
+
+def test_a_read_of_a_cancelled_run_is_over() -> None:
+    def read() -> bool:
+        stop = stopping.begin()
+        time = ReadTime(3600)
+        before = time.is_over()
+        stop.set()
+        return time.is_over() and not before
+
+    assert copy_context().run(read)

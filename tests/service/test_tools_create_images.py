@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import io
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.ads import colors, fonts, picture_files, scenes, wording
-from agentsvc_nb.tools.ads.creating import designs
+from agentsvc_nb.tools.ads import colors, creating, fonts, picture_files, scenes, wording
+from agentsvc_nb.tools.ads.creating import Design, designs
 from agentsvc_nb.tools.ads.fonts import OWN, families
 from agentsvc_nb.tools.ads.models import SIZES, CreateImagesInput, ImageRequest
 from agentsvc_nb.tools.ads.shapes import frame
@@ -188,3 +190,28 @@ def test_the_shipped_family_draws_latin_greek_and_cyrillic_with_its_license_besi
     for alphabet in ("ABCXYZabcxyzÄÖÜßĄĘŁŻŞĞİ", "ΑΒΓΔΩαβγδωάέή", "АБВГДЯабвгдяЇїЄєҐ", "0123456789€£¥%&@!?…—“”"):
         assert all(fonts.draws(OWN, char) for char in alphabet)
     assert "SIL OPEN FONT LICENSE" in (Path(fonts.__file__).parent / "faces" / "OFL.txt").read_text()
+
+
+def test_pictures_of_a_cancelled_call_that_were_not_begun_are_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Design] = []
+    free = threading.Event()
+    monkeypatch.setattr(creating, "produce", drawn.append)
+
+    async def cancelled() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        busy = asyncio.create_task(asyncio.to_thread(free.wait, 60))
+        await asyncio.sleep(0)
+        context = MemoryToolContext(MemoryWorkspace(tmp_path))
+        call = asyncio.create_task(creating.make(context, designs(briefs.request("plain", 5, ["square"])), "set"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(context.steps) == 2, "it waits for its first picture"
+        call.cancel()
+        await asyncio.wait([call])
+        free.set()
+        await busy
+
+    asyncio.run(cancelled())
+    assert drawn == []

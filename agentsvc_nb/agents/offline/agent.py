@@ -26,6 +26,7 @@ from agentsvc_nb.agents.offline.tool_calls import with_brief
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.tools import stopping
 
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3
@@ -149,7 +150,11 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
     named, words = set(library.named(question)), asked_words(asked.text)
 
     def work() -> tuple[str, bool]:
-        plans = [made for table in loaded if (made := plan(asked.text, table, named=table.path in named))]
+        plans: list[Plan | Unclear] = []
+        for table in loaded:
+            stopping.check()
+            if made := plan(asked.text, table, named=table.path in named):
+                plans.append(made)
         fits = [
             (
                 isinstance(made, Plan) and bool(made.rows),

@@ -15,6 +15,7 @@ from agentsvc_nb.agents.offline.words import LIGHT_STEMS, STOP, Vectors, content
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import HEADING, blocks
 from agentsvc_nb.formats.tables import is_table, parse
+from agentsvc_nb.tools import stopping
 
 PASSAGE_CHARS: Final = 600
 _PROSE_WORDS: Final = 8
@@ -150,6 +151,7 @@ def rank(wanted: Wanted, passages: Iterable[Passage], favoured: Collection[str] 
 
 def _weights(wanted: Wanted, passage: Passage) -> dict[str, float]:
     """How much the passage holds of each word, from 0 to 1; words it lacks are left out."""
+    stopping.check()
     if _plainly_without(wanted, passage):
         return {}
     body, above = Counter(stems(passage.text)), set(stems(" ".join(passage.headings)))
@@ -237,6 +239,7 @@ def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Pass
 
 
 def _words(text: str) -> list[str]:
+    stopping.check()
     return [token for token in dict.fromkeys(tokens(text)) if token not in STOP]
 
 
@@ -257,6 +260,7 @@ def _scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Vectors:
             alike[row, places[word]] = 1
     sense, found = _unit((wanted * asking[:, None]).sum(axis=0)), np.zeros(len(texts), np.float32)
     for row, words in enumerate(texts):
+        stopping.check()
         if words:
             at = [places[word] for word in words]
             whole = _unit((known[at] * weights[at, None]).sum(axis=0)) @ sense

@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
 from typing import Any, TypeVar
+
+from agentsvc_nb.tools import stopping
 
 T = TypeVar("T")
 STORE_AGAIN_SECONDS = 1.0
@@ -41,9 +44,11 @@ class TaskSupervisor:
     async def interruptible(
         self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
     ) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels. It is cancelled at once if `asked_to_stop` returns True,
-        because an interrupt from before found no task to cancel."""
-        inner: asyncio.Task[T] = asyncio.create_task(work)
+        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). It is cancelled at
+        once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
+        context = copy_context()
+        stop = context.run(stopping.begin)
+        inner: asyncio.Task[T] = asyncio.create_task(work, context=context)
         self._inner[name] = inner
         try:
             if self.stopping or await asked_to_stop():  # only now: from here on `interrupt` finds the task
@@ -53,6 +58,7 @@ class TaskSupervisor:
             inner.cancel()
             raise
         finally:
+            stop.set()
             del self._inner[name]
 
     async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
+from agentsvc_nb.tools import stopping
 from agentsvc_nb.tools.ads import colors, layout, picture_files, scenes, wording
 from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.image_model import ImageModel
@@ -61,8 +62,11 @@ class Made:
 
 def produce(design: Design) -> Made:
     """Draw one picture. Takes processor time, so call it in a thread."""
+    stopping.check()
     words = layout.lay_out(design.scene, design.frame, design.words)
+    stopping.check()
     background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
+    stopping.check()
     picture = layout.draw(background, design.palette, words)
     record = MadeImage(
         path=design.path,
@@ -79,19 +83,24 @@ def produce(design: Design) -> Made:
 
 async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outcome:
     """Draw all designs and write them into the workspace, in order, as one typed output."""
-    made: list[MadeImage] = []
-    total = STAGES * len(designs)
     waiting = iter(designs)
     drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
-    for number, design in enumerate(designs):
-        said = f"picture {number + 1} of {len(designs)}"
-        await context.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
-        await context.progress(STAGES * number + 1, total, f"{said}: painting")
-        one = await drawn.popleft()
-        drawn.extend(map(_begin, islice(waiting, 1)))
-        await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
-        await context.write(design.path, one.data, output=(set_id, "image_set"))
-        made.append(one.record)
+    made: list[MadeImage] = []
+    total = STAGES * len(designs)
+    try:
+        for number, design in enumerate(designs):
+            said = f"picture {number + 1} of {len(designs)}"
+            await context.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
+            await context.progress(STAGES * number + 1, total, f"{said}: painting")
+            one = await drawn[0]
+            drawn.popleft()
+            drawn.extend(map(_begin, islice(waiting, 1)))
+            await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
+            await context.write(design.path, one.data, output=(set_id, "image_set"))
+            made.append(one.record)
+    finally:
+        for left in drawn:  # after a cancel or a failure
+            left.cancel()
     await context.progress(total, total, f"{len(made)} of {len(made)} pictures")
     return _outcome(made)
 
