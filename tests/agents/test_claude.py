@@ -58,12 +58,12 @@ class Claude:
 
 
 @contextlib.contextmanager
-def claude(model: str) -> Iterator[Claude]:
+def claude(model: str, **settings: object) -> Iterator[Claude]:
     with messages_server() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANTHROPIC_BASE_URL", server.url)
         patch.setenv("ANTHROPIC_API_KEY", "any")
         with (
-            running_service(f"anthropic:{model}") as service,
+            running_service(f"anthropic:{model}", **settings) as service,
             AgentService(service.api_key, service.base_url) as client,
         ):
             yield Claude(client, server)
@@ -179,3 +179,11 @@ def test_a_tool_that_asks_takes_no_half_of_an_answer(sonnet: Claude, reply: Repl
     assert failed.value.job.error is not None
     assert failed.value.job.error.code == code
     assert len(sonnet.server.asked) == 1
+
+
+@pytest.mark.parametrize(("wallet_cents", "code"), [(150, "limit_reached"), (300, None)])
+def test_a_call_is_made_only_when_the_wallet_can_pay_the_largest_answer(wallet_cents: int, code: str | None) -> None:
+    """128,000 tokens at 15 dollars a million: 192 cents."""
+    with claude("claude-sonnet-4-6", wallet_cents=wallet_cents) as it:
+        run = it.ask("hi", Reply(("Tea.",)))
+        assert (run.last_error, len(it.server.asked)) == (code, 0 if code else 1)
