@@ -18,7 +18,7 @@ from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key, open_beside
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, WorkFailure
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import QUICK, ended, submit
@@ -101,7 +101,7 @@ class ShoutInput(BaseModel):
     times: int = 1
 
 
-class Shout:
+class Shout(ToolDeclaration):
     """A direct tool: writes what it was given in capitals, and fails when told to."""
 
     name: ClassVar[str] = "shout"
