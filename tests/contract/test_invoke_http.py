@@ -203,3 +203,12 @@ def test_a_direct_tool_that_fails_is_an_answer_that_the_client_raises(direct: Di
 def test_a_direct_tool_is_not_submitted(wire: Wire) -> None:
     answer = wire("POST", "/jobs", json={"tool": "ask_stefanbrain", "input": {"message": "say x"}})
     assert (answer.status_code, code(answer)) == (400, "unsupported_tool_request")
+
+
+def test_large_numbers_are_not_written_out(wire: Wire) -> None:
+    """They took a body of 600 kB for one of 30 MB."""
+    junk = b",".join([b"1e300"] * 90_000)
+    body = b'{"input": {"steps": 1e300, "junk": [' + junk + b"]}}"
+    answer = wire("POST", "/tools/echo_job/invoke", content=body)
+    assert code(answer) == "invalid_tool_input"
+    assert wire("POST", "/tools/echo_job/invoke", json={"input": {"steps": 2.0}}).status_code == 202

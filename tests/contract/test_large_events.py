@@ -103,7 +103,7 @@ def test_a_result_is_bounded_where_it_is_kept(client: AgentService, service: Run
 
 
 def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentService) -> None:
-    text = "ü" * 900_000
+    text = "ü" * 490_000
     run = ended(client, f"{call('write_file', path='a.md', text=text)}\nsay done")
     payload = only(read_by_all(client, run), "tool.call")
     assert whole(client, run, payload)["input"] == {"path": "a.md", "text": text}
@@ -111,6 +111,12 @@ def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentSer
     assert payload["input"]["text"].endswith(payloads.CUT)
     assert run.chat is not None
     assert read(client, run, "a.md") == text.encode()
+
+
+def test_an_input_of_a_call_holds_a_megabyte(client: AgentService) -> None:
+    run = ended(client, f"{call('write_file', path='a.md', text='ü' * 510_000)}\nsay done")
+    assert "1,000,000 bytes" in only(read_by_all(client, run), "tool.result")["content"][0]["text"]
+    assert run.status == "completed"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ async def cancel_run(context: RequestContext) -> RunRecord:
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
     """Approve or refuse the tool call that the path names. Raises `invalid_approval`, and what `tool_calls.decide`
     raises."""
-    given = bodies.checked(Verdict, document, "invalid_approval")
+    given = await bodies.checked(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
 

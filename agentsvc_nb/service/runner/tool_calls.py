@@ -25,10 +25,11 @@ from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.fetching import addresses, goes_to
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
-from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES
+from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
+_TOO_LARGE: Final = f"A tool's input may have {INPUT_MAX_BYTES:,} bytes: give the rest as a file."
 _UNSEEN: Final = (
     f"This call waits for approval, and nobody approves what is not shown whole: give it less than "
     f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
@@ -72,6 +73,8 @@ class ToolCalls:
         tool = self.tools.get(call.tool)
         if tool is None:
             return _failed("tool_not_found", f"There is no tool {call.tool!r}.")
+        if payloads.size(call.input) > INPUT_MAX_BYTES:
+            return _failed("invalid_tool_input", _TOO_LARGE)
         try:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:

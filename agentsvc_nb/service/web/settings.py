@@ -107,7 +107,7 @@ async def show_feedback(context: RequestContext) -> Response:
 async def send_feedback(context: RequestContext) -> Response:
     form: dict[str, Any] = await bodies.read_form_fields(context.request)
     try:
-        given = bodies.checked(NewFeedback, form, "invalid_feedback")
+        given = bodies.check(NewFeedback, form, "invalid_feedback")
         await feedback.send(context.use_case, context.account, given)
     except ApiError as error:
         return await _feedback_page(context, form, error)

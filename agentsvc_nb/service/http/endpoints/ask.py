@@ -69,7 +69,7 @@ async def ask(context: RequestContext, document: bodies.Document) -> Response:
 
 
 async def _given(context: RequestContext, document: bodies.Document) -> AskRequest:
-    submit = tools.submission(context, AskStefanBrain(), document)
+    submit = await tools.submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
@@ -100,7 +100,7 @@ async def tools_invoke(context: RequestContext) -> Response:
     described = tools.find(context, context.path("name"))
     if described.name == AskStefanBrain.name:
         return await ask(context, document)
-    submit = tools.submission(context, described, document)
+    submit = await tools.submission(context, described, document)
     if described.asynchronous:
         return await tools.accept(context, submit)
     return answer(await _run(context, context.services.tools[described.name], submit))

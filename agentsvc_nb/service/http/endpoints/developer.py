@@ -43,7 +43,7 @@ async def keys_delete(context: RequestContext) -> Response:
 
 
 async def feedback_send(context: RequestContext) -> Response:
-    given = bodies.checked(NewFeedback, await bodies.read_object(context), "invalid_feedback")
+    given = await bodies.checked(context, NewFeedback, await bodies.read_object(context), "invalid_feedback")
     record = await feedback.send(context.use_case, context.key.account, given)
     where = ROUTES["feedback.get"].url(id=record.id)
     guidance = f"Thank you. The team's reply will stand in the report: GET {where}."

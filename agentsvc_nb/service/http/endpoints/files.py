@@ -19,7 +19,7 @@ from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
 
 async def projects_create(context: RequestContext) -> Response:
-    given = bodies.checked(NewProject, await bodies.read_object(context), "invalid_json")
+    given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
     record = await chats.create_project(context.use_case, context.key.account, given.name)
     return answer(record.public(), 201)
 
@@ -91,6 +91,6 @@ async def files_download(context: RequestContext) -> Response:
 
 async def files_rename(context: RequestContext) -> Response:
     chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
-    given = bodies.checked(NewName, await bodies.read_object(context), "invalid_json")
+    given = await bodies.checked(context, NewName, await bodies.read_object(context), "invalid_json")
     record = await files.rename(context.use_case, account, chat, path, given.name.strip() or None)
     return answer(record.public())

@@ -27,7 +27,7 @@ async def labels_get(context: RequestContext) -> Response:
 
 
 async def labels_write(context: RequestContext) -> Response:
-    given = bodies.checked(NewLabels, await bodies.read_object(context), "invalid_label")
+    given = await bodies.checked(context, NewLabels, await bodies.read_object(context), "invalid_label")
     record = await media.write_labels(context.use_case, context.key.account, context.path("page_id"), given)
     return answer(record.public())
 

@@ -30,14 +30,14 @@ async def jobs_submit(context: RequestContext) -> Response:
     tool = find(context, document.get("tool"))
     if not tool.asynchronous:
         raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
-    return await accept(context, submission(context, tool, document))
+    return await accept(context, await submission(context, tool, document))
 
 
-def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
+async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
     given = given_input(document)
-    checked = bodies.checked(tool.Input, given, "invalid_tool_input")
+    checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
     repeats, worst = header if tool.idempotent else None, price_of(tool.uses_max(checked))
