@@ -128,6 +128,9 @@ def test_a_schema_and_an_answer_that_take_too_long_are_refused(monkeypatch: pyte
             assert "too long" in str(await made.misfit("{}", {"type": "object"}, "a"))
             monkeypatch.setattr(judges, "JUDGE_SECONDS", 60.0)
             assert await made.fault({"type": "object"}, "a") is None
+            monkeypatch.setattr(judges, "JUDGE_SECONDS", 0.0)
+            assert await made.fault({"type": "object"}, "a") is None, "it is remembered"
+            monkeypatch.setattr(judges, "JUDGE_SECONDS", 60.0)
             assert await made.misfit("{}", {"type": "object"}, "a") is None
 
     asyncio.run(use())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, Final
 
 from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
@@ -25,6 +26,7 @@ READ_SECONDS: Final = 20.0
 """For 16 MB and 100,000 values half a second suffices: a child that takes longer has a machine that does."""
 JUDGE_SECONDS: Final = 5.0
 _ANSWER_BYTES: Final = 4 * JSON_MAX_BYTES
+_ACCEPTED_MAX: Final = 10_000
 _SAID_BYTES: Final = 100_000
 Document = dict[str, Any]
 TOO_LARGE: Final = object()
@@ -37,6 +39,8 @@ class Judges:
     def __init__(self) -> None:
         self._reading = ChildPool(CHILD, LIMITS)
         self._judging = ChildPool(CHILD, LIMITS)
+        self._accepted: set[bytes] = set()
+        """Digests of schemas without a fault: the rows of a table come with the same one."""
 
     def close(self) -> None:
         self._reading.close()
@@ -58,10 +62,18 @@ class Judges:
         """Why this is no acceptable `output_config`, in a sentence; None when it is one."""
         if fault := output.shape_fault(config):
             return fault
+        digest = sha256(json.dumps(config).encode()).digest()
+        if digest in self._accepted:
+            return None
         try:
-            return await self._judge({"fault": config}, account)
+            fault = await self._judge({"fault": config}, account)
         except NoAnswer:
             return "output_config takes too long to be judged; make it and its patterns simpler."
+        if fault is None:
+            if len(self._accepted) >= _ACCEPTED_MAX:
+                self._accepted.clear()
+            self._accepted.add(digest)
+        return fault
 
     async def misfit(self, text: str, config: output.Schema, account: str) -> str | None:
         """Why the answer does not fit its schema, in a sentence; None when it does."""
