@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -42,8 +43,8 @@ class _Row:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests named by their ids (`file::test`) whatever their tier: drop the default marker expression."""
-    options = config.getini("addopts")
-    if any("::" in arg for arg in config.args) and config.option.markexpr == options[options.index("-m") + 1]:
+    _, _, rest = shlex.join(config.getini("addopts")).partition("-m ")
+    if rest and any("::" in arg for arg in config.args) and config.option.markexpr == shlex.split(rest)[0]:
         config.option.markexpr = ""
 
 

@@ -7,9 +7,12 @@ catalog is made, and not before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import cast
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel
 
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ask_stefanbrain import AskStefanBrain
@@ -52,9 +55,14 @@ def describe(tool: Described) -> ToolDescription:
         idempotent=tool.idempotent,
         effect=tool.effect,
         available=tool.available(),
-        input_schema=tool.Input.model_json_schema(),
-        output_schema=None if tool.Output is None else tool.Output.model_json_schema(mode="serialization"),
+        input_schema=_schema(tool.Input, "validation"),
+        output_schema=None if tool.Output is None else _schema(tool.Output, "serialization"),
     )
+
+
+@cache  # pydantic takes a millisecond for each
+def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    return model.model_json_schema(mode=mode)
 
 
 def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:

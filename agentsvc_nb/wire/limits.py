@@ -74,6 +74,7 @@ MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progres
 
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000
+STREAM_READ_BYTES: Final = 64_000  # ours: what a stream holds for a slow reader, but for a larger event
 STREAM_PING_SECONDS: Final = 15
 DELTA_INTERVAL_SECONDS: Final = 0.05
 

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.usecases import runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.wire.limits import PAGE_MAX, STREAM_PING_SECONDS, STREAM_RETRY_MS
+from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
 from agentsvc_nb.wire.runs import Event
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -130,7 +130,7 @@ class Streams:
 
     async def _read(self, run_id: str, after: int) -> _EventPage:
         sent = self._use_case.signals.sent  # before the read, so that a write during it causes another read
-        batch = await runs.events(self._use_case, run_id, after, PAGE_MAX)
+        batch = await runs.events(self._use_case, run_id, after)
         frames = "".join(frame(event) for event in batch.events).encode()
         last = batch.events[-1].id if batch.events else after
         return _EventPage(after, sent, frames, last, not batch.more, batch.ended)

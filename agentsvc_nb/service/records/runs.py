@@ -220,9 +220,11 @@ def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any],
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
-def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[tuple[Event, int]], bool]:
+def events(
+    tx: Tx, run_id: str, after: int, limit: int, most_bytes: int = EVENT_PAGE_BYTES
+) -> tuple[list[tuple[Event, int]], bool]:
     """The events after the id `after`, each with the length of its stored payload in characters, and whether there are
-    more. At most `limit` events, and at most `EVENT_PAGE_BYTES` in all, but at least one."""
+    more. At most `limit` events, and at most `most_bytes` in all, but at least one."""
     found: list[tuple[Event, int]] = []
     total = 0
     while True:
@@ -230,7 +232,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[tuple[Even
         rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=wanted)
         for row in rows:
             size = len(row["payload"])
-            if len(found) == limit or (found and total + size > EVENT_PAGE_BYTES):
+            if len(found) == limit or (found and total + size > most_bytes):
                 return found, True
             found.append((_event(row), size))
             total += size

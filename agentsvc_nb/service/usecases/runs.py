@@ -23,6 +23,7 @@ from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
 from agentsvc_nb.wire.times import utc_day
 
@@ -136,19 +137,21 @@ class EventBatch:
     ended: bool
 
 
-async def events(context: UseCaseContext, run_id: str, after: int, limit: int) -> EventBatch:
-    """The run's events after the id `after`: at most `limit`, and at most as many bytes as a page may hold."""
+async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
+    """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
 
     def use(tx: Tx) -> EventBatch:
         run = runs.get(tx, run_id)
-        found, more = _events(tx, run_id, after, limit)
+        found, more = _events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES)
         return EventBatch(found, more, run is None or run.status in TERMINAL)
 
     return await context.read(use)
 
 
-def _events(tx: Tx, run_id: str, after: int, limit: int) -> tuple[list[Event], bool]:
-    found, more = runs.events(tx, run_id, after, limit)
+def _events(
+    tx: Tx, run_id: str, after: int, limit: int, most_bytes: int = EVENT_PAGE_BYTES
+) -> tuple[list[Event], bool]:
+    found, more = runs.events(tx, run_id, after, limit, most_bytes)
     return [payloads.readable(event, stored) for event, stored in found], more
 
 
