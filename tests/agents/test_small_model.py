@@ -31,10 +31,10 @@ FRUIT = {
 @pytest.fixture(scope="module")
 def model_file() -> Path:
     """In the user's cache: pulled by the first who asks on this machine, its SHA-256 looked at each time."""
-    folder = platformdirs.user_cache_path("agentsvc-nb-tests")
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "pull.lock"):  # the test processes of one run do not pull it each
-        return pull(folder, "smollm2")
+    cache = platformdirs.user_cache_path("agentsvc-nb-tests")
+    cache.mkdir(parents=True, exist_ok=True)
+    with FileLock(cache / "pull.lock"):  # the test processes of one run do not pull it each
+        return pull(cache / "data", "smollm2")
 
 
 @pytest.fixture(scope="module", params=["our engine", "a server of the user's"])
