@@ -71,11 +71,7 @@ def origin_list(text: str) -> tuple[str, ...]:
 
 
 def flag(text: str) -> bool:
-    """Parse a yes or no.
-
-    >>> flag("yes")
-    True
-    """
+    """Parse a yes or no, also as `true` or `1`, `false` or `0`."""
     if text.lower() not in _FLAGS:
         raise ValueError("yes or no")
     return _FLAGS[text.lower()]

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 import uvicorn
 from starlette.applications import Starlette
 
-from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, Connection, Connections
+from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, BoundedConnection, Connections
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
@@ -166,7 +166,7 @@ class Listener(uvicorn.Server):
     ) -> None:
         config = uvicorn.Config(
             app,
-            http=coalescing(Connection),
+            http=coalescing(BoundedConnection),
             interface="asgi3",
             loop="asyncio",
             ws="none",
@@ -207,7 +207,7 @@ class Listener(uvicorn.Server):
             self.lost = self.should_exit = True
         if counter % TICKS_A_SECOND == 0:
             for connection in list(self._connections.connections):
-                cast(Connection, connection).look()
+                cast(BoundedConnection, connection).look()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -23,6 +23,8 @@ from agentsvc_nb.service.plan import ServicePlan
 if TYPE_CHECKING:
     from socket import socket
 
+    from agentsvc_nb.service.listener import Listener
+
 PORT: Final = 8787
 LAST_PORT: Final = -1
 """A value of `port` for services that start unattended: the port of the last server, or a free one if that is taken."""
@@ -114,6 +116,11 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
         for file in files:
             if (written := Ready.read(file)) and written.instance == ready.instance:
                 file.unlink(missing_ok=True)
+    _check_end(listener, folder)
+
+
+def _check_end(listener: Listener, folder: DataFolder) -> None:
+    """Raise why the listener ended, unless it was asked to."""
     if listener.failure is not None:
         raise listener.failure
     if not listener.started:

@@ -41,9 +41,9 @@ class Connections(ServerState):
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
-        self._by_peer: dict[str, dict[Connection, None]] = {}
+        self._by_peer: dict[str, dict[BoundedConnection, None]] = {}
 
-    def admit(self, new: Connection) -> bool:
+    def admit(self, new: BoundedConnection) -> bool:
         """Count a new connection. If there are too many, another is closed; False if none can be."""
         own = self._by_peer.setdefault(new.peer, {})
         own[new] = None
@@ -53,13 +53,13 @@ class Connections(ServerState):
         _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
         return self._close_one(own if len(own) > most else max(self._by_peer.values(), key=len))
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: BoundedConnection) -> None:
         own = self._by_peer.get(connection.peer, {})
         own.pop(connection, None)
         if not own:
             self._by_peer.pop(connection.peer, None)
 
-    def _close_one(self, crowd: dict[Connection, None]) -> bool:
+    def _close_one(self, crowd: dict[BoundedConnection, None]) -> bool:
         """Close the oldest connection that has shown no key; the last is the new one. Those that are kept
         move to the end, so that a crowd of them is not looked at again for each new connection."""
         for each in list(itertools.islice(crowd, min(EXAMINED_MAX, len(crowd) - 1))):
@@ -80,7 +80,7 @@ class _Pipeline(list[Any]):
         self.insert(0, request)
 
 
-class Connection(HttpToolsProtocol):
+class BoundedConnection(HttpToolsProtocol):
     """uvicorn's protocol, with bounds on what comes before a request, and the error envelope for what is none.
 
     A request's scope has the list `on_disconnect`: what is called when the connection is lost.

@@ -20,7 +20,7 @@ WAIT_SECONDS: Final = 60.0
 """How long an agent, or the end of a run, waits for documents."""
 
 
-class Blobs(Protocol):
+class BlobPaths(Protocol):
     """What is needed of the blob store."""
 
     def path(self, sha256: str) -> Path: ...
@@ -29,7 +29,7 @@ class Blobs(Protocol):
 class Readings:
     """Reads the documents that wait: of each account one after the other, the accounts in turn."""
 
-    def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
+    def __init__(self, use_case: UseCaseContext, blobs: BlobPaths) -> None:
         self._use_case = use_case
         self._blobs = blobs
         self._reader = DocumentReader()
