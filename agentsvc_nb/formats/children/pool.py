@@ -55,7 +55,7 @@ class ChildPool:
             raise NoAnswer("the pool is closed")
         worker = self._idle.pop()
         asking = asyncio.get_running_loop().run_in_executor(self._threads, worker.ask, question, seconds, answer_bytes)
-        asking.add_done_callback(lambda _: self._give_back(worker, account))
+        asking.add_done_callback(lambda asked: self._give_back(worker, account, asked))
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
@@ -71,7 +71,9 @@ class ChildPool:
         for worker in self._workers:
             worker.close()
 
-    def _give_back(self, worker: _Worker, account: str) -> None:
+    def _give_back(self, worker: _Worker, account: str, asked: asyncio.Future[bytes]) -> None:
+        if not asked.cancelled():
+            asked.exception()  # retrieved here, as nobody may wait for it any more: asyncio would log a traceback
         worker.stopped = self._closed
         self._idle.append(worker)  # taken first: a second child is started only for questions at the same time
         self._turns.give_back(account)

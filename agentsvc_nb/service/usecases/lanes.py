@@ -36,4 +36,5 @@ class Lane:
                 return await asyncio.shield(working)
             except asyncio.CancelledError:
                 await asyncio.wait([working])  # a thread cannot be cancelled: the account's turn ends with it
+                working.exception()  # retrieved here, or asyncio would log a traceback
                 raise
