@@ -386,13 +386,13 @@ def test_a_key_file_that_is_gone_is_made_again_by_a_client_and_told_to_a_new_one
 
 
 def test_a_copied_folder_starts_a_service_of_its_own(data: Path, tmp_path: Path) -> None:
-    """With the record of the other, which holds the same key, and is not asked: the copy has another."""
+    """The record is that of the other service, which is not asked: the copy has another key."""
     first = find_or_start(data)
     other = DataFolder(tmp_path / "copy")
-    other.make()
+    find_or_start(other.path)
+    embedded.stop(other.path)
     for name in ("ready.json", "port"):
         write_private(other.path / name, (data / name).read_text())
-    write_private(other.key, "svc_sk_of-the-copy")
     second = find_or_start(other.path)
     embedded.stop(other.path)
     assert second.instance != first.instance
