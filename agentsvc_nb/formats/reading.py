@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, answer_questions
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild, answer_questions
 from agentsvc_nb.formats.documents import read_text
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.formats.sandbox import Limits
@@ -35,16 +35,18 @@ class DocumentReader:
         self._pool = ChildPool(__name__, LIMITS)
 
     async def read(self, file: Path, media_type: str, account: str) -> IndexedText:
-        """The file's text; empty when it has none, or could not be read within the limits."""
+        """The file's text; empty when it has none, or could not be read within the limits. Raises `NoChild`."""
         try:
             answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES, account)
+        except NoChild:
+            raise
         except NoAnswer as error:
             log.info("a %s was not read: %s", media_type, error)
             return IndexedText()
         return IndexedText(*answer.decode().split(_END))
 
     def close(self) -> None:
-        """End the children. What is being read then comes out empty."""
+        """End the children."""
         self._pool.close()
 
 

@@ -34,9 +34,11 @@ class DatabaseLost(OSError):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|blobs|blobs\.lock|ready\.json|key|service\.sqlite3(-wal|-shm)?|models?|port|settings\.json|serve\.log(\.\d+)?"
+    r"lock|blobs|blobs\.lock|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
-    r"|lost\+found"  # of the file system, in a folder that is a disk of its own
+    r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
+    r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
 
 
@@ -161,13 +163,14 @@ class DataFolder:
         if self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
             raise DatabaseLost(
                 f"{self.path} was a service's, but its database is missing or empty: put {self.database.name} back, "
-                f"or a backup in its place (`agentsvc restore`), or give another folder (--data)."
+                f"with its -wal, or a backup in its place (`agentsvc restore`), or give another folder "
+                "(--data)."
             )
 
-    def identity(self) -> tuple[tuple[int, int] | None, ...]:
-        """Tells the lock and the database from others in their place: device and number of each, None for a missing
-        one."""
-        return tuple(inode(path) for path in (self.lock, self.database))
+    @property
+    def wal(self) -> Path:
+        """SQLite's write-ahead log: what is committed and not in the database's file yet."""
+        return self.database.with_name(f"{self.database.name}-wal")
 
     def own_key(self) -> str:
         """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""
@@ -219,6 +222,39 @@ class DataFolder:
         return f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
 
 
+class HeldFiles:
+    """The lock and the database that a server opened, to be told from others in their place."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._folder = folder
+        self._held = self._found()
+        self._wal: tuple[int, int] | None = None
+
+    def note_wal(self) -> None:
+        """To be called once the database is open, which makes its write-ahead log."""
+        self._wal = inode(self._folder.wal)
+
+    def are_lost(self) -> bool:
+        """True if the lock or the database was removed or replaced."""
+        try:
+            return self._found() != self._held
+        except OSError:  # such as a network file system that does not answer: the next look decides
+            return False
+
+    def put_wal_aside(self) -> None:
+        """Rename the write-ahead log of a database that was replaced: SQLite would write it into the new one."""
+        folder = self._folder
+        replaced = inode(folder.database) not in (None, self._held[1])
+        if replaced and self._wal is not None and inode(folder.wal) == self._wal:
+            for path in (folder.wal, folder.wal.with_name(folder.wal.name.replace("-wal", "-shm"))):
+                with contextlib.suppress(FileNotFoundError):
+                    path.replace(path.with_name(f"{path.name}.old"))
+
+    def _found(self) -> tuple[tuple[int, int] | None, ...]:
+        """Device and number of each, None for a missing one."""
+        return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
+
+
 def disk_fault(error: BaseException) -> str | None:
     """What a disk did not do, as a clause without a traceback: it is full, read-only or broken. None for any other
     error."""
@@ -233,10 +269,10 @@ def disk_fault(error: BaseException) -> str | None:
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none."""
+    """Device and number of a file; None when there is none. Raises `OSError` when that can't be told now."""
     try:
         found = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 

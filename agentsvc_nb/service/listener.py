@@ -45,13 +45,17 @@ class WriteCoalescer:
     def _end(self) -> None:
         waiting, self._waiting = self._waiting, []
         for transport in waiting:
-            transport.send()
+            try:
+                transport.send()
+            except Exception:  # the fault of one connection must not keep the others' data
+                log.exception("a connection could not be written to")
+                transport.abort()
 
 
 class CoalescingTransport(asyncio.Transport):
     """A transport that joins its writes and sends them at the end of the event loop's turn."""
 
-    __slots__ = ("_held", "_held_bytes", "_inner", "_turn")
+    __slots__ = ("_ended", "_held", "_held_bytes", "_inner", "_turn")
 
     def __init__(self, inner: asyncio.Transport, coalescer: WriteCoalescer) -> None:
         super().__init__()
@@ -59,8 +63,11 @@ class CoalescingTransport(asyncio.Transport):
         self._turn = coalescer
         self._held: list[bytes | bytearray | memoryview] = []
         self._held_bytes = 0
+        self._ended = False
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if self._ended:
+            return
         if not self._held:
             self._turn.add(self)
         self._held.append(data)
@@ -81,8 +88,16 @@ class CoalescingTransport(asyncio.Transport):
         self._inner.resume_reading()
 
     def write_eof(self) -> None:
+        """End the output; what is written later is dropped."""
         self.send()
+        self._ended = True
         self._inner.write_eof()
+
+    def abort(self) -> None:
+        """Close at once, without waiting for a peer that may never read what is still to be sent."""
+        self._ended = True
+        self._held.clear()
+        self._inner.abort()
 
     def close(self) -> None:
         self.send()
@@ -91,9 +106,10 @@ class CoalescingTransport(asyncio.Transport):
     def send(self) -> None:
         """Send the held data now."""
         if self._held:
-            self._inner.write(b"".join(self._held))
+            data = b"".join(self._held)
             self._held.clear()
             self._held_bytes = 0
+            self._inner.write(data)
 
 
 def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:

@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import DatabaseLost, DataFolder, ForeignFolder, Ready, disk_fault, write_private
+from agentsvc_nb.service.folder import (
+    DatabaseLost,
+    DataFolder,
+    ForeignFolder,
+    HeldFiles,
+    Ready,
+    disk_fault,
+    write_private,
+)
 from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:
@@ -106,13 +114,18 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     except ValueError as error:  # no agent for the model, or a fault of it
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
-    held = folder.identity()
-    listener = Listener(
-        app, lambda: _announce(plan, folder, ready, files), address.idle_stop, lambda: folder.identity() != held
-    )
+    held = HeldFiles(folder)
+
+    def announce() -> None:
+        held.note_wal()
+        _announce(plan, folder, ready, files)
+
+    listener = Listener(app, announce, address.idle_stop, held.are_lost)
     try:
         listener.run(sockets=[listening])
     finally:
+        if listener.lost:
+            held.put_wal_aside()
         for file in files:
             if (written := Ready.read(file)) and written.instance == ready.instance:
                 file.unlink(missing_ok=True)

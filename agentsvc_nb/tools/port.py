@@ -328,6 +328,7 @@ class ReadTooLong(Exception):
 
 
 _LOOK_SECONDS: Final = 0.02
+_WALL_SHARE: Final = 0.2
 
 
 class ReadTime:
@@ -338,26 +339,30 @@ class ReadTime:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._now = _clock_of_this_thread()
-        self._ends = math.inf if seconds is None else self._now() + seconds
+        self._seconds = math.inf if seconds is None else seconds
+        self._began = time.thread_time()
+        self._used = _time_used_by_this_thread()
         self._look = 0.0
         self._stop = stopping.present()
 
     def is_over(self) -> bool:
-        return self._now() > self._ends or (self._stop is not None and self._stop.is_set())
+        return self._used() > self._seconds or (self._stop is not None and self._stop.is_set())
 
     def check(self) -> None:
         """Raise `ReadTooLong` when the time is used up. The processor's clock, a system call, is looked at 50 times a
         second at most, however often this is called."""
         if time.monotonic() >= self._look:
             self._look = time.monotonic() + _LOOK_SECONDS
-            if self.is_over():
+            if time.thread_time() - self._began > self._seconds or self.is_over():
                 raise ReadTooLong
 
 
-def _clock_of_this_thread() -> Callable[[], float]:
-    """The processor time of the calling thread in seconds, which any thread may ask for; the time on the wall where the
-    system has no such clock."""
+def _time_used_by_this_thread() -> Callable[[], float]:
+    """The processor time of the calling thread from now on, in seconds, which any thread may ask for. Where the system
+    does not tell it to others, a share of the time on the wall, so that a busy machine fails no ordinary read."""
     if sys.platform in ("win32", "darwin"):
-        return time.monotonic
-    return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+        began = time.monotonic()
+        return lambda: (time.monotonic() - began) * _WALL_SHARE
+    clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    began = clock()
+    return lambda: clock() - began

@@ -188,3 +188,15 @@ def test_refusals_without_a_key_are_counted() -> None:
     refusals = [line for line in lines if 'message="request"' in line]
     assert 3 <= len(refusals) < 20
     assert all(sum(f"status={status}" in line for line in refusals) >= 1 for status in (400, 401, 404))
+
+
+def test_garbage_behind_a_request_keeps_nobody_elses_answer(service: RunningService) -> None:
+    """The refusal ended the output, the answer before it could no longer be written, and the connections whose data
+    waited behind it for the end of the event loop's turn never got theirs."""
+    for _ in range(5):
+        with contextlib.ExitStack() as stack:
+            both = [[stack.enter_context(connected(service.base_url)) for _ in range(8)] for _ in range(2)]
+            for bad, good in zip(*both, strict=True):
+                bad.sendall((GET + b"\r\n") * 2 + b"garbage\r\n\r\n")
+                good.sendall(GET + b"Connection: close\r\n\r\n")
+            assert [answer(good)[0] for good in both[1]] == [200] * 8

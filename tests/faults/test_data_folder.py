@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -165,6 +167,11 @@ def test_a_service_whose_folder_is_taken_away_ends(how: str, tmp_path: Path) -> 
         assert "Traceback" not in said
         if how.startswith("database") or how == "folder moved":
             assert {path: digest(path) for path in now} == now
+        if how == "database replaced":
+            assert (data / "service.sqlite3-wal.old").stat().st_size, "it would be written into the other database"
+            with serving(data, "--port", 0), contextlib.closing(sqlite3.connect(data / "service.sqlite3")) as database:
+                assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+                assert database.execute("SELECT count(*) FROM run").fetchone() == (0,)
         if how == "database removed":
             assert not (data / "service.sqlite3").exists(), "made anew"
         if how.startswith("lock"):
@@ -224,7 +231,7 @@ def test_a_content_that_is_stored_anew_is_not_put_aside(tmp_path: Path) -> None:
     sha256 = blobs.put(b"right").sha256
     with blobs.path(sha256).open("rb") as file:
         blobs.put(b"right")
-        assert not blobs.put_aside(sha256, file.fileno())
+        assert not blobs.put_aside(sha256, os.fstat(file.fileno()))
     with blobs.path(sha256).open("rb") as file:
-        assert blobs.put_aside(sha256, file.fileno())
+        assert blobs.put_aside(sha256, os.fstat(file.fileno()))
     assert not blobs.path(sha256).exists()

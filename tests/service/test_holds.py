@@ -220,3 +220,19 @@ class Money(RuleBasedStateMachine):
 
 TestMoney = Money.TestCase
 TestMoney.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+
+
+def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
+    """It held a cent again, under which calls of a model went on although the wallet was empty."""
+    money = Money()
+    money.start(0)
+    run, context = money.driven[0]
+    try:
+        money.run(context._hold_uses(HOLD_CENTS * CENT))
+        money.run(context.checkpoint({}))
+        assert money.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
+        stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))
+        assert stored is not None
+        assert stored.hold_microcents == 0
+    finally:
+        money.teardown()

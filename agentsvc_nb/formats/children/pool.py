@@ -26,6 +26,10 @@ class NoAnswer(Exception):
     closed."""
 
 
+class NoChild(NoAnswer):
+    """The question was not asked, through no fault of its own: no child could be started, or the pool is closed."""
+
+
 class ChildPool:
     """At most `count` children, each started when it is first needed and kept for many questions. A child that gives no
     answer is killed; the next question gets another. For one event loop, but its threads are its own.
@@ -47,19 +51,25 @@ class ChildPool:
     async def ask(self, question: bytes, seconds: float, answer_bytes: int, account: str) -> bytes:
         """The answer of a child, which may take `seconds` once it is the question's turn (`FairTurns`).
 
-        Raises `NoAnswer`. When the task is cancelled, the question is withdrawn, or its child killed.
+        Raises `NoAnswer` and `NoChild`. When the task is cancelled, the question is withdrawn, or its child killed.
         """
         await self._turns.take(account)
         if self._closed:
             self._turns.give_back(account)
-            raise NoAnswer("the pool is closed")
-        worker = self._idle.pop()
-        asking = asyncio.get_running_loop().run_in_executor(self._threads, worker.ask, question, seconds, answer_bytes)
+            raise NoChild("the pool is closed")
+        worker, loop = self._idle.pop(), asyncio.get_running_loop()
+        try:
+            asking = loop.run_in_executor(self._threads, worker.ask, question, seconds, answer_bytes)
+        except RuntimeError as error:  # no thread can be started, or the pool was closed meanwhile
+            self._idle.append(worker)
+            self._turns.give_back(account)
+            raise NoChild(str(error)) from None
         asking.add_done_callback(lambda asked: self._give_back(worker, account, asked))
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
-            worker.stop()
+            if not asking.done():  # else the worker may have the next question already
+                worker.stop()
             raise
 
     def close(self) -> None:
@@ -86,29 +96,38 @@ class _Worker:
         self._module, self._limits = module, limits
         self._child: LimitedChild | None = None
         self.stopped = False
+        self._killed = False
 
     def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
-        """Raises `NoAnswer`."""
+        """Raises `NoAnswer` and `NoChild`."""
+        if self._killed or (self._child is not None and self._child.wait(0) is not None):
+            self.close()  # killed for a question that nobody waited for, or by the system while it was idle
         try:
             child = self._child or self._start()
-            if not self.stopped:  # looked at after the child is known, as `stop` sets it before it looks for the child
-                with child.deadline(seconds):
-                    return self._answer(child, question, answer_bytes)
+        except (OSError, EOFError) as error:
+            self.close()
+            raise NoChild(str(error) or "the child ended before its first question") from None
+        if self.stopped:  # looked at after the child is known, as `stop` sets it before it looks for the child
+            raise NoChild("nobody waits for the answer")
+        try:
+            with child.deadline(seconds):
+                return self._answer(child, question, answer_bytes)
         except (OSError, EOFError) as error:
             self.close()
             raise NoAnswer(str(error) or "the child has ended") from None
-        raise NoAnswer("nobody waits for the answer")
 
     def stop(self) -> None:
         """Kill the child, so that the question that it works on ends."""
         self.stopped = True
         if self._child is not None:
+            self._killed = True
             self._child.kill()
 
     def close(self) -> None:
         if self._child is not None:
             self._child.close()
             self._child = None
+        self._killed = False
 
     def _start(self) -> LimitedChild:
         child = self._child = LimitedChild(self._module, limits=self._limits)

@@ -6,12 +6,14 @@ well (docs/decisions/0034-costly-json-is-judged-aside.md).
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild
+from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES
@@ -22,6 +24,8 @@ ASIDE_BYTES: Final = 64_000
 """A shorter document is read at once: that takes a millisecond or two, and the way to a child nearly as long."""
 FIELD_BYTES: Final = 100_000
 """More than any field of a start may take, its message excepted."""
+LARGE_BODIES: Final = 4
+"""Bodies over `ASIDE_BYTES` that are in memory at a time."""
 READ_SECONDS: Final = 20.0
 """For 16 MB and 100,000 values half a second suffices: a child that takes longer has a machine that does."""
 JUDGE_SECONDS: Final = 5.0
@@ -39,6 +43,8 @@ class Judges:
     def __init__(self) -> None:
         self._reading = ChildPool(CHILD, LIMITS)
         self._judging = ChildPool(CHILD, LIMITS)
+        self.large_bodies = FairTurns(LARGE_BODIES, share=LARGE_BODIES - 1)
+        """To be taken before a body over `ASIDE_BYTES` is received: whoever waits takes no memory."""
         self._accepted: set[bytes] = set()
         """Digests of schemas without a fault: the rows of a table come with the same one."""
 
@@ -59,7 +65,7 @@ class Judges:
         return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account))
 
     async def fault(self, config: object, account: str) -> str | None:
-        """Why this is no acceptable `output_config`, in a sentence; None when it is one."""
+        """Why this is no acceptable `output_config`, in a sentence; None when it is one. Raises `NoChild`."""
         if fault := output.shape_fault(config):
             return fault
         digest = sha256(json.dumps(config).encode()).digest()
@@ -67,6 +73,8 @@ class Judges:
             return None
         try:
             fault = await self._judge({"fault": config}, account)
+        except NoChild:
+            raise
         except NoAnswer:
             return "output_config takes too long to be judged; make it and its patterns simpler."
         if fault is None:
@@ -76,9 +84,12 @@ class Judges:
         return fault
 
     async def misfit(self, text: str, config: output.Schema, account: str) -> str | None:
-        """Why the answer does not fit its schema, in a sentence; None when it does."""
+        """Why the answer does not fit its schema, in a sentence; None when it does. Judged in a thread if no child can
+        be started: the answer may have been paid for."""
         try:
             return await self._judge({"misfit": {"text": text, "config": config}}, account)
+        except NoChild:
+            return await asyncio.to_thread(output.misfit, text, config)
         except NoAnswer:
             return "The answer can't be held to its schema, which takes too long."
 

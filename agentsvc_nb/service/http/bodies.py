@@ -4,16 +4,17 @@ field."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.formats.children.pool import NoAnswer
+from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.schemas import judges, output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
@@ -164,14 +165,38 @@ async def read_object(
     too_large = ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
-    received, declared = bytearray(), context.request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
+    if _declared_bytes(context) > most:
         raise too_large
+    received = bytearray()
+    async with contextlib.AsyncExitStack() as turn:
+        async for chunk in _stream(context, turn):
+            received += chunk
+            if len(received) > most:
+                raise too_large
+        data = bytes(received)
+        received.clear()
+        return await parse_object(context, data, fields)
+
+
+async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:
+    """The body's chunks; those of a large body once there is a turn for it, which ends with `turn`."""
+    large = context.services.judges.large_bodies.turn(context.account)
+    size, expected, waited = 0, _declared_bytes(context), False
+    if expected > judges.ASIDE_BYTES:
+        await turn.enter_async_context(large)
+        waited = True
     async for chunk in context.request.stream():
-        received += chunk
-        if len(received) > most:
-            raise too_large
-    return await parse_object(context, bytes(received), fields)
+        size += len(chunk)
+        if size > judges.ASIDE_BYTES and not waited:
+            await turn.enter_async_context(large)
+            waited = True
+        yield chunk
+
+
+def _declared_bytes(context: RequestContext) -> int:
+    """The declared length of the body; 0 when it is unknown."""
+    length = context.request.headers.get("content-length", "")
+    return int(length) if length.isdecimal() else 0
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
@@ -204,8 +229,7 @@ async def parse_object(context: RequestContext, data: bytes, fields: Sequence[st
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
     """The document as `model` (`check`); a large one in a thread, since 100,000 values take a second of Python."""
-    length = context.request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) <= judges.ASIDE_BYTES:
+    if 0 < _declared_bytes(context) <= judges.ASIDE_BYTES:
         return check(model, document, code)
     return await asyncio.to_thread(check, model, document, code)
 
@@ -278,13 +302,18 @@ def check_on_busy(document: Document) -> None:
 
 
 async def output_config(context: RequestContext, document: Document) -> Document | None:
-    """The `output_config` of a start; None without one. Raises `invalid_output_config`."""
+    """The `output_config` of a start; None without one. Raises `invalid_output_config`, and `workspace_busy` when it
+    can't be judged now."""
     config = document.get("output_config")
     if config is None:
         return None
     if config is judges.TOO_LARGE:
         raise ApiError("invalid_output_config", output.TOO_LARGE)
-    if fault := await context.services.judges.fault(config, context.account):
+    try:
+        fault = await context.services.judges.fault(config, context.account)
+    except NoChild:
+        raise ApiError("workspace_busy") from None
+    if fault:
         raise ApiError("invalid_output_config", fault)
     checked: Document = config
     return checked

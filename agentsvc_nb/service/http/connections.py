@@ -65,7 +65,7 @@ class Connections(ServerState):
         for each in list(itertools.islice(crowd, min(EXAMINED_MAX, len(crowd) - 1))):
             del crowd[each]
             if each.is_spare:
-                each.transport.close()
+                each.transport.abort()
                 return True
             crowd[each] = None
         return False
@@ -93,6 +93,8 @@ class BoundedConnection(HttpToolsProtocol):
     _beside_body = 0
     _seconds = 0
     _fault: ApiError | None = None
+    _active: Any = None
+    """The cycle of the request that is being answered; uvicorn's `cycle` is that of the last one parsed."""
     _refused = False
     _discard_left = DISCARD_BYTES
 
@@ -157,25 +159,29 @@ class BoundedConnection(HttpToolsProtocol):
         self._beside_body = 0
         super().on_message_complete()
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._active = cycle
+        super()._start_asgi_task(cycle, app)
+
     # Refusals and time
 
     @property
     def is_spare(self) -> bool:
         """True if no request came yet, or the last one is answered and showed no valid key."""
-        cycle: Any = self.cycle
+        cycle = self._active
         if cycle is None or self._refused:
             return True
         return cycle.response_started and "credential" not in cycle.scope["state"]
 
     def look(self) -> None:
         """End the connection if its request takes too long to arrive. To be called once a second."""
-        if self._refused or (self.cycle is not None and not self.cycle.response_complete):
+        if self._refused or (self._active is not None and not self._active.response_complete):
             return
         self._seconds += 1
         if self._in_head and self._seconds > HEAD_SECONDS:
             self._refuse(ApiError("request_timeout", f"The headers took over {HEAD_SECONDS} seconds."))
         elif self._seconds > KEEP_ALIVE_SECONDS:
-            self.transport.close()
+            self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what the parser, or one of its callbacks, refused."""
@@ -192,7 +198,8 @@ class BoundedConnection(HttpToolsProtocol):
         connection after what is still being sent: closing at once could lose the answer (docs/decisions/0010)."""
         self._refused = True
         self.pipeline.clear()
-        cycle: Any = self.cycle
+        self.loop.call_later(DISCARD_SECONDS, self.transport.abort)  # `close` waits for a peer that may never read
+        cycle = self._active
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True  # nothing of the application is sent any more
             cycle.message_event.set()
@@ -205,12 +212,11 @@ class BoundedConnection(HttpToolsProtocol):
         status = error.row.status
         _tally.note(str(status), "request", status=status, reason=error.message, request=request_id, peer=self.peer)
         self.flow.resume_reading()
-        self.loop.call_later(DISCARD_SECONDS, self.transport.close)
 
     def _discard(self, data: bytes) -> None:
         self._discard_left -= len(data)
         if self._discard_left < 0:
-            self.transport.close()
+            self.transport.abort()
 
 
 def _raw(error: ApiError, request_id: str) -> bytes:

@@ -32,7 +32,7 @@ class OwnNames:
         origins = frozenset(map(_normal, [*addresses, *aliases, *settings.origins]))
         if not on_loopback:
             return cls(None, origins)
-        named = [urlsplit(address).netloc for address in [*addresses, *aliases]]
+        named = [urlsplit(one).netloc for address in [*addresses, *aliases] for one in (address, _normal(address))]
         return cls(frozenset(name.lower().encode() for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:

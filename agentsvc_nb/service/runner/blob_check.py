@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
 import random
 import time
 from typing import IO, Final, Protocol
@@ -62,7 +63,8 @@ class BlobCheck:
                 while read == PIECE_BYTES:
                     read = await asyncio.to_thread(_feed, digest, file)
                     await asyncio.sleep(read / self._rate)
-                altered = digest.hexdigest() != sha256 and self._blobs.put_aside(sha256, file.fileno())
+                checked = os.fstat(file.fileno())
+            altered = digest.hexdigest() != sha256 and self._blobs.put_aside(sha256, checked)
         except FileNotFoundError:
             return
         except OSError as error:

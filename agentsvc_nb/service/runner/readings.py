@@ -67,8 +67,10 @@ class Readings:
     async def _read_all(self, account: str) -> None:
         try:
             while (file := await reading.next_of(self._use_case, account)) is not None:
-                await asyncio.wait([self._begin(file)])
-        except Exception:  # such as a full disk; the rows stay
+                read = self._begin(file)
+                await asyncio.wait([read])
+                read.result()
+        except Exception:  # such as a full disk, or no process for a child; the rows stay
             log.exception("documents could not be read; they are read when the next one comes, or after a start")
         finally:
             del self._accounts[account]

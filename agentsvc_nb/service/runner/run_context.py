@@ -141,8 +141,9 @@ class LiveRunContext:
         self.state = state
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        # What the calls so far did not use of their worst case is free again.
-        self._held = max(self._spent.cost_microcents, self._use_case.settings.run_hold_cents * CENT)
+        # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
+        at_start = self._use_case.settings.run_hold_cents * CENT
+        self._held = max(self._spent.cost_microcents, min(self._held, at_start))
         await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held)
 
     async def rewind(self) -> None:

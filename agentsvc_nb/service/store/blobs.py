@@ -66,14 +66,14 @@ class LocalBlobs:
             path.unlink(missing_ok=True)
         return True
 
-    def put_aside(self, sha256: str, descriptor: int) -> bool:
-        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; False if the open file `descriptor` is
-        no longer the blob, which was stored anew or removed."""
+    def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
+        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; False if the file that was `checked` is
+        no longer the blob, which was stored anew or removed. On Windows the file must be closed."""
         path = self.path(sha256)
         with self._placing:
-            if not path.exists() or not os.path.samestat(os.fstat(descriptor), path.stat()):
+            if not path.exists() or not os.path.samestat(checked, path.stat()):
                 return False
-            path.rename(path.with_name(f"{sha256}.altered"))
+            path.replace(path.with_name(f"{sha256}.altered"))
         return True
 
     def sweep_incoming(self) -> None:
