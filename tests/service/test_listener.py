@@ -45,6 +45,24 @@ class Written(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def abort(self) -> None:
+        self.closed = True
+
+
+def test_a_connection_that_cannot_be_written_to_keeps_no_others_data() -> None:
+    class Broken(Written):
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            raise RuntimeError("write() after write_eof()")
+
+    async def write() -> tuple[bool, list[bytes]]:
+        coalescer, broken, whole = WriteCoalescer(), Broken(), Written()
+        for inner in (broken, whole):
+            CoalescingTransport(inner, coalescer).write(b"answer")
+        await asyncio.sleep(0)
+        return broken.closed, whole.writes
+
+    assert asyncio.run(write()) == (True, [b"answer"])
+
 
 def test_what_is_written_in_one_turn_leaves_together_and_in_order() -> None:
     async def write() -> list[list[bytes]]:

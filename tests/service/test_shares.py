@@ -54,7 +54,10 @@ def test_one_account_never_has_all_threads_and_all_its_work_is_done() -> None:
         await asyncio.sleep(0)
         shares.account.set("few")
         found = await asyncio.to_thread(str, "served meanwhile")
-        many.pop().cancel()
+        last = many.pop()
+        last.cancel()
+        await asyncio.wait([last])
+        await asyncio.sleep(0)  # in which the thread pool hears of it
         released.set()
         await asyncio.gather(*many)
         return found
