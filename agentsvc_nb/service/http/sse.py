@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
+from typing import Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -17,6 +18,7 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
 from agentsvc_nb.wire.runs import Event
 
+FULL_PAGES: Final = 64
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -87,6 +89,9 @@ class Streams:
         self._use_case = use_case
         self._followers: Counter[str] = Counter()
         self._pages: dict[str, _EventPage] = {}
+        self._full: dict[tuple[str, int], _EventPage] = {}
+        """The last pages that were followed by more, by run and cursor. They never change, and who follows a run from
+        its start shares them with others who do."""
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
         """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD
@@ -121,11 +126,17 @@ class Streams:
     async def _page(self, run_id: str, after: int) -> _EventPage:
         """The events after `after`: the shared page if it has this cursor and no signal was sent since, else a new
         read."""
+        if (full := self._full.get((run_id, after))) is not None:
+            return full
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._use_case.signals.sent:
             page = await self._read(run_id, after)
-            if page.whole:  # the page of a follower that is still catching up is of no use to others
+            if page.whole:
                 self._pages[run_id] = page
+            else:
+                self._full[run_id, after] = page
+                if len(self._full) > FULL_PAGES:
+                    del self._full[next(iter(self._full))]
         return page
 
     async def _read(self, run_id: str, after: int) -> _EventPage:

@@ -17,7 +17,8 @@ from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 _sql = load("runs")
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _AT_ONCE: Final = 100
-"""Events read per query. A page is limited in bytes, too, so reading its `limit` at once could load far more."""
+"""The most events read per query, of which the first reads 8 and each further one twice as many. A page is limited in
+bytes, too, so reading its `limit` at once could load far more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +227,10 @@ def events(
     """The events after the id `after`, each with the length of its stored payload in characters, and whether there are
     more. At most `limit` events, and at most `most_bytes` in all, but at least one."""
     found: list[tuple[Event, int]] = []
-    total = 0
+    total, at_once = 0, 8
     while True:
-        wanted = min(_AT_ONCE, limit + 1 - len(found))
+        wanted = min(at_once, limit + 1 - len(found))
+        at_once = min(2 * at_once, _AT_ONCE)
         rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=wanted)
         for row in rows:
             size = len(row["payload"])
