@@ -141,9 +141,9 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
     """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
 
     def use(tx: Tx) -> EventBatch:
-        run = runs.get(tx, run_id)
+        status = runs.status(tx, run_id)  # not the whole record: its message may have megabytes
         found, more = _events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES)
-        return EventBatch(found, more, run is None or run.status in TERMINAL)
+        return EventBatch(found, more, status is None or status in TERMINAL)
 
     return await context.read(use)
 
