@@ -111,6 +111,7 @@ class Streams:
                         yield page.frames
                         after = page.last
                     if not page.whole:
+                        await asyncio.sleep(0)  # others have their turn, also the news that this connection is lost
                         continue
                     if page.ended:
                         return
