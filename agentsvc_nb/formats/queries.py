@@ -30,7 +30,6 @@ _HITS_MAX = 200
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 # Matches all blanks but single spaces: those are the most frequent, and stay as they are.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
-_ODD_BLANK = re.compile(rf"(?! )[\s{_CONTROL}]")
 # Direction marks: unbalanced by a cut, they would reverse the text of the page around a passage.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -47,7 +46,7 @@ def passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
     """Passages of `text` around the matches that the finders find in the folded text; passages with matches of the most
     finders are preferred. See `snippets`.
     """
-    kinds = "".join(set(text))  # it is faster to test the set of characters than the text
+    kinds = normalization.kinds_beyond_ascii(text)
     text = _tidied(text, kinds)
     folded = Folded(text, kinds)
     hits = _hits(folded.text, finders, limit)
@@ -83,10 +82,10 @@ def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
 
 
 def _tidied(text: str, kinds: str) -> str:
-    """The text on one line and without direction marks; `kinds` are its characters, each once."""
+    """The text on one line and without direction marks; `kinds` are its characters that are not ASCII."""
     if _UNSHOWN.search(kinds):
         text = _UNSHOWN.sub("", text)
-    if "  " in text or _ODD_BLANK.search(kinds):
+    if "  " in text or not text.isprintable():
         text = _BLANKS.sub(" ", text)
     return text.strip()
 
@@ -307,7 +306,7 @@ def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Ite
         if not found:
             return
         start, end = found.span()
-        if _stands(phrase, found):
+        if folded.isascii() or _stands(phrase, found):
             end = normalization.word_end(folded, end) if phrase.prefix else end
             yield start, end
         else:
@@ -316,23 +315,29 @@ def _occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Ite
 
 @lru_cache(maxsize=1024)
 def _pattern(phrase: Phrase) -> re.Pattern[str]:
-    """Matches the units with only separators between them. `_stands` checks where they end: in the pattern, the large
-    character classes of words would take milliseconds to compile."""
-    return re.compile(r"[\W_]*+".join(f"({unit})" for unit in phrase.units))
+    """Matches the units with only separators between them, in an ASCII text only where they stand. In others `_stands`
+    checks where they end: in the pattern, the large character classes of words would take milliseconds to compile."""
+    parts = [f"({unit})" if is_cjk(unit) else f"({unit})(?![a-z0-9])" for unit in phrase.units]
+    if phrase.prefix:
+        parts[-1] = f"({phrase.units[-1]})"
+    if not is_cjk(phrase.units[0]):
+        # Looked at behind the word, because `re` jumps to a pattern's first letters only if it begins with them.
+        parts[0] += f"(?<![a-z0-9]{phrase.units[0]})"
+    return re.compile(r"[\W_]*+".join(parts))
 
 
 def _stands(phrase: Phrase, found: re.Match[str]) -> bool:
     """Whether the units found are whole words or runs of the text. A CJK unit may begin within a run and, if it is the
     last, end within one; a last word that is a prefix may end within a word."""
     text, start = found.string, found.start()
-    if start and not is_cjk(phrase.units[0]) and normalization.in_word(text, start - 1):
+    if start and text[start - 1] >= "\x80" and not is_cjk(phrase.units[0]) and normalization.in_word(text, start - 1):
         return False
-    *inner, last = (found.end(at + 1) for at in range(len(phrase.units)))
-    closed = inner if phrase.prefix or is_cjk(phrase.units[-1]) else [*inner, last]
-    return not any(
-        normalization.in_run(text, end) if is_cjk(unit) else normalization.in_word(text, end)
-        for unit, end in zip(phrase.units, closed, strict=False)
-    )
+    open_end = phrase.prefix or is_cjk(phrase.units[-1])
+    for number, unit in enumerate(phrase.units[:-1] if open_end else phrase.units, 1):
+        end = found.end(number)
+        if text[end : end + 1] >= "\x80" and (normalization.in_run if is_cjk(unit) else normalization.in_word)(text, end):
+            return False
+    return True
 
 
 def _has(phrase: Phrase, folded: str) -> bool:
