@@ -335,7 +335,9 @@ def _stands(phrase: Phrase, found: re.Match[str]) -> bool:
     open_end = phrase.prefix or is_cjk(phrase.units[-1])
     for number, unit in enumerate(phrase.units[:-1] if open_end else phrase.units, 1):
         end = found.end(number)
-        if text[end : end + 1] >= "\x80" and (normalization.in_run if is_cjk(unit) else normalization.in_word)(text, end):
+        if text[end : end + 1] >= "\x80" and (normalization.in_run if is_cjk(unit) else normalization.in_word)(
+            text, end
+        ):
             return False
     return True
 

@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 
 JOIN_BYTES: Final = 64 * 1024
 """A transport that holds this much sends at once: joining more would only copy it."""
-READ_BYTES: Final = 128 * 1024
-"""The most bytes read at once, half of asyncio's default: a large upload takes some three times as much memory."""
 
 
 class WriteCoalescer:
@@ -117,7 +115,6 @@ def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
     coalescer = WriteCoalescer()
 
     def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
-        transport.max_size = READ_BYTES  # type: ignore[attr-defined]
         protocol.connection_made(self, CoalescingTransport(transport, coalescer))
 
     return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})

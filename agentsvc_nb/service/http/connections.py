@@ -153,6 +153,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._beside_body -= len(body)
+        if not self.cycle.body:
+            self.cycle.body = b""  # type: ignore[assignment]  # joined to uvicorn's bytearray it would be copied twice
         super().on_body(body)
 
     def on_message_complete(self) -> None:
