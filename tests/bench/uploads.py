@@ -46,9 +46,9 @@ def main(quick: bool) -> None:
         f" {'SHA-256 and a copy, MB/s':>25} {'ratio':>6}"
     )
     total, worst = uploads * size / 1e6, max(waits) * 1000
-    what, cpu_ms = f"{uploads} x {size / 1e6:.0f} MB", cpu / total * 1000
+    what, cpu_ms, rate = f"{uploads} x {size / 1e6:.0f} MB", cpu / total * 1000, total / seconds
     print(
-        f"{what:24} {total / seconds:8.0f} {peak:8.0f} {before:8.0f} {cpu_ms:10.2f} {worst:18.0f} {peer:25.0f} {total / seconds / peer:6.2f}"
+        f"{what:24} {rate:8.0f} {peak:8.0f} {before:8.0f} {cpu_ms:10.2f} {worst:18.0f} {peer:25.0f} {rate / peer:6.2f}"
     )
 
 
