@@ -44,7 +44,7 @@ async def run_events(context: RequestContext) -> Response:
         # This route is not rate-limited, so the account was not checked with the key. Without this check a client could
         # resume a stream that was ended because the account was suspended.
         await context.services.access.check(context.request)
-        run_id = (await named_run(context)).run_id
+        run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     return answer(await runs.page(context.use_case, context.account, context.path("run_id"), after, limit))

@@ -132,6 +132,11 @@ def status(tx: Tx, run_id: str) -> str | None:
     return None if row is None else row["status"]
 
 
+def status_of_account(tx: Tx, run_id: str, account: str) -> str | None:
+    row = tx.one(_sql["status_of_account"], run_id=run_id, account=account)
+    return None if row is None else row["status"]
+
+
 def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
     return _record(tx.one(_sql["active_of_chat"], chat=chat))
 

@@ -21,6 +21,9 @@ FROM run WHERE run_id = :run_id AND account = :account
 -- name: status
 SELECT status FROM run WHERE run_id = :run_id
 
+-- name: status_of_account
+SELECT status FROM run WHERE run_id = :run_id AND account = :account
+
 -- name: active_of_chat
 SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancelling')
 

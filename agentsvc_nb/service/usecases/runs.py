@@ -99,6 +99,16 @@ def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
     return _found(runs.get_of_account(tx, _checked(run_id), account))
 
 
+async def check(context: UseCaseContext, account: str, run_id: str) -> str:
+    """The id of the account's run as it is stored, without reading its record. Raises what `get` raises."""
+    await context.read_single(lambda tx: _status_of(tx, account, run_id))
+    return run_id.lower()
+
+
+def _status_of(tx: Tx, account: str, run_id: str) -> str:
+    return _found(runs.status_of_account(tx, _checked(run_id), account))
+
+
 async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
     """`get`, as the JSON that goes over the wire."""
     return _found(await context.read_single(lambda tx: runs.of_account(tx, _checked(run_id), account, context.origin)))
@@ -120,10 +130,10 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
     """A page of the run's events. Raises what `get` raises."""
 
     def use(tx: Tx) -> EventPage:
-        record = of_account(tx, account, run_id)
-        found, more = _events(tx, record.run_id, after, limit)
+        status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
+        found, more = _events(tx, run_id.lower(), after, limit)
         next_after = found[-1].id if found else after
-        return EventPage(data=found, next_after=next_after, has_more=more, status=record.status)
+        return EventPage(data=found, next_after=next_after, has_more=more, status=status)
 
     return await context.read(use)
 
@@ -141,7 +151,7 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
     """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
 
     def use(tx: Tx) -> EventBatch:
-        status = runs.status(tx, run_id)  # not the whole record: its message may have megabytes
+        status = runs.status(tx, run_id)
         found, more = _events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES)
         return EventBatch(found, more, status is None or status in TERMINAL)
 
