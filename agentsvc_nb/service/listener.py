@@ -1,9 +1,9 @@
-"""The listening socket and the uvicorn server: writes are coalesced to one system call per answer, and the process ends
-on a signal or when idle, by force if need be."""
+"""The listening socket and the uvicorn server: the process ends on a signal or when idle, by force if need be."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import faulthandler
 import gc
@@ -14,111 +14,18 @@ import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
 
-from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, BoundedConnection, Connections
+from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, BoundedConnection
+from agentsvc_nb.service.http.crowds import Connections
 from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.service.transports import coalescing
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
 log = logging.getLogger(__name__)
-
-JOIN_BYTES: Final = 64 * 1024
-"""A transport that holds this much sends at once: joining more would only copy it."""
-
-
-class WriteCoalescer:
-    """Flushes all transports that hold data, at the end of each turn of the event loop."""
-
-    def __init__(self) -> None:
-        self._waiting: list[CoalescingTransport] = []
-
-    def add(self, transport: CoalescingTransport) -> None:
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._end)
-        self._waiting.append(transport)
-
-    def _end(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for transport in waiting:
-            try:
-                transport.send()
-            except Exception:  # the fault of one connection must not keep the others' data
-                log.exception("a connection could not be written to")
-                transport.abort()
-
-
-class CoalescingTransport(asyncio.Transport):
-    """A transport that joins its writes and sends them at the end of the event loop's turn."""
-
-    __slots__ = ("_ended", "_held", "_held_bytes", "_inner", "_turn")
-
-    def __init__(self, inner: asyncio.Transport, coalescer: WriteCoalescer) -> None:
-        super().__init__()
-        self._inner = inner
-        self._turn = coalescer
-        self._held: list[bytes | bytearray | memoryview] = []
-        self._held_bytes = 0
-        self._ended = False
-
-    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        if self._ended:
-            return
-        if not self._held:
-            self._turn.add(self)
-        self._held.append(data)
-        self._held_bytes += len(data)
-        if self._held_bytes >= JOIN_BYTES:
-            self.send()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._inner.get_extra_info(name, default)
-
-    def is_closing(self) -> bool:
-        return self._inner.is_closing()
-
-    def pause_reading(self) -> None:
-        self._inner.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._inner.resume_reading()
-
-    def write_eof(self) -> None:
-        """End the output; what is written later is dropped."""
-        self.send()
-        self._ended = True
-        self._inner.write_eof()
-
-    def abort(self) -> None:
-        """Close at once, without waiting for a peer that may never read what is still to be sent."""
-        self._ended = True
-        self._held.clear()
-        self._inner.abort()
-
-    def close(self) -> None:
-        self.send()
-        self._inner.close()
-
-    def send(self) -> None:
-        """Send the held data now."""
-        if self._held:
-            data = b"".join(self._held)
-            self._held.clear()
-            self._held_bytes = 0
-            self._inner.write(data)
-
-
-def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
-    """The `protocol` class on a `CoalescingTransport`."""
-    coalescer = WriteCoalescer()
-
-    def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
-        protocol.connection_made(self, CoalescingTransport(transport, coalescer))
-
-    return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})
-
 
 _tally: Final = Tally(log)
 TICKS_A_SECOND: Final = 10
@@ -131,6 +38,10 @@ QUEUE: Final = 2048
 ACCEPTED_AT_ONCE: Final = 64
 """asyncio accepts so many before the first of them can be refused, so there must be descriptors for them."""
 DESCRIPTORS_MAX: Final = 65_536
+DESCRIPTORS_MACOS: Final = 10_240
+"""What macOS allows, whatever it says."""
+RESERVED: Final = 128
+"""Descriptors that are not for connections: those just accepted, the database, children, what runs read and write."""
 NEW_OBJECTS: Final = 5_000
 """The garbage collector's threshold, in objects; 1,000 streams that wake at once make some 3,000 for a moment."""
 
@@ -177,6 +88,7 @@ class Listener(uvicorn.Server):
         idle_stop: float | None = None,
         is_lost: Callable[[], bool] = lambda: False,
     ) -> None:
+        most = _connections()
         config = uvicorn.Config(
             app,
             http=coalescing(BoundedConnection),
@@ -184,7 +96,7 @@ class Listener(uvicorn.Server):
             loop="asyncio",
             ws="none",
             lifespan="on",
-            backlog=ACCEPTED_AT_ONCE,
+            backlog=min(ACCEPTED_AT_ONCE, most // 4),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -192,7 +104,7 @@ class Listener(uvicorn.Server):
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
         super().__init__(config)
-        self._connections = self.server_state = Connections(min(CONNECTIONS_MAX, _descriptors() * 3 // 4))
+        self._connections = self.server_state = Connections(most)
         self._state = app.state
         self._ready = ready
         self._idle_stop = idle_stop
@@ -219,8 +131,7 @@ class Listener(uvicorn.Server):
             log.critical("the lock or the database was removed or replaced: the service ends")
             self.lost = self.should_exit = True
         if counter % TICKS_A_SECOND == 0:
-            for connection in list(self._connections.connections):
-                cast(BoundedConnection, connection).look()
+            self._connections.look()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -237,6 +148,11 @@ class Listener(uvicorn.Server):
         self.should_exit = True
 
 
+def _connections() -> int:
+    """The most connections at a time, each of which may take a descriptor for a file, too."""
+    return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
+
+
 def _descriptors() -> int:
     """The number of descriptors that this process may have, after it was raised as far as the system lets it."""
     if sys.platform == "win32":  # sockets are no descriptors there
@@ -244,14 +160,15 @@ def _descriptors() -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return wanted
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    except (OSError, ValueError):  # macOS has another limit beside it
-        return soft
-    return wanted
+    for wanted in (DESCRIPTORS_MAX, DESCRIPTORS_MACOS):
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(hard, wanted)
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            return wanted
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return wanted
+    return soft
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

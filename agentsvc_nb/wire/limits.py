@@ -66,7 +66,7 @@ EVENT_ID_MAX: Final = INTEGER_MAX
 # What events hold (ours, docs/decisions/0031-large-payloads.md)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
 EVENT_MAX_BYTES: Final = 16 * MIB  # a client takes no larger event
-EVENT_PAGE_BYTES: Final = 4 * MB  # a page ends after so many bytes, but has at least one event
+EVENT_PAGE_BYTES: Final = 500_000  # a page ends after so many bytes, but has at least one event
 DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes in JSON
 OUTPUT_BYTES: Final = 4 * MB  # a run's answer
 RESULT_BYTES: Final = 4 * MB  # a tool's result
@@ -89,6 +89,10 @@ HEADER_BYTES: Final = 32  # that each header counts besides its text, as in HTTP
 HEAD_SECONDS: Final = 20  # for all of a head
 BODY_BYTES_PER_SECOND: Final = 1_000  # a body that is slower counts as silent
 CONNECTIONS_MAX: Final = 8_192
+
+# Answers that are not read (ours, docs/api/conventions.md "Before a key is seen")
+UNREAD_SECONDS: Final = 120  # a peer may take nothing for so long
+UNREAD_BYTES: Final = 128 * MB  # of all answers that wait for their readers; beyond that, 5 seconds are enough
 
 # Rates and prices
 FEEDBACK_PER_HOUR: Final = 60

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from agentsvc_nb.service.http.connections import Connections
-from agentsvc_nb.service.listener import JOIN_BYTES, CoalescingTransport, WriteCoalescer, bind
+from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
+from agentsvc_nb.service.listener import bind
+from agentsvc_nb.service.transports import JOIN_BYTES, CoalescingTransport, WriteCoalescer
+from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 
 def test_accepted_connections_send_at_once() -> None:
@@ -38,6 +40,7 @@ class Written(asyncio.Transport):
         super().__init__()
         self.writes: list[bytes] = []
         self.closed = False
+        self.waiting = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.writes.append(bytes(data))
@@ -106,13 +109,20 @@ def test_what_several_connections_write_in_one_turn_leaves_when_it_ends() -> Non
 class Open:
     """What `Connections` asks of a connection."""
 
-    def __init__(self, peer: str, *, is_spare: bool) -> None:
-        self.peer, self.is_spare = peer, is_spare
+    def __init__(self, peer: str, use: Use, account: str = "") -> None:
+        self.peer, self.use, self.account = peer, use, account
         self.transport = Written()
+        self.stalled = 0
+
+    def look(self) -> None:
+        pass
+
+    def end_unread(self) -> None:
+        self.transport.abort()
 
 
-def admitted(connections: Connections, peer: str, *, is_spare: bool = True) -> tuple[bool, Open]:
-    new = Open(peer, is_spare=is_spare)
+def admitted(connections: Connections, peer: str, use: Use = Use.NO_KEY, account: str = "") -> tuple[bool, Open]:
+    new = Open(peer, use, account)
     connections.connections.add(new)  # type: ignore[arg-type]
     return asyncio.run(_admit(connections, new)), new
 
@@ -121,18 +131,79 @@ async def _admit(connections: Connections, new: Open) -> bool:
     return connections.admit(new)  # type: ignore[arg-type]
 
 
+def closed(connections: list[Open]) -> list[int]:
+    return [number for number, each in enumerate(connections) if each.transport.closed]
+
+
 def test_an_address_holds_half_and_its_oldest_connection_without_a_key_makes_room() -> None:
     connections = Connections(8)
-    kept = [admitted(connections, "192.0.2.1", is_spare=False)[1] for _ in range(2)]
+    kept = [admitted(connections, "192.0.2.1", Use.WORK)[1] for _ in range(2)]
     spare = [admitted(connections, "192.0.2.1")[1] for _ in range(2)]
     assert admitted(connections, "192.0.2.1")[0]
-    assert [each.transport.closed for each in [*kept, *spare]] == [False, False, True, False]
+    assert closed([*kept, *spare]) == [2]
     assert admitted(connections, "192.0.2.2")[0], "another address has room"
 
 
-def test_whoever_shows_a_key_is_never_closed_for_another() -> None:
+def test_whoever_has_work_done_is_never_closed_for_another() -> None:
     connections = Connections(4)
-    kept = [admitted(connections, "127.0.0.1", is_spare=False) for _ in range(4)]
+    kept = [admitted(connections, "127.0.0.1", Use.WORK) for _ in range(4)]
     assert all(admission for admission, _ in kept), "loopback may hold all"
     assert not admitted(connections, "127.0.0.1")[0]
-    assert not any(each.transport.closed for _, each in kept)
+    assert closed([each for _, each in kept]) == []
+
+
+def test_room_is_made_by_those_without_a_key_then_by_the_idle_the_still_and_most_streams() -> None:
+    connections = Connections(9)
+    uses = [
+        (Use.STREAM, "a"),
+        (Use.WORK, "b"),
+        (Use.STREAM, "b"),
+        (Use.IDLE, "a"),
+        (Use.STILL, "b"),
+        (Use.NO_KEY, ""),
+        (Use.STREAM, "b"),
+        (Use.FRESH, ""),
+        (Use.NO_KEY, ""),
+    ]
+    crowd = [admitted(connections, "127.0.0.1", use, account)[1] for use, account in uses]
+    order: list[int] = []
+    while admitted(connections, "127.0.0.1", Use.WORK)[0]:
+        order += sorted({*closed(crowd)} - {*order})
+    assert order == [5, 8, 3, 4, 2, 6, 0], "a single fresh one is left alone"
+
+
+def test_of_many_fresh_connections_the_oldest_make_room_before_whoever_has_shown_a_key() -> None:
+    connections = Connections(8)
+    uses = [Use.IDLE, *[Use.FRESH] * 7]
+    crowd = [admitted(connections, "127.0.0.1", use)[1] for use in uses]
+    for _ in range(3):
+        assert admitted(connections, "127.0.0.1", Use.FRESH)[0]
+    assert closed(crowd) == [1, 2, 3]
+
+
+def test_the_one_to_be_spared_is_found_behind_any_number_of_others() -> None:
+    connections = Connections(500)
+    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in range(500)]
+    crowd[450].use = Use.IDLE
+    assert admitted(connections, "127.0.0.1")[0]
+    assert closed(crowd) == [450]
+
+
+def test_a_connection_that_is_in_use_again_is_kept() -> None:
+    connections = Connections(4)
+    crowd = [admitted(connections, "127.0.0.1", Use.IDLE)[1] for _ in range(4)]
+    assert admitted(connections, "127.0.0.1", Use.WORK)[0]
+    crowd[1].use = Use.WORK
+    assert admitted(connections, "127.0.0.1", Use.WORK)[0]
+    assert closed(crowd) == [0, 2]
+
+
+def test_answers_that_nobody_reads_hold_so_much_in_all() -> None:
+    """The largest of those that have stood still end; who takes his, however slowly, keeps it."""
+    connections = Connections(100)
+    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in range(6)]
+    for number, each in enumerate(crowd):
+        each.transport.waiting, each.stalled = UNREAD_BYTES // 4 + number, CROWDED_SECONDS
+    crowd[5].stalled = 0
+    connections.look()
+    assert closed(crowd) == [2, 3, 4]

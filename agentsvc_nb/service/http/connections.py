@@ -1,25 +1,33 @@
-"""Connections before a key is seen: the size of a request's head, the time it may take, and the number of connections
+"""A connection: the size of a request's head, the time it may take, and how its answers are taken
 (docs/api/conventions.md "Before a key is seen", docs/decisions/0036)."""
 
 from __future__ import annotations
 
-import itertools
 import logging
 import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.server import ServerState
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.wire.limits import DISCARD_BYTES, DISCARD_SECONDS, HEAD_BYTES, HEAD_SECONDS, HEADER_BYTES
+from agentsvc_nb.wire.limits import (
+    DISCARD_BYTES,
+    DISCARD_SECONDS,
+    HEAD_BYTES,
+    HEAD_SECONDS,
+    HEADER_BYTES,
+    UNREAD_SECONDS,
+)
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+    from agentsvc_nb.service.transports import CoalescingTransport
 
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
@@ -27,48 +35,10 @@ CHUNK_BYTES: Final = 16
 """What a chunk may take beside its data; more counts as a header would."""
 PIPELINED_MAX: Final = 32
 """Requests of one connection that wait for the one before."""
-EXAMINED_MAX: Final = 32
-"""Connections looked at for one to close, when there are too many."""
-LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
+FRESH_SECONDS: Final = 0.02
+"""A new connection has so long to send its first request before it may make room."""
 
 _tally = Tally(logging.getLogger(__name__))
-
-
-class Connections(ServerState):
-    """All open connections, by the address of the peer, of which at most `most` may be open. Loopback may hold all of
-    them, since everybody behind a proxy on this machine has that address; any other address half."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-        self._by_peer: dict[str, dict[BoundedConnection, None]] = {}
-
-    def admit(self, new: BoundedConnection) -> bool:
-        """Count a new connection. If there are too many, another is closed; False if none can be."""
-        own = self._by_peer.setdefault(new.peer, {})
-        own[new] = None
-        most = self._most if new.peer.startswith(LOOPBACK) else self._most // 2
-        if len(own) <= most and len(self.connections) <= self._most:
-            return True
-        _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
-        return self._close_one(own if len(own) > most else max(self._by_peer.values(), key=len))
-
-    def forget(self, connection: BoundedConnection) -> None:
-        own = self._by_peer.get(connection.peer, {})
-        own.pop(connection, None)
-        if not own:
-            self._by_peer.pop(connection.peer, None)
-
-    def _close_one(self, crowd: dict[BoundedConnection, None]) -> bool:
-        """Close the oldest connection that has shown no key; the last is the new one. Those that are kept
-        move to the end, so that a crowd of them is not looked at again for each new connection."""
-        for each in list(itertools.islice(crowd, min(EXAMINED_MAX, len(crowd) - 1))):
-            del crowd[each]
-            if each.is_spare:
-                each.transport.abort()
-                return True
-            crowd[each] = None
-        return False
 
 
 class _Pipeline(list[Any]):
@@ -87,7 +57,15 @@ class BoundedConnection(HttpToolsProtocol):
     """
 
     server_state: Connections
+    transport: CoalescingTransport
     peer = ""
+    stalled = 0
+    """Seconds for which the peer has taken nothing of what waits for it."""
+    _taken = 0
+    _quiet = 0
+    _heard = False
+    _halted = False
+    _fresh = True
     _in_head = False
     _head_left = HEAD_BYTES
     _beside_body = 0
@@ -106,6 +84,11 @@ class BoundedConnection(HttpToolsProtocol):
         if not self.server_state.admit(self):
             self._refuse(ApiError("brain_unavailable", "Too many connections are open: try again later."))
             self.transport.close()
+        # A timer, and no time: it rings after what has arrived is read, however busy the loop is.
+        self.loop.call_later(FRESH_SECONDS, self._age)
+
+    def _age(self) -> None:
+        self._fresh = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -117,6 +100,7 @@ class BoundedConnection(HttpToolsProtocol):
         if self._refused:
             self._discard(data)
             return
+        self._heard = True
         self._beside_body += len(data)
         super().data_received(data)
         # A single long header, address or chunk extension, which the parser reports at its end, if at all.
@@ -161,6 +145,19 @@ class BoundedConnection(HttpToolsProtocol):
         self._beside_body = 0
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        if self.flow.write_paused and not self.transport.is_closing():
+            self._halted = True  # nothing more is read, and no next answer made, until this one is taken
+            self.flow.pause_reading()
+        else:
+            super().on_response_complete()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._halted:
+            self._halted = False
+            super().on_response_complete()
+
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._active = cycle
         super()._start_asgi_task(cycle, app)
@@ -168,22 +165,53 @@ class BoundedConnection(HttpToolsProtocol):
     # Refusals and time
 
     @property
-    def is_spare(self) -> bool:
-        """True if no request came yet, or the last one is answered and showed no valid key."""
+    def use(self) -> Use:
         cycle = self._active
-        if cycle is None or self._refused:
-            return True
-        return cycle.response_started and "credential" not in cycle.scope["state"]
+        if self._refused:
+            return Use.NO_KEY
+        if cycle is None:
+            return Use.FRESH if self._fresh else Use.NO_KEY
+        if "credential" not in cycle.scope["state"]:
+            return Use.NO_KEY if cycle.response_started else Use.WORK
+        if self.on_disconnect:
+            return Use.STREAM
+        if cycle.response_complete:
+            return Use.WORK if self._in_head or self.transport.waiting else Use.IDLE
+        still = cycle.more_body and self._quiet >= CROWDED_SECONDS and not self.flow.read_paused
+        return Use.STILL if still else Use.WORK
+
+    @property
+    def account(self) -> str:
+        """The account of the request that is being answered; empty if it has shown no key."""
+        return str(self._active.scope["state"].get("account", ""))
 
     def look(self) -> None:
-        """End the connection if its request takes too long to arrive. To be called once a second."""
-        if self._refused or (self._active is not None and not self._active.response_complete):
+        """End the connection if its request takes too long to arrive, or its answer to be taken. To be called once a
+        second."""
+        if self._refused:
+            return
+        self._quiet = 0 if self._heard else self._quiet + 1
+        self._heard = False
+        if self.transport.waiting:
+            taken = self.transport.taken
+            self.stalled = self.stalled + 1 if taken == self._taken else 0
+            self._taken = taken
+            if self.stalled > UNREAD_SECONDS:
+                self.end_unread()
+            return
+        self.stalled = 0
+        if self._active is not None and not self._active.response_complete:
             return
         self._seconds += 1
         if self._in_head and self._seconds > HEAD_SECONDS:
             self._refuse(ApiError("request_timeout", f"The headers took over {HEAD_SECONDS} seconds."))
         elif self._seconds > KEEP_ALIVE_SECONDS:
             self.transport.abort()
+
+    def end_unread(self) -> None:
+        """End a connection whose peer does not take what it asked for."""
+        _tally.note("unread", "a connection was ended whose peer took nothing", peer=self.peer, seconds=self.stalled)
+        self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what the parser, or one of its callbacks, refused."""

@@ -28,9 +28,10 @@ _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _PATH_CHARS: Final = 300
 
 
-def note_key(scope: Scope, key_id: str) -> None:
-    """Store the key's id, for the request log."""
+def note_key(scope: Scope, key_id: str, account: str) -> None:
+    """Store the key's id, for the request log, and its account, for `connections`."""
     scope["state"]["key_id"] = key_id
+    scope["state"]["account"] = account
 
 
 def tell(scope: Scope, status: int | None, seconds: float) -> None:

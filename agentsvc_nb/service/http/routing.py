@@ -55,7 +55,7 @@ class GuardedPath:
         key = None
         if route.access == "key":
             key, account = await _authenticate(request, services, route)
-            lifecycle.note_key(request.scope, key.id)
+            lifecycle.note_key(request.scope, key.id, key.account)
             shares.account.set(key.account)
             if route.limited:
                 money.check_account(account, received_at)

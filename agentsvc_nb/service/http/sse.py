@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.usecases import runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
 from agentsvc_nb.wire.runs import Event
 
@@ -105,19 +106,20 @@ class Streams:
         self._followers[run_id] += 1
         try:
             with signals.watch(run_id) as watch:
+                page = await self._page(run_id, after)
                 while not signals.stopping:
-                    page = await self._page(run_id, after)
                     if page.frames:
                         yield page.frames
                         after = page.last
                     if not page.whole:
-                        await asyncio.sleep(0)  # others have their turn, also the news that this connection is lost
+                        page = await self._next_page(run_id, after)
                         continue
                     if page.ended:
                         return
                     if not await watch.wait(STREAM_PING_SECONDS):
                         self._pages.pop(run_id, None)  # a signal is only a hint: read the database now and then
                         yield b": ping\n\n"
+                    page = await self._page(run_id, after)
         finally:
             self._followers[run_id] -= 1
             if not self._followers[run_id]:
@@ -139,6 +141,16 @@ class Streams:
                 if len(self._full) > FULL_PAGES:
                     del self._full[next(iter(self._full))]
         return page
+
+    async def _next_page(self, run_id: str, after: int) -> _EventPage:
+        """`_page` for a follower that is behind, in turn with all others that read much."""
+        if (run_id, after) in self._full:
+            await asyncio.sleep(0)  # others have their turn, also the news that this connection is lost
+            return await self._page(run_id, after)
+        async with self._use_case.more_events.turn(shares.account.get()):
+            page = await self._page(run_id, after)
+            await asyncio.sleep(0)
+            return page
 
     async def _read(self, run_id: str, after: int) -> _EventPage:
         sent = self._use_case.signals.sent  # before the read, so that a write during it causes another read

@@ -10,7 +10,6 @@ from typing import Any, Final
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool, Spent
-from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -226,9 +225,7 @@ def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any],
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
-def events(
-    tx: Tx, run_id: str, after: int, limit: int, most_bytes: int = EVENT_PAGE_BYTES
-) -> tuple[list[tuple[Event, int]], bool]:
+def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[tuple[Event, int]], bool]:
     """The events after the id `after`, each with the length of its stored payload in characters, and whether there are
     more. At most `limit` events, and at most `most_bytes` in all, but at least one."""
     found: list[tuple[Event, int]] = []

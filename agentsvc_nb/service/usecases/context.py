@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
 from agentsvc_nb.service.usecases.lanes import Lane
 from agentsvc_nb.settings import Settings
@@ -33,6 +34,8 @@ class UseCaseContext:
     check: Callable[[], Awaitable[None]] | None = None
     """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
     searches: Lane = field(default_factory=Lane)
+    more_events: FairTurns = field(default_factory=lambda: FairTurns(1))
+    """To be taken before events are read that go on from others: one such read in each turn of the event loop."""
 
     @property
     def now(self) -> int:

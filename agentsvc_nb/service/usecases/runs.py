@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -129,13 +130,19 @@ def _found(run: T | None) -> T:
 async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventPage:
     """A page of the run's events. Raises what `get` raises."""
 
-    def use(tx: Tx) -> EventPage:
+    def use(tx: Tx, most_bytes: int) -> EventPage:
         status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
-        found, more = _events(tx, run_id.lower(), after, limit)
+        found, more = _events(tx, run_id.lower(), after, limit, most_bytes)
         next_after = found[-1].id if found else after
         return EventPage(data=found, next_after=next_after, has_more=more, status=status)
 
-    return await context.read(use)
+    page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
+    if not page.has_more or len(page.data) == limit:
+        return page
+    async with context.more_events.turn(account):
+        page = await context.read(lambda tx: use(tx, EVENT_PAGE_BYTES))
+        await asyncio.sleep(0)
+        return page
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +165,7 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
     return await context.read(use)
 
 
-def _events(
-    tx: Tx, run_id: str, after: int, limit: int, most_bytes: int = EVENT_PAGE_BYTES
-) -> tuple[list[Event], bool]:
+def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[Event], bool]:
     found, more = runs.events(tx, run_id, after, limit, most_bytes)
     return [payloads.readable(event, stored) for event, stored in found], more
 

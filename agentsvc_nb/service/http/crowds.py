@@ -1,0 +1,127 @@
+"""All connections together: how many there may be, which of them makes room, and what their answers may hold
+(docs/api/conventions.md "Before a key is seen", docs/decisions/0036)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, cast
+
+from uvicorn.server import ServerState
+
+from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.wire.limits import UNREAD_BYTES
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.http.connections import BoundedConnection
+
+CROWDED_SECONDS: Final = 5
+"""How long a peer may send nothing of a body, or take nothing of an answer, while there are too many of them."""
+LOOK_SECONDS: Final = 0.05
+"""Between two looks at a crowd in which no connection could be spared."""
+LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
+
+_tally = Tally(logging.getLogger(__name__))
+
+
+class Use(IntEnum):
+    """What a connection is used for; those of the least use make room first."""
+
+    NO_KEY = 0
+    FRESH = 1
+    """Its first request may be under way: it makes room only when many are fresh."""
+    IDLE = 2
+    """Its last request showed a key and is answered; its client opens another when it has a next one."""
+    STILL = 3
+    """A body that was to come stands still."""
+    STREAM = 4
+    """Its client takes the stream up again where it was."""
+    WORK = 5
+
+
+class _Crowd:
+    """The connections of one address, oldest first."""
+
+    def __init__(self) -> None:
+        self.open: dict[BoundedConnection, None] = {}
+        self._spare: deque[BoundedConnection] = deque()
+        self._use = Use.NO_KEY
+        self._next_look = 0.0
+
+    def make_room(self, new: BoundedConnection) -> bool:
+        """Close the oldest of those of the least use; False if all are at work."""
+        while self._spare or self._look(new):
+            each = self._spare.popleft()
+            if each in self.open and each.use <= self._use:
+                del self.open[each]
+                each.transport.abort()
+                return True
+        return False
+
+    def _look(self, new: BoundedConnection) -> bool:
+        """Find those that can be spared, for this new connection and for later ones."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return False
+        by_use: dict[Use, list[BoundedConnection]] = {}
+        for each in self.open:
+            if each is not new:
+                by_use.setdefault(each.use, []).append(each)
+        if len(by_use.get(Use.FRESH, ())) < len(self.open) // 4:
+            by_use.pop(Use.FRESH, None)
+        by_use.pop(Use.WORK, None)
+        if not by_use:
+            self._next_look = now + LOOK_SECONDS
+            return False
+        self._use = min(by_use)
+        found = by_use[self._use]
+        if self._use is Use.STREAM:
+            most = Counter(each.account for each in found).most_common(1)[0][0]
+            found = [each for each in found if each.account == most]
+        self._spare = deque(found)
+        return True
+
+
+class Connections(ServerState):
+    """All open connections, by the address of the peer, of which at most `most` may be open. Loopback may hold all of
+    them, since everybody behind a proxy on this machine has that address; any other address half."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        self._by_peer: dict[str, _Crowd] = {}
+
+    def admit(self, new: BoundedConnection) -> bool:
+        """Count a new connection. If there are too many, another is closed; False if none can be."""
+        own = self._by_peer.setdefault(new.peer, _Crowd())
+        own.open[new] = None
+        most = self._most if new.peer.startswith(LOOPBACK) else self._most // 2
+        if len(own.open) <= most and len(self.connections) <= self._most:
+            return True
+        _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
+        largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda crowd: len(crowd.open))
+        return largest.make_room(new)
+
+    def forget(self, connection: BoundedConnection) -> None:
+        own = self._by_peer.get(connection.peer)
+        if own is not None:
+            own.open.pop(connection, None)
+            if not own.open:
+                del self._by_peer[connection.peer]
+
+    def look(self) -> None:
+        """End connections that take too long. To be called once a second."""
+        connections = [cast("BoundedConnection", each) for each in self.connections]
+        for each in connections:
+            each.look()
+        stalled = [(each.transport.waiting, each) for each in connections if each.stalled >= CROWDED_SECONDS]
+        if not stalled:
+            return
+        total = sum(each.transport.waiting for each in connections)
+        for waiting, each in sorted(stalled, key=lambda one: one[0], reverse=True):
+            if total <= UNREAD_BYTES:
+                return
+            each.end_unread()
+            total -= waiting
