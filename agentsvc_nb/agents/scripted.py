@@ -37,6 +37,8 @@ def refusal(message: str) -> str | None:
     >>> refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
     """
+    if "fail-http" not in message:  # of most messages, some of which have megabytes of lines
+        return None
     for line in lines(message):
         verb, _, code = line.partition(" ")
         if verb == "fail-http" and code.strip() in CODES:
@@ -80,7 +82,7 @@ class Scripted:
     """Performs one script. A checkpoint between steps: a crash, or `rewind`, repeats only the step in flight."""
 
     async def run(self, turn: RunContext) -> str | None:
-        performance, script = _Performance(turn), steps(turn.message)
+        performance, script = _Performance(turn), await asyncio.to_thread(steps, turn.message)
         while performance.step < len(script):
             at = performance.step
             # There is nothing to save before the first step, and between the empty steps of `step 1500`.

@@ -271,7 +271,7 @@ def _whole(value: Any) -> Any:
 def message(document: Document) -> str:
     """The `message` of a start. Raises `message_required`."""
     value = document.get("message")
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value or value.isspace():
         raise ApiError("message_required")
     return value
 

@@ -24,9 +24,10 @@ INSERT INTO project (id, account, name, created_at) VALUES (:id, :account, :name
 SELECT * FROM project WHERE account = :account ORDER BY created_at, id
 
 -- name: recent
-SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status, SUBSTR(run.message, 1, :chars) AS message,
+SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status, SUBSTR(run_message.message, 1, :chars) AS message,
     COALESCE(run.created_at, chat.created_at) AS used_at
 FROM chat LEFT JOIN run ON run.run_id = (
     SELECT run_id FROM run WHERE run.chat = chat.id ORDER BY rowid DESC LIMIT 1)
+LEFT JOIN run_message ON run_message.run_id = run.run_id
 WHERE chat.account = :account AND (:before IS NULL OR COALESCE(run.created_at, chat.created_at) < :before)
 ORDER BY used_at DESC, chat.id LIMIT :limit

@@ -10,6 +10,7 @@ from typing import Any, Final
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -30,9 +31,9 @@ class RunRecord:
     chat: str
     project: str | None
     status: str
-    message: str
     output_config: dict[str, Any] | None
     model: str
+    message_chars: int
     output: str | None
     structured_output: dict[str, Any] | None
     last_error: str | None
@@ -44,7 +45,6 @@ class RunRecord:
     attempt: int
     restarts: int
     last_event: int
-    checkpoint: str | None
     checkpoint_event: int
     created_at: int
     started_at: int | None
@@ -54,11 +54,6 @@ class RunRecord:
     use_hold_microcents: int
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
-
-    def saved(self) -> dict[str, Any]:
-        """The last checkpoint's state; empty before the first. Parsed only here, because it holds the whole text so
-        far and few readers need it."""
-        return _load(self.checkpoint) or {}
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -108,14 +103,29 @@ def insert(
         hold_microcents=hold_microcents,
         chat=chat,
         project=project,
-        message=message,
         output_config=_dump(output_config),
         model=model,
+        message_chars=len(message),
         attachments=json.dumps(attachments),
         now=now,
     )
     assert row is not None
+    tx.run(_sql["insert_message"], run_id=run_id, message=message)
     return _read(row)
+
+
+def message(tx: Tx, run_id: str, chars: int = JSON_MAX_BYTES) -> str:
+    """The run's message, or its first `chars` characters. It may have megabytes, so it is no part of the record."""
+    row = tx.one(_sql["message"], run_id=run_id, chars=chars)
+    assert row is not None
+    found: str = row["message"]
+    return found
+
+
+def saved(tx: Tx, run_id: str) -> dict[str, Any]:
+    """The state of the run's last checkpoint, with the whole text so far; empty before the first."""
+    row = tx.one(_sql["saved"], run_id=run_id)
+    return {} if row is None else _load(row["state"])
 
 
 def get(tx: Tx, run_id: str) -> RunRecord | None:
@@ -172,7 +182,10 @@ def restarted(tx: Tx, run_id: str, by: int) -> None:
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
     """Store the state, and hold `hold` micro-cents for tokens from now on."""
-    return tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, checkpoint=_dump(state), hold=hold) == 1
+    if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold) == 0:
+        return False
+    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
+    return True
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, uses: int) -> bool:

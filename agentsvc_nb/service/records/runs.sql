@@ -1,11 +1,17 @@
 -- A run's first event, that of its claim and its last two are counted where the run is written.
 
 -- name: insert
-INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, message, output_config, model,
+INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
     attachments, last_event, created_at)
-VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :message, :output_config, :model,
+VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
     :attachments, 1, :now)
 RETURNING *
+
+-- name: insert_message
+INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
+
+-- name: message
+SELECT SUBSTR(message, 1, :chars) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
@@ -44,7 +50,7 @@ SELECT account, COUNT(*) AS runs FROM run WHERE status IN ('queued', 'running', 
 
 -- name: claim
 UPDATE run SET status = 'running', attempt = 1, started_at = :now, last_event = last_event + 1,
-    checkpoint = '{}', checkpoint_event = last_event + 1
+    checkpoint_event = last_event + 1
 WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
@@ -55,8 +61,15 @@ WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancell
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
 
 -- name: checkpoint
-UPDATE run SET checkpoint = :checkpoint, checkpoint_event = last_event, hold_microcents = :hold
+UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
+
+-- name: save
+INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, :state)
+ON CONFLICT (run_id) DO UPDATE SET state = excluded.state
+
+-- name: saved
+SELECT state FROM run_checkpoint WHERE run_id = :run_id
 
 -- name: hold
 UPDATE run SET hold_microcents = :tokens, use_hold_microcents = :uses

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author
@@ -15,6 +15,9 @@ from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
 from agentsvc_nb.service.usecases import attempts
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
+
+PIECES_AT_ONCE: Final = 5
+"""Pieces of a long text that are written before others have their turn."""
 
 
 class EventLog:
@@ -63,7 +66,9 @@ class EventLog:
             text, self._gathered = "".join(self._gathered), []
             if text:
                 self._sent_at = asyncio.get_running_loop().time()
-                await self._write(self._kind, [{"text": piece} for piece in payloads.pieces(text)])
+                pieces = [{"text": piece} for piece in payloads.pieces(text)]
+                for start in range(0, len(pieces), PIECES_AT_ONCE):
+                    await self._write(self._kind, pieces[start : start + PIECES_AT_ONCE])
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -22,7 +22,7 @@ from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import CENT, TERMINAL
+from agentsvc_nb.wire.runs import CENT
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -43,18 +43,25 @@ class LiveRunContext:
     """Number of tool calls in this step; part of the key of a call that has none from the agent."""
 
     def __init__(
-        self, storage: Storage, run: RunRecord, tools: Mapping[str, Tool], job_runner: JobRunner, judges: Judges
+        self,
+        storage: Storage,
+        run: RunRecord,
+        message: str,
+        saved: dict[str, Any],
+        tools: Mapping[str, Tool],
+        job_runner: JobRunner,
+        judges: Judges,
     ) -> None:
-        self.message = run.message
+        self.message = message
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
         self._use_case = storage.use_case
         self._run = run
         self._judges = judges
-        self._calls = ToolCalls(storage, run, tools, job_runner, self.log, self._hold_uses)
+        self._calls = ToolCalls(storage, run, message, tools, job_runner, self.log, self._hold_uses)
         self._held = run.hold_microcents
-        self._restore(run.saved())
+        self._restore(saved)
 
     @property
     def said(self) -> str:
@@ -68,9 +75,8 @@ class LiveRunContext:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        found = await runs.earlier(self._use_case, self._run, limit + 1)
-        turns = [EarlierTurn(run.message, run.output or "", run.status) for run in found if run.status in TERMINAL]
-        return turns[:limit]
+        found = await runs.earlier(self._use_case, self._run, limit)
+        return [EarlierTurn(message, run.output or "", run.status) for run, message in found]
 
     async def step(self) -> None:
         if self._steps >= STEPS_MAX:
@@ -153,7 +159,7 @@ class LiveRunContext:
         if record is None:
             raise LostRun(run_id)
         self.log.attempt = record.attempt
-        self._restore(record.saved())
+        self._restore(await runs.saved(self._use_case, run_id))
 
     def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as stored in a checkpoint."""

@@ -62,7 +62,9 @@ class RunRunner:
         if run is None:
             return
         shares.account.set(run.account)
-        context = LiveRunContext(self._storage, run, self._tools, self._jobs, self._judges)
+        message = await runs.message(self._use_case, run)
+        saved = await runs.saved(self._use_case, run_id)
+        context = LiveRunContext(self._storage, run, message, saved, self._tools, self._jobs, self._judges)
         try:
             ending = await self._ending(run, context)
         except LostRun:

@@ -4,6 +4,7 @@ one with an effect (docs/decisions/0014-calls-are-kept.md).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -42,6 +43,7 @@ class ToolCalls:
 
     storage: Storage
     run: RunRecord
+    message: str
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
@@ -79,7 +81,7 @@ class ToolCalls:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
-        if self._wants_approval(tool, checked):
+        if await self._wants_approval(tool, checked):
             if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
                 return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
@@ -89,14 +91,15 @@ class ToolCalls:
             return await self._submit_and_follow(call, tool, checked)
         return await self._direct(call, tool, checked)
 
-    def _wants_approval(self, tool: Tool, given: BaseModel) -> bool:
+    async def _wants_approval(self, tool: Tool, given: BaseModel) -> bool:
         """Whether effects want approval, and the call has one or fetches an address that could carry data out: neither
         the run's message has it, word for word, nor is its host approved (docs/channels.md)."""
         settings = self.use_case.settings
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
-        named = addresses(self.run.message)
-        return any(url not in named and not goes_to(url, settings.approved_hosts) for url in tool.fetches(given))
+        fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
+        # In a thread: a message may have megabytes of addresses.
+        return bool(fetched) and not (await asyncio.to_thread(addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord) -> CallRecord:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""

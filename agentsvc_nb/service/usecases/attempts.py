@@ -72,7 +72,8 @@ async def append(
 
 async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> None:
     """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
-    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state, hold)):
+    long = len(state.get("said", "")) > runs.LONG_CHARS
+    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state, hold), long=long):
         raise LostRun(run_id)
 
 
@@ -114,14 +115,14 @@ def _recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
     waiting = []
     for record in run_records.active(tx):
         if record.status == "cancelling":
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, Ending("cancelled")), origin, now)
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, Ending("cancelled")), origin, now)
         elif record.restarts >= RESTARTS_MAX:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
         elif record.model != model:
             why = f"It was begun by the model {record.model}, and the service was started again with {model}."
             ending = Ending("failed", last_error="model_changed", last_error_message=why)
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(record, ending), origin, now)
+            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
         else:
             run_records.restarted(tx, record.run_id, 1)
             waiting.append(record)
@@ -132,12 +133,13 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
     """End a run: its record, its last status event and `run.ended`, in one transaction. None when `attempt` is no
     longer the run's."""
     now = context.now
-    record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now))
+    long = len(ending.output or "") > runs.LONG_CHARS
+    record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)
     context.signals.notify(run_id)
     return record
 
 
-def _used_so_far(record: RunRecord, ending: Ending) -> Ending:
+def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
     """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
-    counted = dict(record.saved().get("counted", {}))
+    counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
     return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))

@@ -115,9 +115,11 @@ def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run as a page shows it; `text` is its output, or its text so far while it is active."""
+    """A run as a page shows it; `message` is the beginning of its message, and `text` its output, or its
+    text so far while it is active."""
 
     run: RunRecord
+    message: str
     text: str
     waiting: Sequence[CallRecord] = ()
     """The calls that wait for approval."""
@@ -154,6 +156,7 @@ class ChatPage:
         return any(turn.active for turn in self.turns) or any(job.ended_at is None for job in self.jobs)
 
 
+_MESSAGE_CHARS: Final = 100_000
 _TURNS: Final = 30
 _JOBS: Final = 30
 _FILES: Final = 100
@@ -182,9 +185,12 @@ def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -
 
 
 def _turn(tx: Tx, run: RunRecord) -> TurnView:
+    message = runs.message(tx, run.run_id, _MESSAGE_CHARS + 1)
+    if len(message) > _MESSAGE_CHARS:
+        message = f"{message[:_MESSAGE_CHARS]} …"
     if run.status in TERMINAL:
-        return TurnView(run, run.output or "")
-    return TurnView(run, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+        return TurnView(run, message, run.output or "")
+    return TurnView(run, message, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
 
 
 def text_so_far(events: Iterable[Event]) -> str:
@@ -210,4 +216,4 @@ async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: st
             raise ApiError("run_not_found")
         return run, run_id in (each.run_id for each in runs.of_chat(tx, chat, None, _TURNS))
 
-    return await context.read(use)
+    return await context.read_long(use)

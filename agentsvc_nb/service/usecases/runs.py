@@ -31,7 +31,9 @@ from agentsvc_nb.wire.times import utc_day
 T = TypeVar("T")
 
 LONG_CHARS: Final = 100_000
-"""A longer message is written in a thread."""
+"""A longer message, or answer so far, is written and read in a thread."""
+EARLIER_CHARS: Final = 1_000_000
+"""What an agent is told of an earlier message: more than a model's context holds."""
 STEPS_EXCEEDED: Final = "budget_limited"
 """The last error of a run that reached the limit of model steps (`wire.failures`)."""
 
@@ -209,13 +211,30 @@ async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
     return await context.read(lambda tx: runs.get(tx, run_id))
 
 
+async def message(context: UseCaseContext, record: RunRecord) -> str:
+    read = context.read_long if record.message_chars > LONG_CHARS else context.read_single
+    return await read(lambda tx: runs.message(tx, record.run_id))
+
+
+async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
+    """The state of the run's last checkpoint; empty before the first."""
+    return await context.read_single(lambda tx: runs.saved(tx, run_id))
+
+
 async def status(context: UseCaseContext, run_id: str) -> str | None:
     return await context.read_single(lambda tx: runs.status(tx, run_id))
 
 
-async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[RunRecord]:
-    """The run and earlier ones of its chat, latest first, at most `limit`."""
-    return await context.read(lambda tx: runs.of_chat(tx, record.chat, record.run_id, limit))
+async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
+    """The runs of the chat that ended before this one, latest first, at most `limit`; each with its message's first
+    `EARLIER_CHARS`."""
+
+    def use(tx: Tx) -> list[tuple[RunRecord, str]]:
+        found = runs.of_chat(tx, record.chat, record.run_id, limit + 1)
+        ended = [run for run in found if run.status in TERMINAL][:limit]
+        return [(run, runs.message(tx, run.run_id, EARLIER_CHARS)) for run in ended]
+
+    return await context.read_long(use)
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:

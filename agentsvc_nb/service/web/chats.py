@@ -67,7 +67,7 @@ async def show(context: RequestContext) -> Response:
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     blobs = context.services.blobs
     heads = await asyncio.to_thread(lambda: [shown_file(file, blobs.path(file.sha256)) for file in shown.files])
-    return render("chat.html", shown=shown, files=heads, latest=last is None)
+    return await asyncio.to_thread(render, "chat.html", shown=shown, files=heads, latest=last is None)
 
 
 async def file(context: RequestContext) -> Response:
