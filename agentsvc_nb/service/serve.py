@@ -6,6 +6,8 @@ The lock comes before the slow imports, so that a second server ends at once.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import secrets
 import sqlite3
@@ -27,6 +29,7 @@ from agentsvc_nb.service.folder import (
     write_private,
 )
 from agentsvc_nb.service.plan import ServicePlan
+from agentsvc_nb.wire.limits import MIB
 
 if TYPE_CHECKING:
     from socket import socket
@@ -40,6 +43,10 @@ LAST_PORT: Final = -1
 
 class ServeError(Exception):
     """The service can't start; the message says why, and what to do."""
+
+
+LARGE_BUFFER_BYTES: Final = 2 * MIB
+_M_MMAP_THRESHOLD: Final = -3
 
 
 @dataclass(frozen=True)
@@ -66,10 +73,19 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
         raise ServeError(str(error)) from None
     except OSError as error:
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
+    _return_large_buffers()
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
             _answer(plan, folder, address, listening)
+
+
+def _return_large_buffers() -> None:
+    """Have glibc give a large buffer's memory back once it is freed. The first one of 16 MB would raise the size from
+    which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such setting
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.limits import MIB
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.limits import MB, MIB
 from agentsvc_nb.wire.routes.route import V1
+from tests.bench.process import resident_mb
 from tests.contract.conftest import Wire, code
 
 TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")
@@ -103,3 +106,19 @@ def test_brackets_without_end_are_refused(wire: Wire) -> None:
     answer = wire("POST", "/runs", content=b'{"message": "say x", "more": [' + lists + b"1]}")
     assert (answer.status_code, code(answer)) == (400, "invalid_json")
     assert wire("GET", "/tools").status_code == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+@pytest.mark.parametrize(("model", "begin"), [("offline", ""), ("scripted", "fail nothing ")])
+def test_long_messages_leave_no_memory_behind(model: str, begin: str) -> None:
+    message = begin + "a" * 8 * MB
+
+    def memory_after(runs: int) -> float:
+        for _ in range(runs):
+            caller.runs.wait(caller.runs.start(message))
+        return resident_mb(service.pid)
+
+    with running_service(model) as service:
+        caller = AgentService(service.api_key, base_url=service.base_url)
+        before = memory_after(2)
+        assert memory_after(5) - before < 20

@@ -56,10 +56,12 @@ class LiveRunContext:
         self.output_config = run.output_config
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
+        self._storage = storage
         self._use_case = storage.use_case
         self._run = run
+        self._tools = tools
+        self._jobs = job_runner
         self._judges = judges
-        self._calls = ToolCalls(storage, run, message, tools, job_runner, self.log, self._hold_uses)
         self._held = run.hold_microcents
         self._restore(saved)
 
@@ -118,7 +120,13 @@ class LiveRunContext:
         return await self._calls.call(place, tool, given)
 
     def tools(self) -> Sequence[Tool]:
-        return list(self._calls.tools.values())
+        return list(self._tools.values())
+
+    @property
+    def _calls(self) -> ToolCalls:
+        # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
+        # until the garbage collector comes by.
+        return ToolCalls(self._storage, self._run, self.message, self._tools, self._jobs, self.log, self._hold_uses)
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         worst = self._cost(input_tokens, output_tokens, microcents)

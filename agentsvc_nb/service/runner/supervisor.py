@@ -59,7 +59,9 @@ class TaskSupervisor:
             raise
         finally:
             stop.set()
-            del self._inner[name]
+            # The task holds its exception, and that this frame: until the garbage collector comes by, with all that the
+            # work has in memory.
+            del self._inner[name], inner
 
     async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:
         """Store the claim or the end of a run or job, retrying every second while that fails. A full disk may have room
