@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from agentsvc_nb import embedded
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.queries import newest
@@ -189,8 +189,8 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
     try:
         folder.check_ours()
         folder.check_database()
-    except OSError as error:
-        yield fail(*str(error).split(": ", 1))
+    except FolderFault as error:
+        yield fail(error.fault, error.remedy)
         return
     if not folder.database.exists():
         yield note(f"no service has run in {folder.path} yet; the first one makes it")

@@ -146,7 +146,7 @@ def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
         with tarfile.open(file, "r:") as tar:
             manifest = _read_manifest(tar)
             _check_empty(folder)
-            folder.make()
+            folder.make(restoring=True)
             with folder.hold():
                 _check_empty(folder)  # again, under the lock: a server may have started meanwhile
                 _restore(tar, manifest, folder, progress)

@@ -25,12 +25,20 @@ class NoService(Exception):
     """No service ever ran in the folder."""
 
 
-class ForeignFolder(OSError):
-    """The folder holds somebody else's files; nothing in it was changed (docs/decisions/0038)."""
+class FolderFault(OSError):
+    """The folder is not used, and nothing in it was changed (docs/decisions/0038): what is wrong, and what to do."""
+
+    def __init__(self, fault: str, remedy: str) -> None:
+        super().__init__(f"{fault}: {remedy}.")
+        self.fault, self.remedy = fault, remedy
 
 
-class DatabaseLost(OSError):
-    """The folder had a service, and its database is missing or empty; the message says what to do."""
+class ForeignFolder(FolderFault):
+    """The folder holds somebody else's files."""
+
+
+class DatabaseLost(FolderFault):
+    """The folder had a service, and its database is missing, empty or no database."""
 
 
 _OUR_FILES: Final = re.compile(
@@ -40,6 +48,10 @@ _OUR_FILES: Final = re.compile(
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
     r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
+_OUR_BLOBS: Final = re.compile(rf"[0-9a-f]{{2}}|incoming|{_OUR_FILES.pattern}")
+_MAY_BE_LINKS: Final = ("blobs", "models")
+_SQLITE: Final = b"SQLite format 3\0"
+_OTHER_FOLDER: Final = "give another folder (--data)"
 
 
 @dataclass(frozen=True)
@@ -127,23 +139,29 @@ class DataFolder:
         Windows, a server has it open."""
         self.log.replace(self.log.with_suffix(".log.1"))
 
-    def make(self) -> None:
-        """Create the folder if need be, accessible to this user only (0700). Raises `ForeignFolder` and other
-        `OSError`."""
+    def make(self, *, restoring: bool = False) -> None:
+        """Create the folder if need be, accessible to this user only (0700). `restoring`: it may have lost its
+        database. Raises `FolderFault` and other `OSError`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.check_ours()
+        if not restoring:
+            self.check_database()
         self.path.chmod(0o700)
 
     def check_ours(self) -> None:
-        """Raise `ForeignFolder` if the folder never had a service, and holds what no service writes."""
+        """Raise `ForeignFolder` if the folder never had a service, and holds what no service writes, or somebody else's
+        database."""
+        if self.has_database():
+            if _is_foreign(self.database):
+                raise ForeignFolder(f"{self.database} is a database of another program", _OTHER_FOLDER)
+            return
         if not self.path.exists() or self.database.exists() or (self.blobs / "incoming").exists():
             return
-        with os.scandir(self.path) as entries:
-            stranger = next((entry.name for entry in entries if not _OUR_FILES.fullmatch(entry.name)), None)
+        stranger = _stranger(self.path, _OUR_FILES) or (
+            _stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
+        )
         if stranger is not None:
-            raise ForeignFolder(
-                f"{self.path} holds {stranger!r}, which is not agentsvc's: give another folder (--data)."
-            )
+            raise ForeignFolder(f"{self.path} holds {stranger!r}, which is not agentsvc's", _OTHER_FOLDER)
 
     def existing(self) -> DataFolder:
         """This folder, if it has a database. Raises `NoService` otherwise."""
@@ -157,15 +175,15 @@ class DataFolder:
 
     def check_database(self) -> None:
         """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
-        hide what was lost, and open to the key of the old one."""
+        hide what was lost, and open to the key of the old one. Also if the database's file is none."""
+        back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
         if self.has_database():
-            return
-        if self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
-            raise DatabaseLost(
-                f"{self.path} was a service's, but its database is missing or empty: put {self.database.name} back, "
-                f"with its -wal, or a backup in its place (`agentsvc restore`), or give another folder "
-                "(--data)."
-            )
+            with self.database.open("rb") as file:
+                if file.read(len(_SQLITE)) != _SQLITE:
+                    raise DatabaseLost(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
+        elif self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
+            lost = f"{self.path} was a service's, but its database is missing or empty"
+            raise DatabaseLost(lost, f"{back} {_OTHER_FOLDER}")
 
     @property
     def wal(self) -> Path:
@@ -253,6 +271,29 @@ class HeldFiles:
     def _found(self) -> tuple[tuple[int, int] | None, ...]:
         """Device and number of each, None for a missing one."""
         return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
+
+
+def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
+    """The name of an entry that no service makes: also a link, through which a file of ours would be written."""
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if not ours.fullmatch(entry.name) or (entry.is_symlink() and entry.name not in _MAY_BE_LINKS):
+                return entry.name
+    return None
+
+
+def _is_foreign(database: Path) -> bool:
+    """True if it has tables, and not ours. One that can't be read is not judged here."""
+    import sqlite3
+
+    # Immutable: neither a -wal nor a -shm is made beside it. With a -wal, what is in that counts, too.
+    how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
+    try:
+        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?{how}", uri=True)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error:
+        return False
+    return bool(tables) and not tables >= {"api_key", "run_event"}
 
 
 def disk_fault(error: BaseException) -> str | None:

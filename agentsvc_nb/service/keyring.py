@@ -74,10 +74,9 @@ def _is_known(tx: Tx, folder: DataFolder) -> bool:
 def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
     """Open the database, with a server running or not; a running server sees writes at once (docs/api/accounts.md).
 
-    Raises `ForeignFolder` and `DatabaseLost`.
+    Raises `FolderFault`.
     """
     folder.make()
-    folder.check_database()
     database = SqliteDatabase(folder.database).open()
     try:
         yield database

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import (
-    DatabaseLost,
     DataFolder,
-    ForeignFolder,
+    FolderFault,
     HeldFiles,
     Ready,
     disk_fault,
@@ -69,7 +68,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     folder = DataFolder(plan.settings.data)
     try:
         folder.make()
-    except ForeignFolder as error:
+    except FolderFault as error:
         raise ServeError(str(error)) from None
     except OSError as error:
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
@@ -167,7 +166,7 @@ def _make_key(folder: DataFolder) -> None:
 
     try:
         ensure_own_key(folder)
-    except (SchemaTooNew, DatabaseLost) as error:
+    except (SchemaTooNew, FolderFault) as error:
         raise ServeError(str(error)) from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):

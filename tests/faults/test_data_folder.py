@@ -62,6 +62,44 @@ def test_a_foreign_folder_is_refused_and_left_as_it_is(command: str, foreign: Pa
     assert seen(foreign) == before
 
 
+@pytest.mark.parametrize("what", ["another program's", "another program's, of this moment", "none", "a link", "blobs"])
+def test_a_foreign_file_under_a_name_of_ours_is_left_as_it_is(what: str, tmp_path: Path) -> None:
+    """It was opened, migrated and written to."""
+    data = tmp_path / "data"
+    (data / "blobs").mkdir(parents=True)
+    data.chmod(0o755)
+    with contextlib.closing(sqlite3.connect(data / "service.sqlite3")) as theirs:
+        if what == "another program's, of this moment":
+            theirs.execute("PRAGMA journal_mode = WAL")
+        theirs.executescript("CREATE TABLE photo (name); PRAGMA user_version = 3")
+        before = seen(data) | contents(data)
+        if what not in ("another program's", "another program's, of this moment"):
+            (data / "service.sqlite3").unlink()
+            if what == "none":
+                (data / "service.sqlite3").write_text("Dear diary")
+            elif what == "a link":
+                (tmp_path / "thesis.txt").write_text("mine")
+                (data / "lock").symlink_to(tmp_path / "thesis.txt")
+            else:
+                (data / "blobs" / "holiday.jpg").write_bytes(b"\xff\xd8")
+            before = seen(data) | contents(data)
+        for refused in (
+            serve(data, "--port", 0),
+            agentsvc("keys", "create", "--name", "a", "--data", data),
+            agentsvc("ask", "hello", "--data", data),
+        ):
+            assert refused.returncode == 1
+            assert refused.stderr.count("\n") == 1, refused.stderr
+            assert "give another folder" in refused.stderr
+            assert seen(data) | contents(data) == before
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """The contents below a folder; without SQLite's shared memory, in which each reader leaves a mark."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-shm"))
+    return {f"{path}'s content": path.read_bytes() for path in files}
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -110,6 +148,7 @@ def test_a_folder_that_lost_its_database_is_no_fresh_one(left: str, tmp_path: Pa
         assert "agentsvc restore" in refused.stderr
     assert "fail  data:" in agentsvc("doctor", "--data", data).stdout
     assert (data / "key").read_text() == key
+    (data / "ready.json").unlink()  # of the killed server
     for path in tmp_path.glob("service.sqlite3*"):
         path.rename(data / path.name)
     with serving(data, "--port", 0), client_of(data) as client:
