@@ -98,4 +98,4 @@ def _message(error: Exception) -> str:
     from agentsvc_nb.service.folder import disk_fault
 
     fault = disk_fault(error)
-    return f"{fault[0].upper()}{fault[1:]}." if fault else str(error)
+    return f"{fault[0].upper()}{fault[1:]} ({error})." if fault else str(error)

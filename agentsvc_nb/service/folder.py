@@ -297,16 +297,30 @@ def _is_foreign(database: Path) -> bool:
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """What a disk did not do, as a clause without a traceback: it is full, read-only or broken. None for any other
-    error."""
+    """What a disk did not do, as a clause; None for any other error."""
     if isinstance(error, OSError):
-        failed = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-    else:
-        import sqlite3
+        return _ERRNO_FAULTS.get(error.errno or 0)
+    import sqlite3
 
-        codes = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-        failed = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
-    return f"the disk is full or can't be written to ({error})" if failed else None
+    code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
+    return {
+        sqlite3.SQLITE_FULL: _FULL,
+        sqlite3.SQLITE_IOERR: "the disk is full or fails",  # a quota, for one: SQLite does not tell them apart
+        sqlite3.SQLITE_READONLY: _READ_ONLY,
+        sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are gone, not ours to read, or too many "
+        "files are open",
+    }.get(code & 0xFF)
+
+
+_FULL: Final = "the disk is full"
+_READ_ONLY: Final = "the disk, or a file of the data folder, can't be written to"
+_ERRNO_FAULTS: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EROFS: _READ_ONLY,
+    errno.EIO: "the disk fails",
+}
 
 
 def inode(path: Path) -> tuple[int, int] | None:

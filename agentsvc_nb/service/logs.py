@@ -42,7 +42,8 @@ class OneLine(logging.Formatter):
 
     def _failure(self, failed: Any) -> str:
         """The traceback; of a full disk, which is nobody's bug and comes by the thousand, only what it said."""
-        return (failed[1] and disk_fault(failed[1])) or self.formatException(failed)
+        fault = failed[1] and disk_fault(failed[1])
+        return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
 
 
 def _value(value: object) -> str:

@@ -170,7 +170,7 @@ def _make_key(folder: DataFolder) -> None:
         raise ServeError(str(error)) from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):
-            raise ServeError(f"The database {folder.database} can't be opened: {fault}.") from None
+            raise ServeError(f"The database {folder.database} can't be opened: {fault} ({error}).") from None
         broken = f"The database {folder.database} can't be opened ({error})"
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 

@@ -72,6 +72,21 @@ def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) ->
     assert service.post("/runs", {"message": "say free", "chat": run["chat"]}).status_code == 202
 
 
+def test_who_waits_for_a_run_that_cannot_end_is_told_at_once(service: CrashingServer) -> None:
+    """The request was held for as long as it may be."""
+    start = {"message": "say a\nwait 1\nsay b"}
+    run = service.post("/runs", start, "held").json()
+    until(lambda: service.get(f"/runs/{run['run_id']}")["status"] == "running")
+    room(service, NO_ROOM)
+    for _ in range(2):  # the second finds it held up
+        told = service.post("/runs", {**start, "sync": True}, "held")
+        assert refused(told)
+        assert f"{run['run_id']} is held up: at the service, the disk is full" in told.json()["error"]["message"]
+    room(service, resource.RLIM_INFINITY)
+    until(lambda: service.get(f"/runs/{run['run_id']}")["status"], lambda status: status in TERMINAL)
+    assert service.post("/runs", {**start, "sync": True}, "held").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("point", "path", "document"),
     [
@@ -146,7 +161,7 @@ def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) 
             lambda: client.files.upload(CONTENT),
             lambda: client.jobs.submit("echo_job", {}),
         ):
-            with pytest.raises(StefanBrainError, match="The disk of the service is full") as caught:
+            with pytest.raises(StefanBrainError, match="stored: at the service, the disk is full") as caught:
                 refused()
             assert str(data) not in str(caught.value)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

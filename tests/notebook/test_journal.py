@@ -139,3 +139,14 @@ def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: st
 def test_it_lies_in_the_users_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert default_path().name == "journal.sqlite"
+
+
+def test_a_clock_that_is_set_back_does_not_turn_the_order_of_runs(journal: Journal) -> None:
+    """The next cell went on with an older chat."""
+    for key, day, chat in (("a", 22, "chat_1"), ("b", 21, "chat_2"), ("c", 20, "chat_2")):
+        journal.start(_entry(key, created_at=f"2026-11-{day}T12:00:00.000Z"))
+        journal.opened(key, Run(run_id=key, status="completed", chat=chat))
+    assert journal.chat_of("/n.ipynb", "http://a", "session s") == "chat_2"
+    assert [turn["run_id"] for turn in journal.turns("http://a", "chat_2")] == ["b", "c"]
+    assert [run["run_id"] for run in journal.runs(None)] == ["a", "b", "c"]
+    assert [entry.run_id for entry in journal.known("f")] == ["c", "b", "a"]

@@ -39,6 +39,9 @@ class NoWorkers:
     def wake_readings(self) -> None:
         self.asked.append(("wake", "readings"))
 
+    def disk_fault_of_run(self, run_id: str) -> str | None:
+        return None
+
     def interrupt_run(self, run_id: str) -> None:
         self.asked.append(("interrupt", run_id))
 

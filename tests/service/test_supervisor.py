@@ -24,6 +24,10 @@ async def nothing(name: str) -> None:
     """No work."""
 
 
+def ignored(name: str) -> None:
+    """Nobody waits for it."""
+
+
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
     tries: list[int] = []
@@ -33,7 +37,7 @@ def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.Monke
         if len(tries) < 3:
             raise sqlite3.OperationalError("database or disk is full")
 
-    asyncio.run(TaskSupervisor(nothing).store(write))
+    asyncio.run(TaskSupervisor(nothing, ignored).store("work", write))
     assert len(tries) == 3
 
 
@@ -42,7 +46,7 @@ def test_what_cannot_be_stored_at_all_is_raised() -> None:
         raise OverflowError("int too large")
 
     with pytest.raises(OverflowError):
-        asyncio.run(TaskSupervisor(nothing).store(write))
+        asyncio.run(TaskSupervisor(nothing, ignored).store("work", write))
 
 
 def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
@@ -50,9 +54,9 @@ def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
     async def stop() -> bool:
-        stopped = TaskSupervisor(nothing)
+        stopped = TaskSupervisor(nothing, ignored)
         stopped.stopping = True
-        await stopped.store(write)
+        await stopped.store("work", write)
         return True
 
     assert asyncio.run(stop())
@@ -74,7 +78,7 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
             except asyncio.CancelledError:
                 ended.append(name)
 
-        workers = TaskSupervisor(work)
+        workers = TaskSupervisor(work, ignored)
         workers.start("one")
         await begun.wait()
         workers.interrupt("one")
@@ -97,7 +101,7 @@ def test_a_cancel_ends_the_threads_of_its_work() -> None:
             raise
 
     async def cancelled() -> None:
-        tasks = TaskSupervisor(nothing)
+        tasks = TaskSupervisor(nothing, ignored)
         outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long), never))
         await asyncio.to_thread(begun.wait, 60)
         tasks.interrupt("run")

@@ -163,7 +163,7 @@ class Journal:
         """Return the newest 20 starts with this fingerprint, except failed and cancelled ones, newest first."""
         rows = self.do(
             f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
-            " ORDER BY created_at DESC, rowid DESC LIMIT 20",
+            " ORDER BY rowid DESC LIMIT 20",
             [fingerprint],
         )
         return [JournalEntry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
@@ -172,7 +172,7 @@ class Journal:
         """Return the chat of the newest run at this address, if any."""
         rows = self.do(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
-            " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+            " ORDER BY rowid DESC LIMIT 1",
             [notebook, base_url, address],
         )
         return str(rows[0]["chat"]) if rows else None
@@ -191,7 +191,7 @@ class Journal:
         """Return the runs of a chat that were started from this machine, oldest first: `run_id`, `status`, `typed`."""
         rows = self.do(
             "SELECT run_id, status, coalesce(nullif(typed, ''), prompt) AS typed FROM runs"
-            " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY created_at, rowid",
+            " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY rowid",
             [base_url, chat],
         )
         return [dict(row) for row in rows]
@@ -199,8 +199,7 @@ class Journal:
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
         """Return a notebook's runs, oldest first, as rows of the table; with None, those of all notebooks."""
         rows = self.do(
-            "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent'"
-            " ORDER BY created_at, rowid",
+            "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent' ORDER BY rowid",
             [notebook],
         )
         return [dict(row) for row in rows]

@@ -330,6 +330,6 @@ def seen_job(session: Session, job: Job) -> None:
 def remembered_jobs(session: Session) -> list[dict[str, Any]]:
     """Return this notebook's jobs from the journal, oldest first."""
     rows = session.journal.do(
-        "SELECT * FROM jobs WHERE notebook = ? ORDER BY created_at, rowid", [session.notebook or session.label]
+        "SELECT * FROM jobs WHERE notebook = ? ORDER BY rowid", [session.notebook or session.label]
     )
     return [dict(row) for row in rows]

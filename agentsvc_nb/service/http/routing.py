@@ -64,9 +64,6 @@ class GuardedPath:
         return await handler(RequestContext(request, services, received_at, key, session))
 
 
-_NO_ROOM: Final = "The disk of the service is full or can't be written to, so nothing was stored."
-
-
 async def answered(
     request: Request, response: Awaitable[Response], refuse: Callable[[ApiError], Response]
 ) -> Response | None:
@@ -83,7 +80,8 @@ async def answered(
         log.exception(
             "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
         )
-        return refuse(ApiError("internal_error", _NO_ROOM if disk_fault(error) else None))
+        fault = disk_fault(error)
+        return refuse(ApiError("internal_error", f"Nothing was stored: at the service, {fault}." if fault else None))
 
 
 async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:

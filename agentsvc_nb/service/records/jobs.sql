@@ -9,7 +9,7 @@ RETURNING *
 SELECT * FROM job WHERE job_id = :job_id
 
 -- name: of_chat
-SELECT * FROM job WHERE chat = :chat AND follows IS NULL ORDER BY created_at DESC, job_id DESC LIMIT :limit
+SELECT * FROM job WHERE chat = :chat AND follows IS NULL ORDER BY rowid DESC LIMIT :limit
 
 -- name: following
 SELECT * FROM job WHERE follows = :run_id
@@ -18,7 +18,7 @@ SELECT * FROM job WHERE follows = :run_id
 UPDATE job SET status = :status, started_at = :started_at WHERE follows = :run_id AND ended_at IS NULL
 
 -- name: active
-SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, job_id
+SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY rowid
 
 -- name: claim
 UPDATE job SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now)

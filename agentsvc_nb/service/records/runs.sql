@@ -43,7 +43,7 @@ SELECT id, type, created_at, payload FROM run_event
 WHERE run_id = :run_id AND type IN ('text.delta', 'run.resumed') ORDER BY id
 
 -- name: active
-SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY created_at, run_id
+SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY rowid
 
 -- name: active_by_account
 SELECT account, COUNT(*) AS runs FROM run WHERE status IN ('queued', 'running', 'cancelling') GROUP BY account

@@ -11,7 +11,7 @@ SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
 SELECT * FROM tool_call WHERE run_id = :run_id AND call_id = :call_id
 
 -- name: waiting
-SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY created_at, key
+SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY rowid
 
 -- name: decide
 UPDATE tool_call SET state = :state, reason = :reason

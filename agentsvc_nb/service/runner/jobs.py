@@ -35,7 +35,7 @@ class JobRunner:
         self._storage = storage
         self._use_case = storage.use_case
         self._tools = tools
-        self.supervisor = TaskSupervisor(self._work)
+        self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
 
     def wake(self, job_id: str) -> None:
         self.supervisor.start(job_id)
@@ -51,13 +51,13 @@ class JobRunner:
         self.supervisor.interrupt(job_id)
 
     async def _work(self, job_id: str) -> None:
-        job = await self.supervisor.store(lambda: jobs.claim(self._use_case, job_id))
+        job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
         shares.account.set(job.account)
         ending = await self._ending(job)
         if ending is not None:
-            await self.supervisor.store(lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))
+            await self.supervisor.store(job_id, lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))

@@ -43,7 +43,7 @@ class RunRunner:
         self._tools = tools
         self._jobs = job_runner
         self._judges = judges
-        self.supervisor = TaskSupervisor(self._work)
+        self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
 
     def wake(self, run_id: str) -> None:
         self.supervisor.start(run_id)
@@ -58,7 +58,7 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        run = await self.supervisor.store(lambda: self._claim(run_id))
+        run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
         shares.account.set(run.account)
@@ -131,11 +131,11 @@ class RunRunner:
 
     async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
         try:
-            await self.supervisor.store(lambda: attempts.finish(self._use_case, run_id, attempt, ending))
+            await self.supervisor.store(run_id, lambda: attempts.finish(self._use_case, run_id, attempt, ending))
         except (ValueError, OverflowError):
             log.exception("run %s: its answer could not be stored", run_id)
             ending = _unexpected("The answer could not be stored.")
-            await self.supervisor.store(lambda: attempts.finish(self._use_case, run_id, attempt, ending))
+            await self.supervisor.store(run_id, lambda: attempts.finish(self._use_case, run_id, attempt, ending))
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 

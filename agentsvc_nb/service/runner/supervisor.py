@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.tools import stopping
 
 T = TypeVar("T")
@@ -20,10 +21,13 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Starts `work(name)` in the background, at most once per name at a time."""
+    """Starts `work(name)` in the background, at most once per name at a time. `notify(name)` is called when a disk
+    keeps the work's beginning or end from being stored."""
 
-    def __init__(self, work: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, work: Callable[[str], Awaitable[None]], notify: Callable[[str], None]) -> None:
         self._work = work
+        self._notify = notify
+        self._disk_faults: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._inner: dict[str, asyncio.Task[Any]] = {}
         self.stopping = False
@@ -63,22 +67,32 @@ class TaskSupervisor:
             # work has in memory.
             del self._inner[name], inner
 
-    async def store(self, write: Callable[[], Awaitable[T]]) -> T | None:
+    def disk_fault_of(self, name: str) -> str | None:
+        """What a disk did not do when the work's beginning or end was last stored, as a clause; None if it did."""
+        return self._disk_faults.get(name)
+
+    async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
         """Store the claim or the end of a run or job, retrying every second while that fails. A full disk may have room
         again, and a run that is not ended keeps its chat busy. None when the service stops first; recovery goes on.
 
         Raises `ValueError` and `OverflowError`, for values that can never be stored.
         """
-        while True:
-            try:
-                return await write()
-            except (ValueError, OverflowError):
-                raise
-            except Exception:
-                log.exception("a beginning or an end could not be stored; trying again")
-            if self.stopping:
-                return None
-            await asyncio.sleep(STORE_AGAIN_SECONDS)
+        try:
+            while True:
+                try:
+                    return await write()
+                except (ValueError, OverflowError):
+                    raise
+                except Exception as error:
+                    log.exception("a beginning or an end could not be stored; trying again")
+                    if fault := disk_fault(error):
+                        self._disk_faults[name] = fault
+                        self._notify(name)
+                if self.stopping:
+                    return None
+                await asyncio.sleep(STORE_AGAIN_SECONDS)
+        finally:
+            self._disk_faults.pop(name, None)
 
     async def stop(self) -> None:
         """Interrupt all work and wait until it has stopped."""

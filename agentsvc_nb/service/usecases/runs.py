@@ -173,7 +173,8 @@ def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tup
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end, at most until the time `until` (ms); the run as it is then (docs/api/runs.md)."""
+    """Wait for the run's end, at most until the time `until` (ms); the run as it is then (docs/api/runs.md). Raises
+    `internal_error` when the disk keeps the run from beginning or ending."""
     with context.signals.watch(record.run_id) as watch:
         while True:
             # Each event of the run wakes this loop, so it reads the status only, and the whole record once at the end.
@@ -181,6 +182,8 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
             left = (until - context.now) / 1000
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
                 return await context.read_single(lambda tx: runs.get(tx, record.run_id)) or record
+            if fault := context.workers.disk_fault_of_run(record.run_id):
+                raise ApiError("internal_error", f"Run {record.run_id} is held up: at the service, {fault}.")
             await watch.wait(left)
 
 
