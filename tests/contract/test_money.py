@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -263,6 +264,33 @@ def test_direct_searches_hold_their_price(opened: Opened) -> None:
             assert billed(service, "web_search") == len(done) * CENT <= 5 * CENT
             assert {code(answer) for answer in answers if answer.status_code != 200} == {"api_wallet_exhausted"}
             assert held(service) == 0
+
+
+@pytest.mark.parametrize("how", ["directly", "in a run"])
+def test_a_search_on_a_full_disk_is_billed_once_there_is_room(how: str, opened: Opened) -> None:
+    """It was made, and its charge was lost; of a direct one the hold stayed until the next start."""
+    with serving() as searx, running_service(wallet_cents=5, web_search="searxng", web_search_url=searx.url) as service:
+
+        def fill_up(asked: Asked) -> Answer:
+            resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+            return as_json({"results": []})
+
+        searx.pages["/search"] = fill_up
+        wire = opened(service)
+        run: dict[str, str] = {}
+        if how == "directly":
+            answer = wire("POST", "/tools/web_search/invoke", json={"input": {"query": "tea"}})
+            assert answer.status_code == 200, "the caller has what was paid for"
+        else:
+            run = wire.start('call web_search {"query": "tea"}\nsay done')
+        until(lambda: searx.asked)
+        assert (billed(service, "web_search"), held(service)) == (0, CENT)
+        resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        until(lambda: billed(service, "web_search") == CENT)
+        if run:
+            ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda seen: seen["ended_at"])
+            assert ended["output"] == "done"
+        assert (billed(service, "web_search"), held(service), len(searx.asked)) == (CENT, 0, 1)
 
 
 def test_a_crash_in_mid_run_settles_for_what_was_saved(opened: Opened) -> None:

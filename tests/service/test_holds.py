@@ -12,11 +12,12 @@ import contextlib
 import tempfile
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from pydantic import BaseModel
 
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
@@ -34,10 +35,11 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
+from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import DirectCall, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput, WorkFailure
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import utc_month
 from tests.service import contexts
@@ -234,5 +236,52 @@ def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
         stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))
         assert stored is not None
         assert stored.hold_microcents == 0
+    finally:
+        money.teardown()
+
+
+class Dear(ToolDeclaration):
+    """A tool that is overtaken by another attempt before it makes a call that costs."""
+
+    name: ClassVar[str] = "dear"
+    description: ClassVar[str] = "Asks a model."
+    family: ClassVar[str] = "dear"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+    Input: ClassVar[type[BaseModel]] = ToolInput
+    Output: ClassVar[type[BaseModel] | None] = None
+
+    def __init__(self, context: UseCaseContext) -> None:
+        self.context = context
+        self.calls = 0
+
+    def available(self) -> bool:
+        return True
+
+    async def run(self, given: Any, task: ToolContext) -> Outcome:
+        await jobs.claim(self.context, task.key)
+        await task.hold(1, 1, CENT)
+        self.calls += 1
+        return Outcome()
+
+
+def test_a_job_that_was_taken_over_makes_no_further_call_that_costs() -> None:
+    """It held nothing, and called all the same."""
+    money = Money()
+    try:
+        tool = Dear(money.context)
+        runner = JobRunner(money.storage, {"dear": tool})
+
+        async def work() -> JobRecord | None:
+            given = Submit("dear", "dear", {}, ChatSelector(chat="new"), NOW)
+            job = await jobs.submit(money.context, money.keys[0], given)
+            await runner._work(job.job_id)
+            return await jobs.find(money.context, job.job_id)
+
+        job = money.run(work())
+        assert tool.calls == 0
+        assert (job.status, job.attempt) == ("running", 2), "the attempt that was lost does not end it"
+        money.order.append(job.job_id)
     finally:
         money.teardown()

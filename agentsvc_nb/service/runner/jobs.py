@@ -17,6 +17,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.usecases import jobs
+from agentsvc_nb.service.usecases.jobs import DirectCall
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port, shares
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
@@ -50,6 +51,14 @@ class JobRunner:
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
+    async def end_call(self, call: DirectCall, uses: Mapping[str, int]) -> None:
+        """End a direct call. What can't be stored now is stored later: its charge is not lost."""
+        try:
+            await jobs.end_call(self._use_case, call, uses)
+        except Exception:
+            log.exception("the end of a direct call could not be stored; trying again")
+            self.supervisor.store_later(call.call_id, lambda: jobs.end_call(self._use_case, call, uses))
+
     async def _work(self, job_id: str) -> None:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
         if job is None:
@@ -63,7 +72,8 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery."""
+        """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
+        another attempt has it."""
         written: list[str] = []
         task = self._task(job, written)
         ending = await self._tried(job, task, written)
@@ -79,6 +89,9 @@ class JobRunner:
                 await jobs.leave(self._use_case, job.job_id)
                 return None
             return JobEnding("cancelled", [])
+        except jobs.LostJob:
+            log.warning("job %s was taken over", job.job_id)
+            return None
         except WorkFailure as failure:
             return _failed(failure.code, failure.message)
         except ValidationError as error:

@@ -13,6 +13,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from agentsvc_nb.service.folder import disk_fault
+from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.tools import stopping
 
 T = TypeVar("T")
@@ -38,7 +39,14 @@ class TaskSupervisor:
 
     def start(self, name: str) -> None:
         if name not in self._tasks and not self.stopping:
-            self._tasks[name] = asyncio.create_task(self._guarded(name), name=name)
+            self._begin(name, self._work(name))
+
+    def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
+        """`store` in the background."""
+        self._begin(name, self.store(name, write))
+
+    def _begin(self, name: str, work: Awaitable[None]) -> None:
+        self._tasks[name] = asyncio.create_task(self._guarded(name, work), name=name)
 
     def interrupt(self, name: str) -> None:
         inner = self._inner.get(name)
@@ -72,16 +80,17 @@ class TaskSupervisor:
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Store the claim or the end of a run or job, retrying every second while that fails. A full disk may have room
-        again, and a run that is not ended keeps its chat busy. None when the service stops first; recovery goes on.
+        """Store the claim or the end of a run, job or call, retrying every second while that fails. A full disk may
+        have room again, and a run that is not ended keeps its chat busy. None when the service stops first; recovery
+        goes on.
 
-        Raises `ValueError` and `OverflowError`, for values that can never be stored.
+        Raises `ValueError` and `OverflowError`, for values that can never be stored, and `LostRun`.
         """
         try:
             while True:
                 try:
                     return await write()
-                except (ValueError, OverflowError):
+                except (ValueError, OverflowError, LostRun):
                     raise
                 except Exception as error:
                     log.exception("a beginning or an end could not be stored; trying again")
@@ -101,9 +110,9 @@ class TaskSupervisor:
             self.interrupt(name)
         await asyncio.gather(*self._tasks.values())
 
-    async def _guarded(self, name: str) -> None:
+    async def _guarded(self, name: str, work: Awaitable[None]) -> None:
         try:
-            await self._work(name)
+            await work
         except Exception:
             log.exception("work on %s failed", name)
         finally:

@@ -132,7 +132,8 @@ class ToolCalls:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
             outcome = _failed(failure.code, failure.message)
-        await self._move(call, "done", outcome=outcome)
+        # Tried until it is stored, because the call was made and its charge is due.
+        await self.jobs.supervisor.store(self.run.run_id, lambda: self._move(call, "done", outcome=outcome))
         return outcome
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:

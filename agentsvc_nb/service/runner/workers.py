@@ -29,7 +29,7 @@ class LocalWorkers:
         self._waking = asyncio.ensure_future(self.readings.wake())
 
     def disk_fault_of_run(self, run_id: str) -> str | None:
-        return self.runs.supervisor.disk_fault_of(run_id)
+        return self.runs.supervisor.disk_fault_of(run_id) or self.jobs.supervisor.disk_fault_of(run_id)
 
     def interrupt_run(self, run_id: str) -> None:
         self.runs.interrupt(run_id)

@@ -25,6 +25,10 @@ from agentsvc_nb.wire.times import utc_day
 from agentsvc_nb.wire.tools import Job
 
 
+class LostJob(Exception):
+    """Another attempt has taken the job over, or it has ended: its tool must make no further call that costs."""
+
+
 @dataclass(frozen=True, slots=True)
 class DirectCall:
     """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
@@ -222,13 +226,15 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, uses: int) -> None:
     """Hold the `spent` micro-cents of a job, the worst case of its next model call (`tokens`), and of its per-use
-    charges. Raises `WorkFailure("limit_reached")` when the account or the key has no room for the call."""
+    charges. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key has no room for the
+    call."""
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
-        if jobs.hold(tx, *of, spent, uses):
-            money.check_more(tx, record, context.settings, now, tokens=tokens)
-            jobs.hold(tx, *of, spent + tokens, uses)
+        if not jobs.hold(tx, *of, spent, uses):
+            raise LostJob(record.job_id)
+        money.check_more(tx, record, context.settings, now, tokens=tokens)
+        jobs.hold(tx, *of, spent + tokens, uses)
 
     await context.write(use)
 

@@ -115,7 +115,7 @@ async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResul
         outcome = await tool_context.run(context.services.storage, tool, given, call.chat)
         uses = outcome.uses
     finally:
-        await jobs.end_call(context.use_case, call, uses)
+        await context.services.jobs.end_call(call, uses)
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,
