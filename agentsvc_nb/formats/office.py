@@ -226,8 +226,8 @@ def workbook(file: BinaryIO, limit: int) -> Iterator[str]:
     """Excel: sheet by sheet under their names, a line per row, cells separated by tabs."""
     with Archive(file) as archive:
         names, strings = SheetNames(), Strings(8 * limit)
-        yield from archive.told(r"xl/workbook\.xml", names)
-        yield from archive.told(r"xl/sharedStrings\.xml", strings)
+        yield from archive.feed(r"xl/workbook\.xml", names)
+        yield from archive.feed(r"xl/sharedStrings\.xml", strings)
         for at, member in enumerate(archive.members(r"xl/worksheets/sheet\d+\.xml")):
             yield (names.found[at] if at < len(names.found) else member) + "\n"
             yield from archive.parsed(member, Cells(strings.found))
@@ -256,8 +256,8 @@ class Archive:
         for member in self.members(pattern):
             yield from self.parsed(member, Paragraphs())
 
-    def told(self, pattern: str, target: Target) -> Iterator[str]:
-        """Pass the events of all these members to `target`. Yields nothing but empty texts, now and then."""
+    def feed(self, pattern: str, target: Target) -> Iterator[str]:
+        """Feed all these members to `target`. Yields nothing but empty texts, now and then."""
         for member in self.members(pattern):
             for _ in self.parsed(member, target):
                 yield ""

@@ -34,7 +34,7 @@ class CreateImages(BaseTool):
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
-    def uses_max(self, given: CreateImagesInput) -> Mapping[str, int]:
+    def max_charges(self, given: CreateImagesInput) -> Mapping[str, int]:
         return {"picture": given.request.outputs.count}
 
     async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:

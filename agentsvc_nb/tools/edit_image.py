@@ -35,7 +35,7 @@ class EditImage(BaseTool):
     Input: ClassVar[type[BaseModel]] = EditImageInput
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
-    def uses_max(self, given: EditImageInput) -> Mapping[str, int]:
+    def max_charges(self, given: EditImageInput) -> Mapping[str, int]:
         return {"picture": max(1, len(set(given.request.sizes or ())))}
 
     async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:

@@ -141,15 +141,15 @@ class Fetched:
 
 
 class Fetcher:
-    """Fetches public addresses, and others whose `host` or `host:port` the operator allows. With `only`, it fetches
-    from those hosts and from no others, whoever redirects there."""
+    """Fetches public addresses, and others whose `host` or `host:port` the operator allows. With
+    `only_hosts`, it fetches from those hosts, at any port, and from no others, whoever redirects there."""
 
     def __init__(
-        self, allow: tuple[str, ...] = (), resolve: Resolve | None = None, only: Collection[str] | None = None
+        self, allow: tuple[str, ...] = (), resolve: Resolve | None = None, only_hosts: Collection[str] | None = None
     ) -> None:
         self._allow = frozenset(allow)
         self._resolve = resolve or _resolve
-        self._only = only
+        self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
         """A fetcher for the host of `url` and these `hosts` only; this one if `hosts` is None."""
@@ -207,7 +207,7 @@ class Fetcher:
         """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
         resolves to are public, or the operator allows the host."""
         host, port = _place(url)
-        if self._only is not None and not is_host_of(url, self._only):
+        if self._only_hosts is not None and not is_host_of(url, self._only_hosts):
             raise WorkFailure("address_refused", _ELSEWHERE.format(str(url)[:_SHOWN_CHARS], host))
         allowed = is_host_of(url, self._allow)
         if not allowed and (is_odd_number(host) or port not in WEB_PORTS):

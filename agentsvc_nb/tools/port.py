@@ -207,7 +207,7 @@ class Outcome(BaseModel):
     """(code, message)"""
     inline: bool = True
     """False when the result consists of the files that were written."""
-    uses: dict[str, int] = {}
+    charges: dict[str, int] = {}
     """Units that are billed, by kind (`usecases.money.PER_USE`)."""
 
 
@@ -227,7 +227,7 @@ class Described(Protocol):
 
     def available(self) -> bool: ...
 
-    def uses_max(self, given: Any) -> Mapping[str, int]:
+    def max_charges(self, given: Any) -> Mapping[str, int]:
         """The most units that a call with the `Input` `given` is billed for, by kind; they are held before it begins
         (`usecases.money.PER_USE`)."""
         ...
@@ -270,8 +270,8 @@ class ToolDeclaration:
         """The addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
         return ()
 
-    def uses_max(self, given: Any) -> Mapping[str, int]:
-        """`Described.uses_max`: nothing, for most tools."""
+    def max_charges(self, given: Any) -> Mapping[str, int]:
+        """`Described.max_charges`: nothing, for most tools."""
         return {}
 
 

@@ -74,7 +74,7 @@ class WebSearch(BaseTool):
     def available(self) -> bool:
         return self._missing() is None
 
-    def uses_max(self, given: WebSearchInput) -> Mapping[str, int]:
+    def max_charges(self, given: WebSearchInput) -> Mapping[str, int]:
         return {"web_search": 1} if self.available() else {}
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> Outcome:
@@ -84,7 +84,7 @@ class WebSearch(BaseTool):
         results = [made for one in found if (made := _result(one))][: given.count]
         data = WebResults(query=given.query, provider=str(self._provider), results=results)
         text = "\n\n".join(f"{one.title}\n{one.url}\n{one.snippet}" for one in results) or "Nothing was found."
-        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump(), uses={"web_search": 1})
+        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump(), charges={"web_search": 1})
 
     def _missing(self) -> str | None:
         """The missing configuration and how to supply it; None when nothing is missing."""

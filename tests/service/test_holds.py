@@ -10,29 +10,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from pydantic import BaseModel
 
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.records import jobs as job_records
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, jobs, runs
+from agentsvc_nb.service.usecases import accounts, attempts, jobs, money, runs, tool_calls
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
@@ -51,6 +52,7 @@ WALLET, BUDGET, PLAN = 12, 5, 5
 CALL_CENTS: Final = 4
 """The dearest single call, of a model or a priced tool."""
 HOLD_CENTS: Final = 1
+POOLS: Final[tuple[Pool, ...]] = ("wallet", "plan")
 
 Cents = st.integers(1, CALL_CENTS)
 Share = st.floats(0, 1)
@@ -73,6 +75,11 @@ class Money(RuleBasedStateMachine):
         self.driven: list[tuple[RunRecord, LiveRunContext]] = []
         self.jobs: list[JobRecord] = []
         self.spent_by_jobs: dict[str, int] = {}
+        self.pictures: dict[str, int] = {}
+        """What the pictures of each job may cost."""
+        self.calls = 0
+        self.due = 0
+        """What must have been billed, by our own count."""
         self.direct: list[DirectCall] = []
         self.order: list[str] = []
         """The ids of runs and jobs by their start, as ids themselves are random: a machine repeats itself exactly."""
@@ -97,7 +104,9 @@ class Money(RuleBasedStateMachine):
     def end(self, which: tuple[RunRecord, LiveRunContext], status: str) -> None:
         run, context = which
         self.driven.remove(which)
-        assert self.run(attempts.finish(self.context, run.run_id, context.log.attempt, context.ending(status)))
+        ending = context.ending(status)
+        assert self.run(attempts.finish(self.context, run.run_id, context.log.attempt, ending))
+        self.due += ending.spent.cost_microcents
 
     @rule(key=st.integers(0, 2))
     def start(self, key: int) -> None:
@@ -115,12 +124,21 @@ class Money(RuleBasedStateMachine):
             which[1].use(int(share * cents * CENT) // TOKEN, 0)
 
     @precondition(lambda self: self.driven)
-    @rule(data=st.data(), cents=Cents)
-    def call_a_priced_tool(self, data: st.DataObject, cents: int) -> None:
+    @rule(data=st.data(), cents=Cents, share=Share, dies=st.booleans())
+    def call_a_priced_tool(self, data: st.DataObject, cents: int, share: float, dies: bool) -> None:
         """One that is not asynchronous: it is held, and the worker may die before it is billed."""
         which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
         with self.ended_where_refused(which):
-            self.run(which[1]._hold_uses(cents * CENT))
+            self.run(which[1].hold_charges(cents * CENT))
+            self.what_is_held_covers_what_is_being_spent(cents * CENT)
+            if dies:
+                return self.crash()
+            run, attempt, pictures = which[0], which[1].log.attempt, int(share * cents)
+            self.calls += 1
+            call = self.run(tool_calls.open(self.context, run, attempt, str(self.calls), "edit_image", {}))
+            outcome = Outcome(charges={"picture": pictures})
+            self.run(tool_calls.move(self.context, run, attempt, call, "done", outcome))
+            self.due += pictures * CENT
 
     @precondition(lambda self: self.driven)
     @rule(data=st.data())
@@ -142,6 +160,7 @@ class Money(RuleBasedStateMachine):
             job = self.run(jobs.submit(self.context, self.keys[key], given))
             self.order.append(job.job_id)
             self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
+            self.pictures[job.job_id] = cents * CENT
 
     @precondition(lambda self: self.jobs)
     @rule(data=st.data(), cents=Cents, share=Share)
@@ -149,7 +168,8 @@ class Money(RuleBasedStateMachine):
         job = self.jobs[data.draw(st.integers(0, len(self.jobs) - 1))]
         spent = self.spent_by_jobs.get(job.job_id, 0)
         with contextlib.suppress(WorkFailure):
-            self.run(jobs.hold(self.context, job, spent, cents * CENT, 0))
+            self.run(jobs.hold(self.context, job, spent, cents * CENT, self.pictures[job.job_id]))
+            self.what_is_held_covers_what_is_being_spent(cents * CENT)
             self.spent_by_jobs[job.job_id] = spent + int(share * cents * CENT)
 
     @precondition(lambda self: self.jobs)
@@ -157,12 +177,11 @@ class Money(RuleBasedStateMachine):
     def end_a_job(self, data: st.DataObject, share: float) -> None:
         job = self.jobs[data.draw(st.integers(0, len(self.jobs) - 1))]
         self.jobs.remove(job)
-        present = self.database.read(lambda tx: job_records.get(tx, job.job_id))
-        assert present is not None
-        pictures = int(share * present.use_hold_microcents) // CENT
+        pictures = int(share * self.pictures[job.job_id]) // CENT
         spent = self.spent_by_jobs.pop(job.job_id, 0)
-        ending = JobEnding("succeeded", [], uses={"picture": pictures}, spent=Spent(spent // TOKEN, 0, spent))
+        ending = JobEnding("succeeded", [], charges={"picture": pictures}, spent=Spent(spent // TOKEN, 0, spent))
         assert self.run(jobs.finish(self.context, job.job_id, job.attempt, ending))
+        self.due += pictures * CENT + spent
 
     @rule(key=st.integers(0, 2))
     def call_directly(self, key: int) -> None:
@@ -171,9 +190,10 @@ class Money(RuleBasedStateMachine):
             self.direct.append(self.run(jobs.begin_call(self.context, self.keys[key], given)))
 
     @precondition(lambda self: self.direct)
-    @rule(uses=st.integers(0, 1))
-    def answer_directly(self, uses: int) -> None:
-        self.run(jobs.end_call(self.context, self.direct.pop(), {"web_search": uses}))
+    @rule(searches=st.integers(0, 1))
+    def answer_directly(self, searches: int) -> None:
+        self.run(jobs.end_call(self.context, self.direct.pop(), {"web_search": searches}))
+        self.due += searches * CENT
 
     @rule()
     def crash(self) -> None:
@@ -183,6 +203,9 @@ class Money(RuleBasedStateMachine):
             self.drive(self.run(attempts.resume(self.context, run.run_id, run.attempt)))
         for job in sorted(self.run(jobs.recover(self.context)), key=lambda job: self.order.index(job.job_id)):
             self.jobs.append(self.run(jobs.claim(self.context, job.job_id)))
+        # What could not go on was ended, and billed for what was saved.
+        assert self.billed("wallet") + self.billed("plan") >= self.due
+        self.due = self.billed("wallet") + self.billed("plan")
 
     def billed(self, pool: str, key: str | None = None) -> int:
         lines = self.database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
@@ -200,10 +223,23 @@ class Money(RuleBasedStateMachine):
         assert self.billed("plan") <= (PLAN + CALL_CENTS) * CENT
 
     @invariant()
-    def what_is_held_covers_what_is_being_spent(self) -> None:
-        held = self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))
-        assert held >= sum(context.ending("x").spent.cost_microcents for _, context in self.driven)
-        assert self.billed("wallet") + self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet")) <= WALLET * CENT
+    def each_use_is_billed_once(self) -> None:
+        assert self.billed("wallet") + self.billed("plan") == self.due
+
+    @invariant()
+    def what_is_held_covers_what_is_being_spent(self, next_call: int = 0) -> None:
+        in_wallet, in_plan = self.database.read(lambda tx: [usage.held(tx, ACCOUNT, pool) for pool in POOLS])
+        needed = len(self.direct) * CENT + next_call
+        for run, context in self.driven:
+            spent = context.ending("x").spent.cost_microcents
+            stored = self.database.read(partial(run_records.get, run_id=run.run_id))
+            assert stored is not None
+            assert stored.hold_microcents >= spent
+            needed += spent
+        for job in self.jobs:
+            needed += self.spent_by_jobs.get(job.job_id, 0) + self.pictures[job.job_id]
+        assert in_wallet + in_plan >= needed
+        assert self.billed("wallet") + in_wallet <= WALLET * CENT
 
     def teardown(self) -> None:
         self.crash()
@@ -224,13 +260,62 @@ TestMoney = Money.TestCase
 TestMoney.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 
 
+async def nothing(*given: Any, **named: Any) -> None:
+    """A use case that was left out."""
+
+
+def twice(bill: Callable[..., None]) -> Callable[..., None]:
+    def billed(*given: Any) -> None:
+        bill(*given)
+        bill(*given)
+
+    return billed
+
+
+def without_charges(check: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda tx, key, limits, now, charges=0: check(tx, key, limits, now)
+
+
+def also(statement: str, old: str, new: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    return lambda sql: {**sql, statement: sql[statement].replace(old, new)}
+
+
+MUTANTS: Final[dict[str, tuple[Any, str, Callable[[Any], Any]]]] = {
+    "no hold for a run's model": (attempts, "hold", lambda _: nothing),
+    "no hold for a run's priced tool": (LiveRunContext, "hold_charges", lambda _: nothing),
+    "no hold for a job's model": (jobs, "hold", lambda _: nothing),
+    "no hold for a job's pictures": (money, "check", without_charges),
+    "no hold for a direct call": (usage, "begin_direct_call", lambda _: lambda *given: None),
+    "a direct call releases others": (usage, "_sql", also("end_direct_call", " WHERE call_id = :call_id", "")),
+    "a priced call releases tokens": (run_records, "_sql", also("release_charges", "SET", "SET hold_microcents = 0,")),
+    "a checkpoint releases what is spent": (
+        run_records,
+        "_sql",
+        also("checkpoint", "hold_microcents = :hold", "hold_microcents = 0 * :hold"),
+    ),
+    "charges are billed twice": (money, "bill_charges", twice),
+    "tokens are billed twice": (money, "bill_tokens", twice),
+    "charges are not billed": (money, "bill_charges", lambda _: lambda *given: None),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_is_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, name, change = MUTANTS[mutant]
+    assert change(vars(where)[name]) != vars(where)[name], f"{name} has changed"
+    monkeypatch.setattr(where, name, change(vars(where)[name]))
+    quickly = settings(Money.TestCase.settings, max_examples=200, database=None, phases=[Phase.generate])
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Money, settings=quickly)
+
+
 def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
     """It held a cent again, under which calls of a model went on although the wallet was empty."""
     money = Money()
     money.start(0)
     run, context = money.driven[0]
     try:
-        money.run(context._hold_uses(HOLD_CENTS * CENT))
+        money.run(context.hold_charges(HOLD_CENTS * CENT))
         money.run(context.checkpoint({}))
         assert money.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
         stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))

@@ -45,7 +45,7 @@ def test_searxng_is_asked_for_json(site: Site, tmp_path: Path) -> None:
     assert (first["title"], first["snippet"]) == ("Tents 2026", "Light tents.")
     assert (second["title"], second["snippet"], len(third["snippet"])) == ("https://example.com/b", "", 500)
     assert site.asked[0].path == "/search?q=zelte+%26+co&format=json"
-    assert outcome.uses == {"web_search": 1}
+    assert outcome.charges == {"web_search": 1}
 
 
 def test_brave_is_asked_with_the_key(site: Site, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_goes_wrong_there_is_said(answer: Answer, said: str, site: Site, tm
     assert outcome.error is not None
     assert outcome.error[0] == "upstream_failed"
     assert said in outcome.error[1]
-    assert outcome.uses == {}, "what failed is not billed"
+    assert outcome.charges == {}, "what failed is not billed"
 
 
 def test_ddgs_is_asked_and_its_failure_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class JobRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
-    use_hold_microcents: int
+    charge_hold_microcents: int
     input_tokens: int
     output_tokens: int
     cost_microcents: int
@@ -99,7 +99,7 @@ class JobEnding:
     kind: str = "inline"
     files: tuple[str, ...] = ()
     """The paths written, in the job's chat."""
-    uses: Mapping[str, int] = field(default_factory=dict)
+    charges: Mapping[str, int] = field(default_factory=dict)
     """Per-use charges: the quantity of each kind (`usecases.money.PER_USE`)."""
     spent: Spent = field(default_factory=Spent)
     """Language model usage of the job's tool."""
@@ -112,7 +112,7 @@ def insert(
     account: str,
     key_id: str,
     pool: Pool,
-    use_hold_microcents: int,
+    charge_hold_microcents: int,
     chat: str,
     run_id: str | None,
     follows: str | None,
@@ -127,7 +127,7 @@ def insert(
         account=account,
         key_id=key_id,
         pool=pool,
-        use_hold_microcents=use_hold_microcents,
+        charge_hold_microcents=charge_hold_microcents,
         chat=chat,
         run_id=run_id,
         follows=follows,
@@ -177,10 +177,10 @@ def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
     return tx.run(_sql["progress"], job_id=job_id, attempt=attempt, progress=json.dumps(value)) == 1
 
 
-def hold(tx: Tx, job_id: str, attempt: int, tokens: int, uses: int) -> bool:
+def hold(tx: Tx, job_id: str, attempt: int, tokens: int, charges: int) -> bool:
     """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the job's or the job has
     ended."""
-    return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, uses=uses) == 1
+    return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
 def cancelling(tx: Tx, job_id: str) -> JobRecord | None:

@@ -1,7 +1,7 @@
 -- name: insert
-INSERT INTO job (job_id, account, key_id, pool, use_hold_microcents, chat, run_id, follows, tool, family, input, status,
+INSERT INTO job (job_id, account, key_id, pool, charge_hold_microcents, chat, run_id, follows, tool, family, input, status,
     created_at)
-VALUES (:job_id, :account, :key_id, :pool, :use_hold_microcents, :chat, :run_id, :follows, :tool, :family, :input, 'queued',
+VALUES (:job_id, :account, :key_id, :pool, :charge_hold_microcents, :chat, :run_id, :follows, :tool, :family, :input, 'queued',
     :now)
 RETURNING *
 
@@ -31,7 +31,7 @@ UPDATE job SET restarts = restarts + :by WHERE job_id = :job_id
 UPDATE job SET progress = :progress WHERE job_id = :job_id AND attempt = :attempt AND status = 'running'
 
 -- name: hold
-UPDATE job SET hold_microcents = :tokens, use_hold_microcents = :uses
+UPDATE job SET hold_microcents = :tokens, charge_hold_microcents = :charges
 WHERE job_id = :job_id AND attempt = :attempt AND ended_at IS NULL
 
 -- name: cancelling

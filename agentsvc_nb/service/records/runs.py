@@ -51,7 +51,7 @@ class RunRecord:
     ended_at: int | None
     pool: Pool
     hold_microcents: int
-    use_hold_microcents: int
+    charge_hold_microcents: int
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
 
@@ -188,15 +188,15 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
     return True
 
 
-def hold(tx: Tx, run_id: str, attempt: int, tokens: int, uses: int) -> bool:
+def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
     """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the run's or the run has
     ended."""
-    return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, uses=uses) == 1
+    return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
-def release_uses(tx: Tx, run_id: str, attempt: int) -> None:
+def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
     """Hold nothing for per-use charges from now on."""
-    tx.run(_sql["release_uses"], run_id=run_id, attempt=attempt)
+    tx.run(_sql["release_charges"], run_id=run_id, attempt=attempt)
 
 
 def cancelling(tx: Tx, run_id: str) -> RunRecord | None:

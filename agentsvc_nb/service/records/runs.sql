@@ -54,7 +54,7 @@ UPDATE run SET status = 'running', attempt = 1, started_at = :now, last_event = 
 WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
-UPDATE run SET attempt = attempt + 1, use_hold_microcents = 0
+UPDATE run SET attempt = attempt + 1, charge_hold_microcents = 0
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted
@@ -72,11 +72,11 @@ ON CONFLICT (run_id) DO UPDATE SET state = excluded.state
 SELECT state FROM run_checkpoint WHERE run_id = :run_id
 
 -- name: hold
-UPDATE run SET hold_microcents = :tokens, use_hold_microcents = :uses
+UPDATE run SET hold_microcents = :tokens, charge_hold_microcents = :charges
 WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 
--- name: release_uses
-UPDATE run SET use_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND use_hold_microcents > 0
+-- name: release_charges
+UPDATE run SET charge_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND charge_hold_microcents > 0
 
 -- name: next_event
 UPDATE run SET last_event = last_event + 1

@@ -14,10 +14,10 @@ WHERE account = :account AND key_id = :key_id AND month = :month AND pool = 'wal
 
 -- name: held
 SELECT COALESCE(SUM(held), 0) AS microcents FROM (
-    SELECT hold_microcents + use_hold_microcents AS held FROM run WHERE account = :account AND pool = :pool
+    SELECT hold_microcents + charge_hold_microcents AS held FROM run WHERE account = :account AND pool = :pool
         AND status IN ('queued', 'running', 'cancelling')
     UNION ALL
-    SELECT hold_microcents + use_hold_microcents FROM job WHERE account = :account AND pool = :pool
+    SELECT hold_microcents + charge_hold_microcents FROM job WHERE account = :account AND pool = :pool
         AND status IN ('queued', 'running', 'cancelling')
     UNION ALL
     SELECT hold_microcents FROM direct_call WHERE account = :account AND pool = :pool

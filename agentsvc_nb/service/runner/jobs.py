@@ -51,13 +51,13 @@ class JobRunner:
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
-    async def end_call(self, call: DirectCall, uses: Mapping[str, int]) -> None:
+    async def end_call(self, call: DirectCall, charges: Mapping[str, int]) -> None:
         """End a direct call. What can't be stored now is stored later: its charge is not lost."""
         try:
-            await jobs.end_call(self._use_case, call, uses)
+            await jobs.end_call(self._use_case, call, charges)
         except Exception:
             log.exception("the end of a direct call could not be stored; trying again")
-            self.supervisor.store_later(call.call_id, lambda: jobs.end_call(self._use_case, call, uses))
+            self.supervisor.store_later(call.call_id, lambda: jobs.end_call(self._use_case, call, charges))
 
     async def _work(self, job_id: str) -> None:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
@@ -120,15 +120,15 @@ class JobRunner:
             written.append(record.path)
 
         async def hold(spent: int, worst: int) -> None:
-            await jobs.hold(self._use_case, job, spent, worst, self._price_of_uses(job))
+            await jobs.hold(self._use_case, job, spent, worst, self._price_of_charges(job))
 
         author = Author("output", run_id=job.run_id)
         return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write, hold)
 
-    def _price_of_uses(self, job: JobRecord) -> int:
+    def _price_of_charges(self, job: JobRecord) -> int:
         """What the job holds for per-use charges, once its model calls are held by themselves."""
         tool = self._tools[job.tool]
-        return price_of(tool.uses_max(tool.Input.model_validate(job.input)))
+        return price_of(tool.max_charges(tool.Input.model_validate(job.input)))
 
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)
@@ -140,8 +140,8 @@ def _ended(outcome: Outcome) -> JobEnding:
     if outcome.error is not None:
         code, message = outcome.error
         error = {"code": code, "message": message}
-        return JobEnding("failed", outcome.content, outcome.data, error, kind, uses=outcome.uses)
-    return JobEnding("succeeded", outcome.content, outcome.data, None, kind, uses=outcome.uses)
+        return JobEnding("failed", outcome.content, outcome.data, error, kind, charges=outcome.charges)
+    return JobEnding("succeeded", outcome.content, outcome.data, None, kind, charges=outcome.charges)
 
 
 def _failed(code: str, message: str) -> JobEnding:

@@ -135,9 +135,9 @@ class LiveRunContext:
             await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
             self._held = needed
 
-    async def _hold_uses(self, microcents: int) -> None:
+    async def hold_charges(self, microcents: int) -> None:
         spent = self._spent.cost_microcents
-        await attempts.hold(self._use_case, self._run, self.log.attempt, spent, uses=microcents)
+        await attempts.hold(self._use_case, self._run, self.log.attempt, spent, charges=microcents)
         self._held = spent
 
     def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:

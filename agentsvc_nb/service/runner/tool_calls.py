@@ -81,7 +81,7 @@ class ToolCalls:
             checked = tool.Input.model_validate(call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
-        if await self._wants_approval(tool, checked):
+        if await self._needs_approval(tool, checked):
             if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
                 return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
@@ -91,9 +91,9 @@ class ToolCalls:
             return await self._submit_and_follow(call, tool, checked)
         return await self._direct(call, tool, checked)
 
-    async def _wants_approval(self, tool: Tool, given: BaseModel) -> bool:
-        """Whether effects want approval, and the call has one or fetches an address that could carry data out: neither
-        the run's message has it, word for word, nor is its host approved (docs/channels.md)."""
+    async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
+        """True if effects need approval, and the call has one or fetches an address that could carry data out: neither
+        does the run's message have it, word for word, nor is its host approved (docs/channels.md)."""
         settings = self.use_case.settings
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
@@ -122,7 +122,7 @@ class ToolCalls:
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)
             call = await self._move(call, "begun")
-        if worst := price_of(tool.uses_max(given)):
+        if worst := price_of(tool.max_charges(given)):
             await self.hold(worst)
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
@@ -160,7 +160,7 @@ class ToolCalls:
         return outcome
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
-        if worst := price_of(tool.uses_max(given)):
+        if worst := price_of(tool.max_charges(given)):
             await self.hold(0)  # the job holds the call: the run needs only what it has spent
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst)
 

@@ -78,7 +78,7 @@ async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: 
 
 
 async def hold(
-    context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, uses: int = 0
+    context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
 ) -> None:
     """Hold the `spent` micro-cents of a run and the worst case of its next call, for tokens and for per-use charges.
 
@@ -89,8 +89,8 @@ async def hold(
     def use(tx: Tx) -> bool:
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
-        money.check_more(tx, run, context.settings, now, tokens=tokens, uses=uses)
-        return run_records.hold(tx, run.run_id, attempt, spent + tokens, uses)
+        money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)
+        return run_records.hold(tx, run.run_id, attempt, spent + tokens, charges)
 
     if not await context.write(use):
         raise LostRun(run.run_id)

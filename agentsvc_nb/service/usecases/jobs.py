@@ -44,21 +44,21 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> 
 
     def use(tx: Tx) -> DirectCall:
         chats.check_known(tx, given.where, key.account)
-        bill = money.check(tx, key, context.settings, now, given.uses_microcents)
-        if given.uses_microcents:
+        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        if given.charges_microcents:
             usage.begin_direct_call(tx, bill, call_id, bill.hold_microcents)
         return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
 
     return await context.write(use)
 
 
-async def end_call(context: UseCaseContext, call: DirectCall, uses: Mapping[str, int]) -> None:
+async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
     """Release what a direct call holds, and bill its per-use charges."""
     now = context.now
 
     def use(tx: Tx) -> None:
         usage.end_direct_call(tx, call.call_id)
-        money.charge_uses(tx, call.bill, uses, now)
+        money.bill_charges(tx, call.bill, charges, now)
 
     await context.write(use)
 
@@ -66,7 +66,7 @@ async def end_call(context: UseCaseContext, call: DirectCall, uses: Mapping[str,
 @dataclass(frozen=True, slots=True)
 class Submit:
     """A validated submit of a job. `idempotency_key` is None for tools that do not deduplicate; `received_at` (ms)
-    fixes the key's UTC day; `uses_microcents` is what its per-use charges may come to."""
+    fixes the key's UTC day; `charges_microcents` is what its per-use charges may come to."""
 
     tool: str
     family: str
@@ -74,7 +74,7 @@ class Submit:
     where: ChatSelector
     received_at: int
     idempotency_key: str | None = None
-    uses_microcents: int = 0
+    charges_microcents: int = 0
 
 
 Make = Callable[[Bill, ChatRecord], JobRecord]
@@ -101,7 +101,7 @@ def _submit(
 ) -> tuple[JobRecord, bool]:
     """The job, and whether it is new (False for a replay)."""
     chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, context.settings, now, given.uses_microcents)
+    bill = money.check(tx, key, context.settings, now, given.charges_microcents)
     address = _address(key.account, given)
     original = jobs.get(tx, idempotency.recall(tx, address) or "") if address else None
     if original is not None and given.where.chat == "new":
@@ -127,7 +127,7 @@ def insert(
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,
-        use_hold_microcents=bill.hold_microcents,
+        charge_hold_microcents=bill.hold_microcents,
         chat=chat,
         run_id=run_id,
         follows=follows,
@@ -224,17 +224,17 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
     context.signals.notify(record.job_id)
 
 
-async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, uses: int) -> None:
+async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
     """Hold the `spent` micro-cents of a job, the worst case of its next model call (`tokens`), and of its per-use
     charges. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key has no room for the
     call."""
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
-        if not jobs.hold(tx, *of, spent, uses):
+        if not jobs.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
         money.check_more(tx, record, context.settings, now, tokens=tokens)
-        jobs.hold(tx, *of, spent + tokens, uses)
+        jobs.hold(tx, *of, spent + tokens, charges)
 
     await context.write(use)
 
@@ -251,8 +251,8 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
     def use(tx: Tx) -> JobRecord | None:
         record = jobs.finish(tx, job_id, attempt, ending, now)
         if record is not None:
-            money.charge_uses(tx, record, ending.uses, now)
-            money.charge_spent(tx, record, ending.spent, now)
+            money.bill_charges(tx, record, ending.charges, now)
+            money.bill_tokens(tx, record, ending.spent, now)
         return record
 
     record = await context.write(use)

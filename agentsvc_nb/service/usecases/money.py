@@ -38,13 +38,13 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
     return input_tokens * price_in + output_tokens * price_out
 
 
-def price_of(uses: Mapping[str, int]) -> int:
-    """The price of per-use charges in micro-cents; `uses` has the quantity of each kind in `PER_USE`.
+def price_of(charges: Mapping[str, int]) -> int:
+    """The price of per-use charges in micro-cents; `charges` has the quantity of each kind in `PER_USE`.
 
     >>> price_of({"picture": 3})
     3000000
     """
-    return sum(quantity * PER_USE[kind] for kind, quantity in uses.items())
+    return sum(quantity * PER_USE[kind] for kind, quantity in charges.items())
 
 
 def whole_cents(microcents: int) -> int:
@@ -132,14 +132,14 @@ class Bill:
     hold_microcents: int = 0
 
 
-def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, uses_microcents: int = 0) -> Bill:
-    """Check that the key may start work now; the bill that the work goes on. `uses_microcents` is what its per-use
+def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
+    """Check that the key may start work now; the bill that the work goes on. `charges_microcents` is what its per-use
     charges may come to.
 
     Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
     tokens, `monthly_usage_limit_reached`.
     """
-    hold = max(settings.run_hold_cents * CENT, uses_microcents)
+    hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
     if key.member:
         _check_plan(tx, bill, settings.plan_pool_cents, now)
@@ -151,13 +151,13 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, uses_microcents:
     return bill
 
 
-def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, uses: int = 0) -> None:
+def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
     """Check that work in progress may hold so many more micro-cents for tokens and for per-use charges. What it holds
     already must be no more than what it has spent (docs/decisions/0037). Raises `WorkFailure("limit_reached")`.
     """
-    if not tokens + uses:
+    if not tokens + charges:
         return
-    bill = Bill(payer.account, payer.key_id, payer.pool, tokens + uses)
+    bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
         if payer.pool == "plan":
             return _check_plan(tx, bill, settings.plan_pool_cents, now)
@@ -170,7 +170,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
 
 
-def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
+def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
     """Bill calls of a language model. One without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         usage.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
@@ -178,9 +178,9 @@ def charge_spent(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
         _require_review(tx, payer, now)
 
 
-def charge_uses(tx: Tx, payer: Payer, uses: Mapping[str, int], now: int) -> None:
-    """Bill per-use charges: `uses` has the quantity of each kind in `PER_USE`."""
-    for kind, quantity in uses.items():
+def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
+    """Bill per-use charges: `charges` has the quantity of each kind in `PER_USE`."""
+    for kind, quantity in charges.items():
         if quantity:
             usage.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
 

@@ -249,7 +249,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     record = runs.finish(tx, run_id, attempt, ending, jobs.spent_in(tx, run_id), now)
     if record is not None:
         if billed:  # the agent's part; jobs are billed when they end
-            money.charge_spent(tx, record, ending.spent, now)
+            money.bill_tokens(tx, record, ending.spent, now)
         announce(tx, record, record.last_event - 1, now)
         runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         _end_ask_job(tx, record, origin, now)

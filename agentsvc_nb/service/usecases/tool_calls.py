@@ -63,27 +63,27 @@ async def move(
         if moved is None:
             raise LostRun(run.run_id)
         if outcome is not None and call.job_id is None:
-            run_records.release_uses(tx, run.run_id, attempt)
-            money.charge_uses(tx, run, outcome.uses, now)
+            run_records.release_charges(tx, run.run_id, attempt)
+            money.bill_charges(tx, run, outcome.charges, now)
         return moved
 
     return await context.write(use)
 
 
 async def submit(
-    context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool, uses: int
+    context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool, charges: int
 ) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
-    of submitting another. The job holds `uses` micro-cents for its per-use charges.
+    of submitting another. The job holds `charges` micro-cents for its per-use charges.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
     now = context.now
     given = Submit(tool.name, tool.family, call.input, ChatSelector(chat=run.chat), now)
-    bill = Bill(run.account, run.key_id, run.pool, uses)
+    bill = Bill(run.account, run.key_id, run.pool, charges)
 
     def use(tx: Tx) -> JobRecord:
-        money.check_more(tx, run, context.settings, now, uses=uses)
+        money.check_more(tx, run, context.settings, now, charges=charges)
         job = jobs.insert(tx, bill, run.chat, run.run_id, given, now)
         if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
             raise LostRun(run.run_id)

@@ -112,7 +112,7 @@ def _begin(design: Design) -> asyncio.Task[Made]:
 def _outcome(made: list[MadeImage]) -> Outcome:
     content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
     data = ImageSet(images=made).model_dump()
-    return Outcome(content=content, data=data, inline=False, uses={"picture": len(made)})
+    return Outcome(content=content, data=data, inline=False, charges={"picture": len(made)})
 
 
 PROMPT: Final = "A picture without any text, as the background of an advertisement. "

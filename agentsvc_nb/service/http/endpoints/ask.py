@@ -109,13 +109,13 @@ async def tools_invoke(context: RequestContext) -> Response:
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await jobs.begin_call(context.use_case, context.key, submit)
-    uses: Mapping[str, int] = {}
+    charges: Mapping[str, int] = {}
     try:
         given = tool.Input.model_validate(submit.input)
         outcome = await tool_context.run(context.services.storage, tool, given, call.chat)
-        uses = outcome.uses
+        charges = outcome.charges
     finally:
-        await context.services.jobs.end_call(call, uses)
+        await context.services.jobs.end_call(call, charges)
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,

@@ -40,7 +40,7 @@ async def submission(context: RequestContext, tool: Described, document: bodies.
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
-    repeats, worst = header if tool.idempotent else None, price_of(tool.uses_max(checked))
+    repeats, worst = header if tool.idempotent else None, price_of(tool.max_charges(checked))
     return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
 
 
