@@ -126,7 +126,7 @@ class LiveRunContext:
     def _calls(self) -> ToolCalls:
         # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
         # until the garbage collector comes by.
-        return ToolCalls(self._storage, self._run, self.message, self._tools, self._jobs, self.log, self._hold_uses)
+        return ToolCalls(self._storage, self._run, self.message, self._tools, self._jobs, self.log, self.hold_charges)
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         worst = self._cost(input_tokens, output_tokens, microcents)
