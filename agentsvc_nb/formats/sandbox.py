@@ -26,6 +26,8 @@ from typing import IO, Final, Self
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. No key may be among them."""
+NICENESS: Final = 5
+"""Children yield the processor to their parent, which has other callers to answer."""
 _PARENT_POLL_SECONDS: Final = 1.0
 
 
@@ -167,6 +169,7 @@ def main() -> None:
     if sys.platform == "linux":
         _die_with(lifeline)
     if sys.platform != "win32":
+        os.nice(NICENESS)
         threading.Thread(target=_end_with, args=[parent], daemon=True).start()
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

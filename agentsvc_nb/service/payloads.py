@@ -6,10 +6,10 @@ Readers refuse events of more than 16 MiB and hold each in memory (docs/decision
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_BYTES, MIB
-from agentsvc_nb.wire.runs import Event
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
@@ -24,6 +24,21 @@ _CHARACTER_BYTES: Final = 4
 """The most bytes that a character has in UTF-8."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event whose payload is JSON text, as it is stored: nearly all readers get it without a look at it."""
+
+    id: int
+    type: str
+    created_at: str
+    payload: str
+
+    def json(self) -> str:
+        """The event as readers get it (`wire.runs.Event`), on one line."""
+        kind, payload = _encode(self.type), self.payload
+        return f'{{"id": {self.id}, "type": {kind}, "created_at": "{self.created_at}", "payload": {payload}}}'
 
 
 def size(value: object) -> int:
@@ -74,13 +89,14 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
     return {"run": shortened({**run, "structured_output": None}, SHORTENED_BYTES), "truncated": True}
 
 
-def readable(event: Event, stored: int) -> Event:
-    """The event, shortened if readers would refuse it: an older version may have stored it without a limit. `stored` is
-    the length of its stored payload in characters, which saves measuring most events."""
-    if stored * _CHARACTER_BYTES <= _READABLE_BYTES or size(event.payload) <= _READABLE_BYTES:
+def readable(event: StoredEvent) -> StoredEvent:
+    """The event, shortened if readers would refuse it: an older version may have stored it without a limit."""
+    if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
-    run = event.payload.get("run")
+    payload = json.loads(event.payload)
+    run = payload.get("run")
     if event.type == "run.ended" and isinstance(run, dict):
-        return Event(event.id, event.type, event.created_at, ended(run))
-    payload = {**shortened(event.payload, SHORTENED_BYTES), "truncated": True}
-    return Event(event.id, event.type, event.created_at, payload)
+        payload = ended(run)
+    else:
+        payload = {**shortened(payload, SHORTENED_BYTES), "truncated": True}
+    return replace(event, payload=_encode(payload))

@@ -340,8 +340,9 @@ class ReadTime:
 
     def __init__(self, seconds: float | None = None) -> None:
         self._seconds = math.inf if seconds is None else seconds
-        self._began = time.thread_time()
-        self._used = _time_used_by_this_thread()
+        # The clocks of threads are system calls, which the many short reads without a limit need not pay for.
+        self._began = 0.0 if seconds is None else time.thread_time()
+        self._used = float if seconds is None else _time_used_by_this_thread()
         self._look = 0.0
         self._stop = stopping.present()
 

@@ -154,8 +154,7 @@ class RunStates(RuleBasedStateMachine):
             self.check_run(run)
 
     def check_run(self, run: Any) -> None:
-        found, _ = self.read(lambda tx: runs.events(tx, run.run_id, 0, 10_000, 10**9))
-        events = [event for event, _ in found]
+        events, _ = self.read(lambda tx: runs.events(tx, run.run_id, 0, 10_000, 10**9))
         assert [event.id for event in events] == list(range(1, len(events) + 1))
         ends = [event.id for event in events if event.type == "run.ended"]
         assert ends == ([len(events)] if run.status in TERMINAL else [])

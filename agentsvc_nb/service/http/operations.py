@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from starlette.responses import FileResponse, Response
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
-from agentsvc_nb.service.http.answers import answer
+from agentsvc_nb.service.http.answers import JSON
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.usecases import runs, tool_calls
+from agentsvc_nb.service.usecases.runs import EventBatch
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
 from agentsvc_nb.wire.runs import CallApproval, Verdict
 
@@ -47,7 +49,15 @@ async def run_events(context: RequestContext) -> Response:
         run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
-    return answer(await runs.page(context.use_case, context.account, context.path("run_id"), after, limit))
+    return _event_page(await runs.page(context.use_case, context.account, context.path("run_id"), after, limit), after)
+
+
+def _event_page(batch: EventBatch, after: int) -> Response:
+    """The events as a `wire.runs.EventPage`; their payloads are passed on as they are stored."""
+    data = ", ".join(event.json() for event in batch.events)
+    last = batch.events[-1].id if batch.events else after
+    rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})
+    return Response(f'{{"object": "list", "data": [{data}], {rest[1:]}', media_type=JSON)
 
 
 def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:

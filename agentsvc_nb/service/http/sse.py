@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.usecases import runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
-from agentsvc_nb.wire.runs import Event
 
 FULL_PAGES: Final = 64
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def frame(event: Event) -> str:
+def frame(event: StoredEvent) -> str:
     """One event as a frame. Its JSON has no line breaks, so one `data:` line is enough."""
-    return f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(asdict(event), ensure_ascii=False)}\n\n"
+    return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
 @dataclass(frozen=True, slots=True)

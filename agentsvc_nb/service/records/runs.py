@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool, Spent
@@ -238,10 +239,10 @@ def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any],
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=_dump(payload))
 
 
-def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[tuple[Event, int]], bool]:
-    """The events after the id `after`, each with the length of its stored payload in characters, and whether there are
-    more. At most `limit` events, and at most `most_bytes` in all, but at least one."""
-    found: list[tuple[Event, int]] = []
+def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
+    """The events after the id `after`, and whether there are more. At most `limit` events, and at most `most_bytes`
+    characters in all, but at least one."""
+    found: list[StoredEvent] = []
     total, at_once = 0, 8
     while True:
         wanted = min(at_once, limit + 1 - len(found))
@@ -251,7 +252,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
             size = len(row["payload"])
             if len(found) == limit or (found and total + size > most_bytes):
                 return found, True
-            found.append((_event(row), size))
+            found.append(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"]))
             total += size
         if len(rows) < wanted:
             return found, False

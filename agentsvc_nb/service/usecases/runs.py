@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, jobs, runs
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -25,7 +26,7 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
-from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
+from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
@@ -129,17 +130,29 @@ def _found(run: T | None) -> T:
     return run
 
 
-async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventPage:
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events after a cursor. `more`: others are stored already; `status`: the run's, None once it was deleted."""
+
+    events: list[StoredEvent]
+    more: bool
+    status: str | None
+
+    @property
+    def ended(self) -> bool:
+        """True if the run has ended and will write no other events."""
+        return self.status is None or self.status in TERMINAL
+
+
+async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventBatch:
     """A page of the run's events. Raises what `get` raises."""
 
-    def use(tx: Tx, most_bytes: int) -> EventPage:
+    def use(tx: Tx, most_bytes: int) -> EventBatch:
         status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
-        found, more = _events(tx, run_id.lower(), after, limit, most_bytes)
-        next_after = found[-1].id if found else after
-        return EventPage(data=found, next_after=next_after, has_more=more, status=status)
+        return EventBatch(*_events(tx, run_id.lower(), after, limit, most_bytes), status)
 
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
-    if not page.has_more or len(page.data) == limit:
+    if not page.more or len(page.events) == limit:
         return page
     async with context.more_events.turn(account):
         page = await context.read(lambda tx: use(tx, EVENT_PAGE_BYTES))
@@ -147,29 +160,19 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
         return page
 
 
-@dataclass(frozen=True, slots=True)
-class EventBatch:
-    """Events after a cursor. `more`: others are stored already; `ended`: the run has ended and will write no others."""
-
-    events: list[Event]
-    more: bool
-    ended: bool
-
-
 async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
     """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
 
     def use(tx: Tx) -> EventBatch:
         status = runs.status(tx, run_id)
-        found, more = _events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES)
-        return EventBatch(found, more, status is None or status in TERMINAL)
+        return EventBatch(*_events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
     return await context.read(use)
 
 
-def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[Event], bool]:
+def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
     found, more = runs.events(tx, run_id, after, limit, most_bytes)
-    return [payloads.readable(event, stored) for event, stored in found], more
+    return [payloads.readable(event) for event in found], more
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
