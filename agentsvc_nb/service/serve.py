@@ -14,6 +14,7 @@ import sqlite3
 import stat
 import sys
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -141,10 +142,15 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     finally:
         if listener.lost:
             held.put_wal_aside()
-        for file in files:
-            if (written := Ready.read(file)) and written.instance == ready.instance:
-                file.unlink(missing_ok=True)
+        _withdraw(ready, files)
     _check_end(listener, folder)
+
+
+def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
+    """Remove the files that announce this service, and none that another has written since."""
+    for file in files:
+        if (written := Ready.read(file)) and written.instance == ready.instance:
+            file.unlink(missing_ok=True)
 
 
 def _check_end(listener: Listener, folder: DataFolder) -> None:
