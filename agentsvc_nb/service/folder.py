@@ -134,10 +134,15 @@ class DataFolder:
         """The log of a server that was started without a terminal."""
         return self.path / "serve.log"
 
+    @property
+    def old_log(self) -> Path:
+        """The log before this one."""
+        return self.log.with_suffix(".log.1")
+
     def put_log_aside(self) -> None:
         """Rename the log to `serve.log.1`, in the place of the one before. Raises `OSError`: there is none; or, on
-        Windows, a server has it open."""
-        self.log.replace(self.log.with_suffix(".log.1"))
+        Windows, it is open."""
+        self.log.replace(self.old_log)
 
     def make(self, *, restoring: bool = False) -> None:
         """Create the folder if need be, accessible to this user only (0700). `restoring`: it may have lost its

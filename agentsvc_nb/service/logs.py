@@ -10,7 +10,8 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, disk_fault
@@ -101,14 +102,28 @@ class RotatingHandler(logging.StreamHandler[Any]):
         super().emit(record)
         with contextlib.suppress(OSError):
             if os.fstat(2).st_size > LOG_MAX_BYTES and (ours := list(self._descriptors())):
-                self._folder.put_log_aside()
-                with self._folder.log.open("ab") as new:
-                    for descriptor in ours:
-                        os.dup2(new.fileno(), descriptor)
+                self._begin_file(ours)
+
+    def _begin_file(self, descriptors: list[int]) -> None:
+        """Put the file aside and begin another. It is closed meanwhile: Windows renames no open file."""
+        _open_as(Path(os.devnull), descriptors)
+        try:
+            self._folder.put_log_aside()
+        finally:
+            try:
+                _open_as(self._folder.log, descriptors)
+            except OSError:  # no room for another: go on in the old one
+                _open_as(self._folder.old_log, descriptors)
 
     def _descriptors(self) -> Iterator[int]:
         file = self._folder.log.stat()
         return (descriptor for descriptor in (1, 2) if os.path.samestat(os.fstat(descriptor), file))
+
+
+def _open_as(path: Path, descriptors: Iterable[int]) -> None:
+    with path.open("ab") as file:
+        for descriptor in descriptors:
+            os.dup2(file.fileno(), descriptor)
 
 
 def log_to_stderr(folder: DataFolder) -> None:

@@ -42,12 +42,17 @@ def addresses(text: str) -> set[str]:
     ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
     """
     found: set[str] = set()
-    for word in re.findall(r"https?://[^\s<>\"]+", text):
+    for word in {*_WORD.findall(text), *_WORD_OF_CJK.findall(text)}:
         bare = word[:-3] + word[-3:].rstrip(_MARKS)
-        found.update(one for end in range(len(bare), len(word) + 1) if is_web_address(one := word[:end]))
+        for one in (word[:end] for end in range(len(bare), len(word) + 1)):
+            found.update({one, one[:5].lower() + one[5:]} if is_web_address(one) else ())
     return found
 
 
+_WORD: Final = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
+_CJK_MARKS: Final = "\u2018-\u201f\u2026\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_WORD_OF_CJK: Final = re.compile(rf"https?://[^\s<>\"{_CJK_MARKS}]+", re.IGNORECASE)
+"""Chinese and Japanese have no space after a mark, so a word ends before the mark as well."""
 _MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 """Ports of web servers. A fetch that reached other ports could be made to talk to a mail server or a database."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+import httpx
+import pytest
+
+from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools import shares
+from agentsvc_nb.tools.shares import FairThreads
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Opened, Wire
 
 JOBS: Final = 100
@@ -45,3 +58,40 @@ def test_a_hundred_jobs_of_one_account_do_not_hold_up_anothers_run(opened: Opene
         before = drawn(many, jobs)
         assert few.finish(REVIEW)["status"] == "completed"
         assert drawn(many, jobs) - before < JOBS, "it waited for less than one picture of each job"
+
+
+def test_what_a_key_and_a_session_do_counts_to_their_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was done on the pages counted to nobody's."""
+    counted: list[str] = []
+    submit = FairThreads.submit
+
+    def noted(self: FairThreads, *work: Any, **named: Any) -> Any:
+        counted.append(shares.account.get())
+        return submit(self, *work, **named)
+
+    app = create_app(Settings(tmp_path, model="scripted"), instance="test", sign_in_token="token")
+
+    async def browse() -> None:
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://service.test") as browser,
+        ):
+            create = partial(accounts.create_key, clock=SystemClock(), name="k")
+            _, secret = await app.state.service.services.use_case.write(create)
+            key = {"x-api-key": secret}
+            answer = await browser.post(f"{V1}/runs", json={"message": "say it", "sync": True}, headers=key)
+            chat = answer.json()["chat"]
+            await browser.get("/app/sign-in?token=token")
+            upload = {"files": ("a.txt", b"tea")}
+            for ask in (
+                lambda: browser.post(f"{V1}/files", files=upload, headers=key),
+                lambda: browser.get(f"/app/chats/{chat}"),
+            ):
+                with monkeypatch.context() as patch:
+                    patch.setattr(FairThreads, "submit", noted)
+                    assert (await ask()).status_code == 200
+                assert counted
+                assert {counted.pop() for _ in range(len(counted))} == {accounts.ACCOUNT}
+
+    asyncio.run(browse())

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentsvc_nb.tools.fetching import Fetched, Fetcher, is_public
+from agentsvc_nb.tools.fetching import Fetched, Fetcher, addresses, is_public
 from agentsvc_nb.tools.port import WorkFailure
 from tests.service.site import Answer, Asked, Site, html, redirect, serving
 
@@ -177,3 +179,28 @@ def test_what_is_not_there_is_said(site: Site) -> None:
     site.server.server_close()
     assert refusal(Fetcher((site.authority,)), site.url).code == "fetch_failed"
     assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("看看 https://shop.example/a。谢谢", "https://shop.example/a"),
+        ("https://a.example/、https://b.example/を見て", "https://a.example/"),
+        ("比较https://a.example/和（https://b.example/?q=1）", "https://b.example/?q=1"),
+        ("「https://a.example/」です", "https://a.example/"),
+        ("Look at HTTPS://shop.example/a.", "https://shop.example/a"),
+        ("Look at HTTPS://shop.example/a.", "HTTPS://shop.example/a"),
+        ("https://example.com/，然后", "https://example.com/"),
+        ("https://zh.example/维基。百科 is one address", "https://zh.example/维基。百科"),
+    ],
+)
+def test_an_address_ends_before_a_mark_of_any_language(text: str, named: str) -> None:
+    assert named in addresses(text)
+
+
+@given(st.text(alphabet="ab/.。、）,)! ", max_size=30), st.text(alphabet="ab/.。、", min_size=1, max_size=5))
+def test_no_address_has_more_than_the_text(rest: str, more: str) -> None:
+    """One word more would be the model's."""
+    found = addresses(f"https://shop.example/{rest}")
+    assert all(f"https://shop.example/{rest}".startswith(one) for one in found)
+    assert f"https://shop.example/{rest}{more}" not in found

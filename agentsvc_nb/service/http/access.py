@@ -17,6 +17,7 @@ from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import accounts, money
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.tools import shares
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +60,11 @@ class Access:
             raise error
 
 
-def remember_credential(request: Request, credential: Credential) -> None:
-    """Store the credential with which the request was authenticated."""
+def authenticated(request: Request, credential: Credential, account: str) -> None:
+    """Store the credential with which the request was authenticated. What it does counts to the fair share of the
+    account."""
     request.scope["state"]["credential"] = credential
+    shares.account.set(account)
 
 
 def credential_of(scope: Scope) -> Credential | None:

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.http import lifecycle, sessions
-from agentsvc_nb.service.http.access import Credential, remember_credential
+from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
@@ -24,7 +24,6 @@ from agentsvc_nb.service.ports import StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord
 from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import money
-from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
@@ -56,7 +55,6 @@ class GuardedPath:
         if route.access == "key":
             key, account = await _authenticate(request, services, route)
             lifecycle.note_key(request.scope, key.id, key.account)
-            shares.account.set(key.account)
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)
@@ -90,7 +88,7 @@ async def _authenticate(request: Request, services: Services, route: Route) -> t
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = await services.keys.find(secret)
-    remember_credential(request, Credential("key", secret))
+    authenticated(request, Credential("key", secret), key.account)
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

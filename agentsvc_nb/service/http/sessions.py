@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http.access import Credential, remember_credential
+from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.records.accounts import SessionRecord
 from agentsvc_nb.service.usecases import accounts
@@ -26,7 +26,7 @@ async def require(request: Request, services: Services) -> SessionRecord:
     found = await accounts.find_session(services.use_case, secret) if secret else None
     if found is None:
         raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
-    remember_credential(request, Credential("session", secret))
+    authenticated(request, Credential("session", secret), found.account)
     return found
 
 
