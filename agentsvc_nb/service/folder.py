@@ -162,11 +162,18 @@ class DataFolder:
             return
         if not self.path.exists() or self.database.exists() or (self.blobs / "incoming").exists():
             return
-        stranger = _stranger(self.path, _OUR_FILES) or (
-            _stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
+        stranger = (
+            _stranger(self.path, _OUR_FILES)
+            or (_stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None)
+            or self._foreign_settings()
         )
-        if stranger is not None:
+        if stranger:
             raise ForeignFolder(f"{self.path} holds {stranger!r}, which is not agentsvc's", _OTHER_FOLDER)
+
+    def _foreign_settings(self) -> str | None:
+        """The name of the settings' file, if another program wrote it."""
+        kept = self.settings.read_bytes() if self.settings.exists() else b""
+        return self.settings.name if kept and b'"provider"' not in kept else None
 
     def existing(self) -> DataFolder:
         """This folder, if it has a database. Raises `NoService` otherwise."""

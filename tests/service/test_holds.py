@@ -37,8 +37,9 @@ from agentsvc_nb.service.usecases import accounts, attempts, jobs, money, runs, 
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.service.usecases.jobs import DirectCall, Submit
+from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.usecases.tool_calls import DirectCall
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput, WorkFailure
 from agentsvc_nb.wire.runs import CENT
@@ -187,12 +188,12 @@ class Money(RuleBasedStateMachine):
     def call_directly(self, key: int) -> None:
         given = Submit("web_search", "web_search", {}, ChatSelector(), NOW, None, CENT)
         with contextlib.suppress(ApiError):
-            self.direct.append(self.run(jobs.begin_call(self.context, self.keys[key], given)))
+            self.direct.append(self.run(tool_calls.begin_call(self.context, self.keys[key], given)))
 
     @precondition(lambda self: self.direct)
     @rule(searches=st.integers(0, 1))
     def answer_directly(self, searches: int) -> None:
-        self.run(jobs.end_call(self.context, self.direct.pop(), {"web_search": searches}))
+        self.run(tool_calls.end_call(self.context, self.direct.pop(), {"web_search": searches}))
         self.due += searches * CENT
 
     @rule()

@@ -16,8 +16,7 @@ from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
-from agentsvc_nb.service.usecases import jobs
-from agentsvc_nb.service.usecases.jobs import DirectCall
+from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port, shares
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
@@ -51,13 +50,13 @@ class JobRunner:
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
-    async def end_call(self, call: DirectCall, charges: Mapping[str, int]) -> None:
+    async def end_call(self, call: tool_calls.DirectCall, charges: Mapping[str, int]) -> None:
         """End a direct call. What can't be stored now is stored later: its charge is not lost."""
         try:
-            await jobs.end_call(self._use_case, call, charges)
+            await tool_calls.end_call(self._use_case, call, charges)
         except Exception:
             log.exception("the end of a direct call could not be stored; trying again")
-            self.supervisor.store_later(call.call_id, lambda: jobs.end_call(self._use_case, call, charges))
+            self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
 
     async def _work(self, job_id: str) -> None:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))

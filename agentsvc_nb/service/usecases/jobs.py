@@ -1,8 +1,8 @@
-"""Tool jobs, direct calls and asks. Callers submit, read and cancel; workers claim, finish and recover."""
+"""Tool jobs and asks. Callers submit, read and cancel; workers claim, finish and recover."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,40 +27,6 @@ from agentsvc_nb.wire.tools import Job
 
 class LostJob(Exception):
     """Another attempt has taken the job over, or it has ended: its tool must make no further call that costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class DirectCall:
-    """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
-
-    call_id: str
-    bill: Bill
-    chat: ChatRecord
-
-
-async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> DirectCall:
-    """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
-    now, call_id = context.now, ids.new("call")
-
-    def use(tx: Tx) -> DirectCall:
-        chats.check_known(tx, given.where, key.account)
-        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
-        if given.charges_microcents:
-            usage.begin_direct_call(tx, bill, call_id, bill.hold_microcents)
-        return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
-
-    return await context.write(use)
-
-
-async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
-    """Release what a direct call holds, and bill its per-use charges."""
-    now = context.now
-
-    def use(tx: Tx) -> None:
-        usage.end_direct_call(tx, call.call_id)
-        money.bill_charges(tx, call.bill, charges, now)
-
-    await context.write(use)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,22 @@
-"""The tool calls of a run: its worker records, updates and bills them, its caller approves or refuses them."""
+"""Tool calls: direct ones, and those of a run, which its worker records, updates and bills, and its caller approves or
+refuses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records import tool_calls
+from agentsvc_nb.service.records import tool_calls, usage
+from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.usecases import jobs, money, runs
+from agentsvc_nb.service.usecases import chats, jobs, money, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext
@@ -119,3 +124,37 @@ def _shown(call: CallRecord, approved: bool) -> CallApproval:
     return CallApproval(
         run_id=call.run_id, call_id=call.call_id, tool=call.tool, approved=approved, reason=call.reason or ""
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DirectCall:
+    """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
+
+    call_id: str
+    bill: Bill
+    chat: ChatRecord
+
+
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> DirectCall:
+    """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
+    now, call_id = context.now, ids.new("call")
+
+    def use(tx: Tx) -> DirectCall:
+        chats.check_known(tx, given.where, key.account)
+        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        if given.charges_microcents:
+            usage.begin_direct_call(tx, bill, call_id, bill.hold_microcents)
+        return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
+
+    return await context.write(use)
+
+
+async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
+    """Release what a direct call holds, and bill its per-use charges."""
+    now = context.now
+
+    def use(tx: Tx) -> None:
+        usage.end_direct_call(tx, call.call_id)
+        money.bill_charges(tx, call.bill, charges, now)
+
+    await context.write(use)

@@ -19,7 +19,7 @@ from agentsvc_nb.service.http.endpoints import runs, tools
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner import tool_context
-from agentsvc_nb.service.usecases import jobs
+from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.tools.ask_stefanbrain import AskInput, AskStefanBrain
@@ -108,7 +108,7 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
-    call = await jobs.begin_call(context.use_case, context.key, submit)
+    call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges: Mapping[str, int] = {}
     try:
         given = tool.Input.model_validate(submit.input)
