@@ -150,6 +150,10 @@ class ToolContext(Meter, Protocol):
     Only asynchronous tools may use a language model: the tokens are billed with the job.
     """
 
+    def charge(self, kind: str) -> None:
+        """Count a unit that is billed (`usecases.money.PER_USE`) once it was made, however the tool ends."""
+        ...
+
     @property
     def workspace(self) -> Workspace: ...
 
@@ -207,8 +211,6 @@ class Outcome(BaseModel):
     """(code, message)"""
     inline: bool = True
     """False when the result consists of the files that were written."""
-    charges: dict[str, int] = {}
-    """Units that are billed, by kind (`usecases.money.PER_USE`)."""
 
 
 class Described(Protocol):

@@ -81,10 +81,11 @@ class WebSearch(BaseTool):
         if missing := self._missing():
             raise WorkFailure("not_configured", missing)
         found = await self._ask(given.query, given.count)
+        context.charge("web_search")
         results = [made for one in found if (made := _result(one))][: given.count]
         data = WebResults(query=given.query, provider=str(self._provider), results=results)
         text = "\n\n".join(f"{one.title}\n{one.url}\n{one.snippet}" for one in results) or "Nothing was found."
-        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump(), charges={"web_search": 1})
+        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     def _missing(self) -> str | None:
         """The missing configuration and how to supply it; None when nothing is missing."""

@@ -123,12 +123,9 @@ class Shout(ToolDeclaration):
             raise RuntimeError("broken")
         await context.progress(1, 1, "shouting")
         await context.write("shout.txt", given.text.upper().encode() * given.times)
-        return Outcome(
-            content=[{"type": "text", "text": given.text.upper()}], data={"times": given.times}, charges=USES
-        )
-
-
-USES = {"web_search": 2}
+        for _ in range(2):
+            context.charge("web_search")
+        return Outcome(content=[{"type": "text", "text": given.text.upper()}], data={"times": given.times})
 
 
 Answer = ToolResult | JobAccepted | Exception

@@ -250,6 +250,21 @@ def test_pictures_are_held_before_they_are_drawn(opened: Opened) -> None:
         assert held(service) == 0
 
 
+def test_pictures_that_were_drawn_before_a_cancel_are_billed(opened: Opened) -> None:
+    """They were in the chat, and cost nothing."""
+    with running_service(wallet_cents=20) as service:
+        wire = opened(service)
+        job = wire("POST", "/jobs", json={"tool": "create_images", "input": pictures(20), "chat": "new"}).json()
+        where = {"chat": job["chat"]}
+        until(lambda: wire("GET", f"/jobs/{job['job_id']}", params=where).json()["progress"]["done"] >= 3)
+        wire("POST", f"/jobs/{job['job_id']}/cancel", params=where)
+        until(lambda: wire("GET", f"/jobs/{job['job_id']}", params=where).json()["ended_at"])
+        drawn = wire("GET", "/files", params={"chat_id": job["chat"]}).json()["files"]
+        assert 1 <= len(drawn) < 20
+        assert billed(service, "picture") == len(drawn) * CENT
+        assert held(service) == 0
+
+
 def test_direct_searches_hold_their_price(opened: Opened) -> None:
     def slow(asked: Asked) -> Answer:
         time.sleep(0.3)

@@ -88,6 +88,10 @@ class MemoryToolContext:
         self.pages: list[str] = []
         self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
+        self.charges: dict[str, int] = {}
+
+    def charge(self, kind: str) -> None:
+        self.charges[kind] = self.charges.get(kind, 0) + 1
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None: ...
 

@@ -137,8 +137,8 @@ class Money(RuleBasedStateMachine):
             run, attempt, pictures = which[0], which[1].log.attempt, int(share * cents)
             self.calls += 1
             call = self.run(tool_calls.open(self.context, run, attempt, str(self.calls), "edit_image", {}))
-            outcome = Outcome(charges={"picture": pictures})
-            self.run(tool_calls.move(self.context, run, attempt, call, "done", outcome))
+            made = {"picture": pictures}
+            self.run(tool_calls.move(self.context, run, attempt, call, "done", Outcome(), made))
             self.due += pictures * CENT
 
     @precondition(lambda self: self.driven)

@@ -76,7 +76,7 @@ class JobRunner:
         written: list[str] = []
         task = self._task(job, written)
         ending = await self._tried(job, task, written)
-        return ending and replace(ending, spent=task.spent)
+        return ending and replace(ending, spent=task.spent, charges=task.charges)
 
     async def _tried(self, job: JobRecord, task: LiveToolContext, written: list[str]) -> JobEnding | None:
         try:
@@ -139,8 +139,8 @@ def _ended(outcome: Outcome) -> JobEnding:
     if outcome.error is not None:
         code, message = outcome.error
         error = {"code": code, "message": message}
-        return JobEnding("failed", outcome.content, outcome.data, error, kind, charges=outcome.charges)
-    return JobEnding("succeeded", outcome.content, outcome.data, None, kind, charges=outcome.charges)
+        return JobEnding("failed", outcome.content, outcome.data, error, kind)
+    return JobEnding("succeeded", outcome.content, outcome.data, None, kind)
 
 
 def _failed(code: str, message: str) -> JobEnding:

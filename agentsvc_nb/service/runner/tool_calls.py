@@ -132,8 +132,13 @@ class ToolCalls:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
             outcome = _failed(failure.code, failure.message)
+
+        async def done() -> CallRecord:
+            now = (self.use_case, self.run, self.log.attempt)
+            return await tool_calls.move(*now, call, "done", outcome, task.charges)
+
         # Tried until it is stored, because the call was made and its charge is due.
-        await self.jobs.supervisor.store(self.run.run_id, lambda: self._move(call, "done", outcome=outcome))
+        await self.jobs.supervisor.store(self.run.run_id, done)
         return outcome
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:

@@ -78,7 +78,8 @@ Hold = Callable[[int, int], Awaitable[None]]
 class LiveToolContext:
     """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
 
-    `spent` is the tool's language model usage so far. The caller of the tool bills it, also when the tool fails; `hold`
+    `spent` is the tool's language model usage so far, `charges` its units that are billed, by kind. The caller of the
+    tool bills them, also when the tool fails; `hold`
     holds the worst case of the next model call beside what was spent in micro-cents.
     """
 
@@ -98,6 +99,7 @@ class LiveToolContext:
         self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
         self._hold = hold
         self.spent = Spent()
+        self.charges: dict[str, int] = {}
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
         self._author = author
@@ -113,6 +115,9 @@ class LiveToolContext:
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
+
+    def charge(self, kind: str) -> None:
+        self.charges[kind] = self.charges.get(kind, 0) + 1
 
     def use_uncounted(self) -> None:
         self.spent.uncounted = True
@@ -177,16 +182,18 @@ def file_written(record: FileRecord) -> dict[str, Any]:
 log = logging.getLogger(__name__)
 
 
-async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> Outcome:
-    """Run a tool directly, in the chat's workspace. A failure of the tool is not raised; it is `Outcome.error`."""
+async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> tuple[Outcome, Mapping[str, int]]:
+    """Run a tool directly, in the chat's workspace; its outcome and its charges. A failure of the tool is not raised;
+    it is `Outcome.error`."""
+    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
     try:
-        task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
-        return await performed(tool, given, task)
+        outcome = await performed(tool, given, task)
     except WorkFailure as failure:
-        return _failed(failure.code, failure.message)
+        outcome = _failed(failure.code, failure.message)
     except Exception:
         log.exception("the tool %s failed", tool.name)
-        return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+    return outcome, task.charges
 
 
 async def _report(done: float, total: float | None, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
@@ -55,8 +56,9 @@ async def move(
     call: CallRecord,
     state: State,
     outcome: Outcome | None = None,
+    charges: Mapping[str, int] = MappingProxyType({}),
 ) -> CallRecord:
-    """Set the call's state. With an `outcome`, also bill its per-use charges and release what the run holds for them,
+    """Set the call's state. With an `outcome`, also bill its per-use `charges` and release what the run holds for them,
     unless the call's job does.
 
     Raises `LostRun`.
@@ -69,7 +71,7 @@ async def move(
             raise LostRun(run.run_id)
         if outcome is not None and call.job_id is None:
             run_records.release_charges(tx, run.run_id, attempt)
-            money.bill_charges(tx, run, outcome.charges, now)
+            money.bill_charges(tx, run, charges, now)
         return moved
 
     return await context.write(use)

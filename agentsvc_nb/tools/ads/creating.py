@@ -97,6 +97,7 @@ async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outc
             drawn.extend(map(_begin, islice(waiting, 1)))
             await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
             await context.write(design.path, one.data, output=(set_id, "image_set"))
+            context.charge("picture")
             made.append(one.record)
     finally:
         for left in drawn:  # after a cancel or a failure
@@ -112,7 +113,7 @@ def _begin(design: Design) -> asyncio.Task[Made]:
 def _outcome(made: list[MadeImage]) -> Outcome:
     content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
     data = ImageSet(images=made).model_dump()
-    return Outcome(content=content, data=data, inline=False, charges={"picture": len(made)})
+    return Outcome(content=content, data=data, inline=False)
 
 
 PROMPT: Final = "A picture without any text, as the background of an advertisement. "

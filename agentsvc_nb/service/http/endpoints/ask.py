@@ -112,8 +112,7 @@ async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResul
     charges: Mapping[str, int] = {}
     try:
         given = tool.Input.model_validate(submit.input)
-        outcome = await tool_context.run(context.services.storage, tool, given, call.chat)
-        charges = outcome.charges
+        outcome, charges = await tool_context.run(context.services.storage, tool, given, call.chat)
     finally:
         await context.services.jobs.end_call(call, charges)
     return ToolResult(
