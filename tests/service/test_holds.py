@@ -230,6 +230,8 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def what_is_held_covers_what_is_being_spent(self, next_call: int = 0) -> None:
         in_wallet, in_plan = self.database.read(lambda tx: [usage.held(tx, ACCOUNT, pool) for pool in POOLS])
+        direct = self.database.read(lambda tx: tx.all("SELECT hold_microcents FROM direct_call"))
+        assert [row["hold_microcents"] for row in direct] == [CENT] * len(self.direct)
         needed = len(self.direct) * CENT + next_call
         for run, context in self.driven:
             spent = context.ending("x").spent.cost_microcents
@@ -243,6 +245,14 @@ class Money(RuleBasedStateMachine):
         assert self.billed("wallet") + in_wallet <= WALLET * CENT
 
     def teardown(self) -> None:
+        try:
+            self.all_ends_and_holds_nothing()
+        finally:  # a mutant's, too
+            self.asyncio.close()
+            self.database.close()
+            self.folder.cleanup()
+
+    def all_ends_and_holds_nothing(self) -> None:
         self.crash()
         while self.driven:
             self.end(self.driven[0], "completed")
@@ -252,9 +262,6 @@ class Money(RuleBasedStateMachine):
         for run in self.database.read(run_records.active):
             raise AssertionError(f"{run.run_id} is stuck")
         assert self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan")) == 0
-        self.asyncio.close()
-        self.database.close()
-        self.folder.cleanup()
 
 
 TestMoney = Money.TestCase
@@ -305,7 +312,7 @@ def test_a_mutant_is_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None
     where, name, change = MUTANTS[mutant]
     assert change(vars(where)[name]) != vars(where)[name], f"{name} has changed"
     monkeypatch.setattr(where, name, change(vars(where)[name]))
-    quickly = settings(Money.TestCase.settings, max_examples=200, database=None, phases=[Phase.generate])
+    quickly = settings(Money.TestCase.settings, max_examples=1000, database=None, phases=[Phase.generate])
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Money, settings=quickly)
 
