@@ -12,6 +12,8 @@ from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import code
 from tests.contract.signing import KEYS, signed_in
+from tests.service.test_stop import answer as received
+from tests.service.test_stop import connected
 
 FOREIGN = (
     "evil.example",
@@ -35,13 +37,75 @@ def test_another_name_is_refused_on_every_route(service: RunningService, path: s
         assert answer.status_code != 403
 
 
+def asked(service: RunningService, head: str) -> tuple[int, str]:
+    """The status and code that such a head is answered with; `GOOD` in it is the service's own host."""
+    good = service.base_url.removeprefix("http://")
+    with connected(service.base_url) as connection:
+        connection.sendall(f"{head.replace('GOOD', good)}\r\nConnection: close\r\n\r\n".encode())
+        status, _, body = received(connection)
+    error = body.get("error")
+    return status, str(error["code"]) if isinstance(error, dict) else ""
+
+
+@pytest.mark.parametrize("path", ["/healthz", f"{V1}/tools", "/nothing"])
+@pytest.mark.parametrize(
+    "hosts",
+    ["Host: GOOD\r\nHost: GOOD", "Host: GOOD\r\nHost: evil.example", "Host: evil.example\r\nHost: GOOD", "X: none"],
+)
+def test_a_request_names_one_host(service: RunningService, path: str, hosts: str) -> None:
+    assert asked(service, f"GET {path} HTTP/1.1\r\n{hosts}") == (400, "invalid_query")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "GOOD, evil.example",
+        "GOOD evil",
+        "GOOD/x",
+        "GOOD0",
+        "127.0.0.1:",
+        "localhost:-1",
+        "localhost:+80",
+        "127.0.0.1.:80",
+    ],
+)
+def test_a_host_is_a_name_and_a_port(service: RunningService, host: str) -> None:
+    assert asked(service, f"GET /healthz HTTP/1.1\r\nHost: {host}") == (403, "foreign_host")
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "expected"),
+    [
+        ("http://GOOD/healthz", "GOOD", (200, "")),
+        ("HTTP://LOCALHOST/healthz", "localhost", (200, "")),
+        ("http://evil.example/healthz", "GOOD", (400, "invalid_query")),
+        ("http://evil.example/healthz", "evil.example", (403, "foreign_host")),
+        ("http://GOOD/healthz", "evil.example", (400, "invalid_query")),
+        ("http://a:b@GOOD/healthz", "GOOD", (400, "invalid_query")),
+        ("https://GOOD/healthz", "GOOD", (400, "invalid_query")),
+        ("//evil.example/healthz", "GOOD", (404, "not_found")),
+    ],
+)
+def test_an_address_with_a_host_names_the_same(
+    service: RunningService, address: str, host: str, expected: tuple[int, str]
+) -> None:
+    assert asked(service, f"GET {address} HTTP/1.1\r\nHost: {host}") == expected
+
+
+def test_an_old_client_needs_no_host(service: RunningService) -> None:
+    assert asked(service, "GET /healthz HTTP/1.0\r\nX: none") == (200, "")
+
+
 def test_a_name_for_a_proxy_is_answered_to() -> None:
-    with running_service(hosts="Agents.example.com, other.example:81", public_url="https://public.example") as service:
+    with running_service(
+        hosts="Agents.example.com., other.example:81, Bücher.example", public_url="https://public.example"
+    ) as service:
         allowed = {
             "agents.example.com": 200,
             "agents.example.com:8443": 200,
             "public.example": 200,
             "other.example:81": 200,
+            "xn--bcher-kva.example": 200,
             "other.example": 403,
             "other.example:82": 403,
             "example.com": 403,

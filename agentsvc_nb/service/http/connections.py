@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -128,9 +129,18 @@ class BoundedConnection(HttpToolsProtocol):
             self._stop(ApiError("headers_too_large"))
         if len(self.pipeline) >= PIPELINED_MAX:
             self._stop(ApiError("invalid_query", "Too many requests were sent before the first was answered."))
+        if self.url[:1] != b"/":
+            self._check_absolute()
         self._in_head = False
         self.scope["on_disconnect"] = self.on_disconnect  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
+
+    def _check_absolute(self) -> None:
+        """Refuse an address with a host unless `Host` is the same, as clients must send it (RFC 9112 section 3.2)."""
+        scheme, _, rest = self.url.lower().partition(b"://")
+        authority = re.split(rb"[/?#]", rest, maxsplit=1)[0]
+        if scheme != b"http" or [authority] != [value.lower() for name, value in self.headers if name == b"host"]:
+            self._stop(ApiError("invalid_query", "Send the path as the address, or with the same host as `Host`."))
 
     def on_chunk_header(self) -> None:
         self._beside_body = max(0, self._beside_body - CHUNK_BYTES)

@@ -62,6 +62,17 @@ async def _refuse_host(scope: Scope, receive: Receive, send: Send) -> None:
     await refusal(ApiError("foreign_host"))(scope, receive, send)
 
 
+async def _refuse_hosts(scope: Scope, receive: Receive, send: Send) -> None:
+    await refusal(ApiError("invalid_query", "Send one `Host`, with the name that you connect to."))(
+        scope, receive, send
+    )
+
+
+def _has_one_host(scope: Scope) -> bool:
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    return len(hosts) == (1 if hosts or scope["http_version"] == "1.1" else 0)
+
+
 class RequestLifecycleMiddleware:
     """ASGI middleware. `open` is the number of open requests, `last_seen` the time (monotonic) when one last ended."""
 
@@ -87,7 +98,10 @@ class RequestLifecycleMiddleware:
         if self._check_timer is None:
             self._check_after(min(CHECK_SECONDS, self._gateway_seconds))
         try:
-            await exchange.go(self._app if self._names.has_host(exchange.host) else _refuse_host)
+            if not exchange.has_one_host:
+                await exchange.go(_refuse_hosts)
+            else:
+                await exchange.go(self._app if self._names.has_host(exchange.host) else _refuse_host)
         finally:
             self._exchanges.discard(exchange)
             if not self._exchanges:
@@ -157,6 +171,7 @@ class _Exchange:
         "_task",
         "_unread",
         "_whole",
+        "has_one_host",
         "host",
     )
 
@@ -171,6 +186,7 @@ class _Exchange:
         self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
         self.host: bytes | None = headers.get(b"host")
+        self.has_one_host = (self.host is not None and len(headers) == len(scope["headers"])) or _has_one_host(scope)
         self._receive = receive
         self._send = send
         self._request_id = f"req_{secrets.token_hex(12)}"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb.settings import Settings
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+PORT_MAX: Final = 65_535
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -33,22 +34,37 @@ class OwnNames:
         if not on_loopback:
             return cls(None, origins)
         named = [urlsplit(one).netloc for address in [*addresses, *aliases] for one in (address, _normal(address))]
-        return cls(frozenset(name.lower().encode() for name in [*LOOPBACK, *named, *settings.hosts]), origins)
+        return cls(frozenset(_as_sent(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:
         """True for a `Host` of the service's, and for none at all, which no browser sends.
 
-        >>> OwnNames(frozenset([b"localhost"]), frozenset()).has_host(b"LocalHost:8787")
-        True
+        >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
+        >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:8787, evil.example", b"localhost:70000")]
+        [True, False, False]
         """
         if host is None or self.hosts is None or host in self.hosts:
             return True
         host = host.lower()
-        return host in self.hosts or (host[-1:] != b"]" and host.rpartition(b":")[0] in self.hosts)
+        if host in self.hosts:
+            return True
+        name, _, port = host.rpartition(b":")
+        return name in self.hosts and len(port) <= len("65535") and port.isdigit() and int(port) <= PORT_MAX
 
     def has_origin(self, origin: str) -> bool:
         """True for an `Origin` with exactly the scheme, host and port of one of the service's."""
         return origin in self.origins
+
+
+def _as_sent(name: str) -> bytes:
+    """The name, with or without a port, as browsers send it in `Host`.
+
+    >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
+    [b'xn--bcher-kva.example:81', b'agents.example.com']
+    """
+    host, colon, port = name.lower().partition(":") if name[0] != "[" else (name.lower(), "", "")
+    host = host.removesuffix(".")
+    return (host.encode() if host.isascii() else host.encode("idna")) + f"{colon}{port}".encode()
 
 
 def is_loopback(listening: socket.socket) -> bool:
