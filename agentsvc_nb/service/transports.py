@@ -68,6 +68,10 @@ class CoalescingTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         self._inner.resume_reading()
 
+    def read_at_once(self, most: int) -> None:
+        """Read at most so many bytes in one turn of the event loop."""
+        self._inner.max_size = most  # type: ignore[attr-defined]
+
     def write_eof(self) -> None:
         """End the output; what is written later is dropped."""
         self.send()

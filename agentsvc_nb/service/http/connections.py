@@ -9,12 +9,14 @@ import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
 from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.service.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
     DISCARD_BYTES,
     DISCARD_SECONDS,
@@ -34,6 +36,9 @@ KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 CHUNK_BYTES: Final = 16
 """What a chunk may take beside its data; more counts as a header would."""
+TINY_BYTES: Final = 32
+"""Of chunks that take less, on average, `CHUNKED_READ_BYTES` are read at once: each takes a microsecond or two."""
+CHUNKED_READ_BYTES: Final = 4_096
 PIPELINED_MAX: Final = 32
 """Requests of one connection that wait for the one before."""
 FRESH_SECONDS: Final = 0.02
@@ -63,6 +68,7 @@ class BoundedConnection(HttpToolsProtocol):
     stalled = 0
     """Seconds for which the peer has taken nothing of what waits for it."""
     _taken = 0
+    _chunks = 0
     _quiet = 0
     _heard = False
     _halted = False
@@ -104,6 +110,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._heard = True
         self._beside_body += len(data)
         super().data_received(data)
+        if self._chunks:
+            self._beside_body = max(0, self._beside_body - CHUNK_BYTES * self._chunks)
+            self.transport.read_at_once(CHUNKED_READ_BYTES if self._chunks * TINY_BYTES > len(data) else READ_BYTES)
+            self._chunks = 0
         # A single long header, address or chunk extension, which the parser reports at its end, if at all.
         if self._beside_body > HEAD_BYTES and not self._refused:
             self._refuse(ApiError("headers_too_large"))
@@ -143,13 +153,22 @@ class BoundedConnection(HttpToolsProtocol):
             self._stop(ApiError("invalid_query", "Send the path as the address, or with the same host as `Host`."))
 
     def on_chunk_header(self) -> None:
-        self._beside_body = max(0, self._beside_body - CHUNK_BYTES)
+        self._chunks += 1
 
     def on_body(self, body: bytes) -> None:
+        """Without uvicorn's own, which looks for upgrades, too: a body may come in millions of chunks."""
         self._beside_body -= len(body)
-        if not self.cycle.body:
-            self.cycle.body = b""  # type: ignore[assignment]  # joined to uvicorn's bytearray it would be copied twice
-        super().on_body(body)
+        cycle = self.cycle
+        if cycle.response_complete:
+            return
+        if cycle.body:
+            cycle.body = bytearray(cycle.body) if isinstance(cycle.body, bytes) else cycle.body
+            cycle.body += body
+        else:
+            cycle.body = body  # type: ignore[assignment]  # joined to uvicorn's bytearray it would be copied twice
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         self._beside_body = 0
