@@ -125,6 +125,7 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         self.services.judges.close()
+        await asyncio.to_thread(self.services.use_case.searches.close)
         self._database.close()
 
 

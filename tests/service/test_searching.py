@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
@@ -196,6 +197,21 @@ def test_a_search_of_one_account_waits_for_none_of_another() -> None:
     assert asyncio.run(together()) == begun == [0, *range(2, 20)]
 
 
+def test_another_key_of_the_account_waits_for_one_search_at_most() -> None:
+    """A self-hosted service has one account: its people have a key each."""
+    order = list[str]()
+
+    async def together() -> None:
+        lane = Lane()
+        caller.set("key_many")
+        many = [asyncio.create_task(lane.run("acct", partial(order.append, "many"))) for _ in range(20)]
+        caller.set("key_few")
+        await asyncio.gather(lane.run("acct", partial(order.append, "few")), *many)
+
+    asyncio.run(together())
+    assert order.index("few") <= 1
+
+
 def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
     go_on, begun = threading.Event(), threading.Event()
 
@@ -204,14 +220,16 @@ def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
         go_on.wait(30)
 
     async def together() -> None:
-        lane = Lane()
+        lane = Lane("given-up")
         first = asyncio.create_task(lane.run("acct_a", work))
         await asyncio.to_thread(begun.wait, 30)
         first.cancel()
         second = asyncio.create_task(lane.run("acct_a", lambda: None))
-        assert (await asyncio.wait([first, second], timeout=0.05))[0] == set()
+        assert (await asyncio.wait([second], timeout=0.05))[0] == set()
+        assert first.cancelled(), "whoever gives up waits for nothing"
         go_on.set()
         await asyncio.wait_for(second, 30)
-        assert first.cancelled()
+        lane.close()
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("given-up")]
 
     asyncio.run(together())

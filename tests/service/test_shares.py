@@ -9,7 +9,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.children.turns import FairQueue, FairTurns
+from agentsvc_nb.formats.children.turns import FairQueue, FairTurns, caller
 from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.shares import FairThreads
 
@@ -37,6 +37,39 @@ def test_the_account_with_the_fewest_is_next_and_each_item_is_taken_once(steps: 
                 at_work.append(name)
         elif at_work:
             queue.done(at_work.pop())
+
+
+@given(st.lists(st.sampled_from(["key_a", "key_b", "key_c", "done"]), max_size=60))
+def test_the_keys_of_an_account_come_in_turn(steps: list[str]) -> None:
+    """Whoever waits sees each other key served once at most, and its own items come in their order."""
+    queue: FairQueue[tuple[str, int]] = FairQueue(1)
+    waiting: dict[str, list[tuple[str, int]]] = {}
+    passed: dict[str, list[str]] = {}
+    busy = False
+    for number, step in enumerate(steps):
+        if step == "done":
+            if busy:
+                queue.done("acct")
+            busy = False
+        else:
+            token = caller.set(step)
+            queue.put("acct", (step, number))
+            caller.reset(token)
+            waiting.setdefault(step, []).append((step, number))
+            passed.setdefault(step, [])
+        taken = queue.take()
+        assert (taken is not None) == (not busy and bool(waiting))
+        if taken is not None:
+            busy, (name, _) = True, taken[1]
+            assert waiting[name].pop(0) == taken[1]
+            del passed[name]
+            if waiting[name]:
+                passed[name] = []
+            else:
+                del waiting[name]
+            for others in passed.values():
+                others.append(name)
+            assert all(len(set(others)) == len(others) for key, others in passed.items() if key != name)
 
 
 def test_one_account_never_has_all_threads_and_all_its_work_is_done() -> None:

@@ -8,25 +8,32 @@ import contextlib
 import math
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from typing import Generic, TypeVar
+from contextvars import ContextVar
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
+
+caller: Final[ContextVar[str]] = ContextVar("caller", default="")
+"""The id of the key that the present request, run or job came with. It goes along into tasks."""
 
 
 class FairQueue(Generic[T]):
     """Work that waits, by account. Next comes the account of which the least work is being done; of several, the one
-    that has waited the longest since its last. Within an account, first come first served.
+    that has waited the longest since its last. Within an account its callers come in turn, and of one caller the first
+    comes first.
 
     At most `share` pieces of work of one account are taken at a time.
     """
 
     def __init__(self, share: float = math.inf) -> None:
         self._share = share
-        self._waiting: dict[str, deque[T]] = {}
+        self._waiting: dict[str, dict[str, deque[T]]] = {}
+        self._last: dict[str, str] = {}
+        """The caller that was served last, of each account that has work waiting or being done."""
         self._taken: Counter[str] = Counter()
 
     def put(self, account: str, item: T) -> None:
-        self._waiting.setdefault(account, deque()).append(item)
+        self._waiting.setdefault(account, {}).setdefault(caller.get(), deque()).append(item)
 
     def take(self) -> tuple[str, T] | None:
         """The next item with its account, for which `done` is to be called; None when none may be taken now."""
@@ -34,18 +41,28 @@ class FairQueue(Generic[T]):
         if not able:
             return None
         chosen = min(able, key=self._taken.__getitem__)
-        items = self._waiting.pop(chosen)
+        self._taken[chosen] += 1
+        return chosen, self._next_of(chosen)
+
+    def _next_of(self, account: str) -> T:
+        """Take an item of the account, which is behind the others then, as its caller is among its callers."""
+        lines, last = self._waiting.pop(account), self._last.get(account)
+        name = self._last[account] = next((name for name in lines if name != last), last or "")
+        items = lines.pop(name)
         item = items.popleft()
         if items:
-            self._waiting[chosen] = items  # behind the others
-        self._taken[chosen] += 1
-        return chosen, item
+            lines[name] = items
+        if lines:
+            self._waiting[account] = lines
+        return item
 
     def done(self, account: str) -> None:
         """Count a piece of the account's work as done."""
         self._taken[account] -= 1
         if not self._taken[account]:
             del self._taken[account]
+            if account not in self._waiting:
+                self._last.pop(account, None)
 
 
 class FairTurns:

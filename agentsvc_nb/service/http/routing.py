@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.http import lifecycle, sessions
@@ -55,6 +56,7 @@ class GuardedPath:
         if route.access == "key":
             key, account = await _authenticate(request, services, route)
             lifecycle.note_key(request.scope, key.id, key.account)
+            caller.set(key.id)
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)

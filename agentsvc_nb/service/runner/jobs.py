@@ -10,6 +10,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
@@ -63,6 +64,7 @@ class JobRunner:
         if job is None:
             return
         shares.account.set(job.account)
+        caller.set(job.key_id)
         ending = await self._ending(job)
         if ending is not None:
             await self.supervisor.store(job_id, lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
+from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
@@ -62,6 +63,7 @@ class RunRunner:
         if run is None:
             return
         shares.account.set(run.account)
+        caller.set(run.key_id)
         message = await runs.message(self._use_case, run)
         saved = await runs.saved(self._use_case, run_id)
         context = LiveRunContext(self._storage, run, message, saved, self._tools, self._jobs, self._judges)

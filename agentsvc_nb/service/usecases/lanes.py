@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
-from weakref import WeakValueDictionary
 
 from agentsvc_nb.formats.children.turns import FairTurns
 
@@ -22,19 +21,22 @@ class Lane:
 
     def __init__(self, name: str = "search", threads: int = SEARCHES_AT_ONCE) -> None:
         self._threads = ThreadPoolExecutor(threads, name)
-        self._turns = FairTurns(threads)
-        self._locks = WeakValueDictionary[str, asyncio.Lock]()
+        self._turns = FairTurns(threads, share=1)
 
     async def run(self, account: str, work: Callable[[], T]) -> T:
-        """The result of `work`, when it was the account's turn and a thread has done it."""
-        lock = self._locks.setdefault(account, asyncio.Lock())
-        async with lock:
-            await self._turns.take(account)
+        """The result of `work`, when it was the account's turn and a thread has done it.
+
+        A thread cannot be cancelled: the account's turn ends when the thread is done, whoever waits for it.
+        """
+        await self._turns.take(account)
+        try:
             working = asyncio.get_running_loop().run_in_executor(self._threads, work)
-            working.add_done_callback(lambda _: self._turns.give_back(account))
-            try:
-                return await asyncio.shield(working)
-            except asyncio.CancelledError:
-                await asyncio.wait([working])  # a thread cannot be cancelled: the account's turn ends with it
-                working.exception()  # retrieved here, or asyncio would log a traceback
-                raise
+        except BaseException:  # no thread can be started
+            self._turns.give_back(account)
+            raise
+        working.add_done_callback(lambda _: self._turns.give_back(account))
+        return await asyncio.shield(working)
+
+    def close(self) -> None:
+        """Wait for the threads' end."""
+        self._threads.shutdown()
