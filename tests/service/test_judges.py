@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.children.pool import NoAnswer
+from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.schemas import judges, output
 from agentsvc_nb.formats.schemas.judges import ASIDE_BYTES, FIELD_BYTES, TOO_LARGE, Judges
 from tests.service.test_documents import SIZE, VALUES
@@ -132,6 +132,35 @@ def test_a_schema_and_an_answer_that_take_too_long_are_refused(monkeypatch: pyte
             assert await made.fault({"type": "object"}, "a") is None, "it is remembered"
             monkeypatch.setattr(judges, "JUDGE_SECONDS", 60.0)
             assert await made.misfit("{}", {"type": "object"}, "a") is None
+
+    asyncio.run(use())
+
+
+def test_a_start_waits_for_no_answer_of_its_account_that_is_being_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "JUDGE_SECONDS", 60.0)
+    answer = json.dumps({"n": list(range(20_000))})
+    costly = {"type": "object", "properties": {"n": {"items": {"enum": list(range(200))}}}}
+
+    async def use() -> None:
+        async with opened() as made:
+            assert await made.fault({"type": "object"}, "a") is None  # the children are there
+            answers = [asyncio.create_task(made.misfit(answer, costly, "a")) for _ in range(8)]
+            await asyncio.sleep(0)
+            assert await made.fault({"type": "object", "title": "another"}, "a") is None
+            assert sum(each.done() for each in answers) <= 4, "a child was started meanwhile"
+            await asyncio.gather(*answers)
+
+    asyncio.run(use())
+
+
+def test_a_schema_that_waits_too_long_for_others_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(judges, "JUDGE_SECONDS", 0.0)
+
+    async def use() -> None:
+        async with opened() as made:
+            with pytest.raises(NoChild):
+                await made.fault({"type": "object"}, "a")
 
     asyncio.run(use())
 

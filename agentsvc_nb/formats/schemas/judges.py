@@ -29,6 +29,8 @@ LARGE_BODIES: Final = 4
 READ_SECONDS: Final = 20.0
 """For 16 MB and 100,000 values half a second suffices: a child that takes longer has a machine that does."""
 JUDGE_SECONDS: Final = 5.0
+LINE_SECONDS: Final = 5.0
+"""How long a schema waits for others before its start is refused for now."""
 _ANSWER_BYTES: Final = 4 * JSON_MAX_BYTES
 _ACCEPTED_MAX: Final = 10_000
 _SAID_BYTES: Final = 100_000
@@ -45,6 +47,8 @@ class Judges:
         self._judging = ChildPool(CHILD, LIMITS)
         self.large_bodies = FairTurns(LARGE_BODIES, share=LARGE_BODIES - 1)
         """To be taken before a body over `ASIDE_BYTES` is received: whoever waits takes no memory."""
+        self._answers = FairTurns(1)
+        """One answer is judged at a time, so that a start waits for none."""
         self._accepted: set[bytes] = set()
         """Digests of schemas without a fault: the rows of a table come with the same one."""
 
@@ -65,16 +69,20 @@ class Judges:
         return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account))
 
     async def fault(self, config: object, account: str) -> str | None:
-        """Why this is no acceptable `output_config`, in a sentence; None when it is one. Raises `NoChild`."""
+        """Why this is no acceptable `output_config`, in a sentence; None when it is one. Raises `NoChild`, also when it
+        was not its turn for `LINE_SECONDS`."""
         if fault := output.shape_fault(config):
             return fault
         digest = sha256(json.dumps(config).encode()).digest()
         if digest in self._accepted:
             return None
         try:
-            fault = await self._judge({"fault": config}, account)
+            async with asyncio.timeout(LINE_SECONDS + JUDGE_SECONDS):
+                fault = await self._judge({"fault": config}, account)
         except NoChild:
             raise
+        except TimeoutError:
+            raise NoChild("other schemas came first") from None
         except NoAnswer:
             return "output_config takes too long to be judged; make it and its patterns simpler."
         if fault is None:
@@ -87,7 +95,8 @@ class Judges:
         """Why the answer does not fit its schema, in a sentence; None when it does. Judged in a thread if no child can
         be started: the answer may have been paid for."""
         try:
-            return await self._judge({"misfit": {"text": text, "config": config}}, account)
+            async with self._answers.turn(account):
+                return await self._judge({"misfit": {"text": text, "config": config}}, account)
         except NoChild:
             return await asyncio.to_thread(output.misfit, text, config)
         except NoAnswer:

@@ -36,7 +36,8 @@ class RunRecord:
     model: str
     message_chars: int
     output: str | None
-    structured_output: dict[str, Any] | None
+    structured_output: str | None
+    """As JSON: it may have megabytes, and few readers want it."""
     last_error: str | None
     last_error_message: str | None
     steps: int
@@ -61,8 +62,7 @@ class RunRecord:
 
     def document(self, origin: str) -> dict[str, Any]:
         """The wire model as a JSON document, without validating it."""
-        row = {name: getattr(self, name) for name in self.__slots__}
-        return document(row, self.structured_output, origin)
+        return document({name: getattr(self, name) for name in self.__slots__}, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +273,8 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def _read(row: Row) -> RunRecord:
-    documents = {name: _load(row[name]) for name in ("output_config", "structured_output")}
-    return RunRecord(**{**row, **documents, "attachments": tuple(json.loads(row["attachments"]))})
+    config = _load(row["output_config"])
+    return RunRecord(**{**row, "output_config": config, "attachments": tuple(json.loads(row["attachments"]))})
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:
@@ -288,14 +288,11 @@ def _load(text: str | None) -> Any:
 def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
     """The account's run as a JSON document. Reads only the columns that it shows."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
-    if row is None:
-        return None
-    text = row["structured_output"]
-    return document(row, None if text is None else json.loads(text), origin)
+    return None if row is None else document(row, origin)
 
 
-def document(row: Row, structured_output: dict[str, Any] | None, origin: str) -> dict[str, Any]:
-    """The wire form of a run from its columns; `structured_output` is parsed already."""
+def document(row: Row, origin: str) -> dict[str, Any]:
+    """The wire form of a run from its columns."""
     return {
         "object": "agent_run",
         "run_id": row["run_id"],
@@ -306,7 +303,7 @@ def document(row: Row, structured_output: dict[str, Any] | None, origin: str) ->
         "started_at": rfc3339_or_none(row["started_at"]),
         "ended_at": rfc3339_or_none(row["ended_at"]),
         "output": row["output"],
-        "structured_output": structured_output,
+        "structured_output": _load(row["structured_output"]),
         "last_error": row["last_error"],
         "last_error_message": row["last_error_message"],
         "steps": row["steps"],

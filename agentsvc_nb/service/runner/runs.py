@@ -115,7 +115,11 @@ class RunRunner:
             return await _failed(context, "agent_error", "The agent failed unexpectedly; see the service's log.")
         if fault:
             return await _failed(context, *fault, output=answer)
-        return context.ending("completed", output=answer, structured_output=output.as_object(answer))
+        if len(answer) > runs.LONG_CHARS:
+            structured = await asyncio.to_thread(output.as_object, answer)
+        else:
+            structured = output.as_object(answer)
+        return context.ending("completed", output=answer, structured_output=structured)
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
         """Run the agent. Returns the final text and, when it is too long or does not fit the requested schema, the
