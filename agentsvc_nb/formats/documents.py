@@ -165,6 +165,9 @@ def read_text(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> s
                 left -= len(piece)
                 if left <= 0 or time.process_time() > ends:
                     break
+        except MemoryError:
+            if not any(pieces):
+                raise
         except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
             log.debug("A %s could not be read to its end: %s", media_type, error)
     return _UNSTORABLE.sub(" ", "".join(pieces))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 from xml.etree.ElementTree import ParseError, XMLParser
+from xml.parsers.expat import errors
 from zipfile import ZipFile
 
 _BREAKS: Final = {"br": "\n", "cr": "\n", "tab": "\t"}
@@ -195,6 +196,7 @@ def _column(reference: str) -> int:
 _CHUNK: Final = 1 << 16
 _XML_MAX: Final = 32_000_000
 """Bytes of unpacked XML that are read of one file."""
+_NO_MEMORY: Final = errors.codes[errors.XML_ERROR_NO_MEMORY]
 _SILENCE_MAX: Final = 2_000_000
 """Bytes without an event, after which parsing stops: one giant token, which the parser would read again with each
 chunk."""
@@ -271,8 +273,10 @@ class Archive:
                 self._left -= len(chunk)
                 try:
                     parser.feed(chunk)
-                except (ParseError, ValueError):
+                except (ParseError, ValueError) as error:
                     yield target.taken()
+                    if getattr(error, "code", None) == _NO_MEMORY:
+                        raise MemoryError from None
                     return
                 silence = 0 if target.heard() else silence + len(chunk)
                 yield target.taken()

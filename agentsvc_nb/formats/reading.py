@@ -1,22 +1,19 @@
 """Documents read in limited child processes, whatever they hold (docs/decisions/0035-costly-work-in-lanes.md).
 
 `formats.documents` reads in the child, with a limit of processor time after which it gives what it has; a child that
-takes too much memory or does not answer is killed, and the document has no text then.
+takes too much memory or does not answer is killed.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild, answer_questions
+from agentsvc_nb.formats.children.pool import ChildPool, answer_questions
 from agentsvc_nb.formats.documents import read_text
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.formats.sandbox import Limits
-
-log = logging.getLogger(__name__)
 
 LIMITS: Final = Limits(memory_bytes=768 * 2**20, file_bytes=0)
 PATIENCE_SECONDS: Final = 30.0
@@ -35,14 +32,9 @@ class DocumentReader:
         self._pool = ChildPool(__name__, LIMITS)
 
     async def read(self, file: Path, media_type: str, account: str) -> IndexedText:
-        """The file's text; empty when it has none, or could not be read within the limits. Raises `NoChild`."""
-        try:
-            answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES, account)
-        except NoChild:
-            raise
-        except NoAnswer as error:
-            log.info("a %s was not read: %s", media_type, error)
-            return IndexedText()
+        """The file's text; empty when it has none. Raises `NoChild`, and `NoAnswer` when it was not read within the
+        limits."""
+        answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES, account)
         return IndexedText(*answer.decode().split(_END))
 
     def close(self) -> None:

@@ -108,10 +108,12 @@ class FileFacts(Model):
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, as listed; `output` is the typed output that it belongs to."""
+    """A file of a chat, as listed; `output` is the typed output that it belongs to. `unread`: its text could not be
+    read, so search finds it by its name alone."""
 
     run_id: str | None = None
     output: TypedOutput | None = None
+    unread: bool = False
     download_url: str = ""
 
 

@@ -140,13 +140,15 @@ def test_another_model_does_not_finish_a_run() -> None:
         assert client.runs.start("say", chat=ended.chat, sync=True).status == "completed"
 
 
-def test_a_document_that_was_not_read_yet_is_read_after_the_restart(mortal: RunningService) -> None:
+def test_a_document_that_was_not_read_yet_is_read_after_the_restart(crashing_server: RunningService) -> None:
     """Killed when the upload was answered: the documents are found by their words later."""
     many = [("files", (f"{number}.docx", packed(WORD))) for number in range(10)]
-    with httpx.Client(base_url=mortal.base_url + V1, headers={"Authorization": f"Bearer {mortal.api_key}"}) as http:
+    with httpx.Client(
+        base_url=crashing_server.base_url + V1, headers={"Authorization": f"Bearer {crashing_server.api_key}"}
+    ) as http:
         chat = http.post("/runs", json={"message": "say x"}).json()["chat"]
         assert http.post("/files", params={"chat_id": chat}, files=many).status_code == 200
-        mortal.kill()
-        mortal.start()
+        crashing_server.kill()
+        crashing_server.start()
         query = {"chat_id": chat, "q": "größe"}
         until(lambda: len(http.get("/files/search", params=query).json()["results"]), lambda found: found == 10)

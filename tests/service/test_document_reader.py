@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.formats import reading
+from agentsvc_nb.formats.children.pool import NoAnswer
+from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.formats.reading import DocumentReader
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records import files as records
-from agentsvc_nb.service.records.files import Author
+from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -38,9 +40,16 @@ def reader() -> Iterator[DocumentReader]:
 
 
 def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[str]:
+    """The texts of the files; "unread" for one that was not read within the limits."""
+
+    async def text(file: Path) -> str:
+        try:
+            return (await reader.read(file, media_type, "acct_1")).text
+        except NoAnswer:
+            return "unread"
+
     async def together() -> list[str]:
-        found = await asyncio.gather(*(reader.read(file, media_type, "acct_1") for file in files))
-        return [each.text for each in found]
+        return await asyncio.gather(*map(text, files))
 
     return asyncio.run(together())
 
@@ -60,7 +69,7 @@ def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path
     assert read(reader, report.parent / "a.pdf", media_type="application/pdf") == ["Summer sale\f"]
 
 
-def test_one_that_takes_too_much_memory_has_no_text_and_harms_no_other(
+def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "LIMITS", Limits(memory_bytes=110 * 2**20))
@@ -70,16 +79,16 @@ def test_one_that_takes_too_much_memory_has_no_text_and_harms_no_other(
         hungry, after = read(reader, report.parent / "hungry.docx"), read(reader, report)
     finally:
         reader.close()
-    assert hungry == [""]
+    assert hungry == ["unread"]
     assert "Größe" in after[0]
 
 
-def test_one_that_takes_too_long_has_no_text_and_harms_no_other(
+def test_one_that_takes_too_long_is_not_read_and_harms_no_other(
     reader: DocumentReader, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(reading, "PATIENCE_SECONDS", 0.0)
-        assert read(reader, report) == [""]
+        assert read(reader, report) == ["unread"]
     assert "Größe" in read(reader, report)[0]
 
 
@@ -108,6 +117,9 @@ class Folder:
 
         return self.database.read(use)
 
+    def unread(self) -> list[str]:
+        return [file.path for file in self.database.read(lambda tx: records.all(tx, self.chat)) if file.public().unread]
+
     def start_again(self) -> None:
         """Read all that waits, as the next service does."""
 
@@ -115,6 +127,8 @@ class Folder:
             readings = Readings(self.use_case, self.blobs)
             await readings.wake()
             await readings.caught_up(self.chat)
+            if readings._accounts:
+                await asyncio.wait(list(readings._accounts.values()))
             await readings.close()
 
         asyncio.run(whole())
@@ -200,3 +214,39 @@ def test_a_text_that_cannot_be_stored_is_not_read_again_at_once(
     assert (tried, folder.waiting()) == (1, ["report.docx"])
     folder.start_again()
     assert folder.waiting() == []
+
+
+def broken_off(monkeypatch: pytest.MonkeyPatch, times: dict[str, int]) -> list[tuple[str, int]]:
+    """Break the readings of these files off so many times. Returns what was read, each beside how many others."""
+    tried = list[tuple[str, int]]()
+    read = Readings._text
+
+    async def text(readings: Readings, file: FileRecord) -> IndexedText:
+        tried.append((file.path, len(readings._reading) - 1))
+        if times.get(file.path, 0):
+            times[file.path] -= 1
+            raise NoAnswer("killed")
+        return await read(readings, file)
+
+    monkeypatch.setattr(Readings, "_text", text)
+    return tried
+
+
+def test_a_reading_that_was_broken_off_is_tried_once_more_after_the_others(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write() -> None:
+        for name in ("a.docx", "b.docx", "c.docx"):
+            await folder.write(name, REPORT)
+
+    asyncio.run(write())
+    tried = broken_off(monkeypatch, {"a.docx": 1, "b.docx": 2})
+    folder.start_again()
+    assert sorted(path for path, _ in tried[:3]) == ["a.docx", "b.docx", "c.docx"]
+    assert tried[3:] == [("a.docx", 0), ("b.docx", 0)], "alone"
+    assert sorted(folder.found("größe ")) == ["a.docx content", "c.docx content"]
+    assert folder.unread() == ["b.docx"]
+    asyncio.run(folder.write("b.docx", REPORT))
+    assert folder.unread() == [], "its new content was not tried yet"
+    folder.start_again()
+    assert len(folder.found("größe ")) == 3

@@ -57,6 +57,8 @@ class FileRecord:
     run_id: str | None
     output_id: str | None
     output_type: str | None
+    unread: int
+    """1 when its text could not be read."""
 
     @property
     def names(self) -> list[str]:
@@ -83,6 +85,7 @@ class FileRecord:
             **self.facts(),
             run_id=self.run_id,
             output=output,
+            unread=bool(self.unread),
             download_url=f"{ROUTES['files.download'].path}?{query}",
         )
 
@@ -204,12 +207,26 @@ def accounts_waiting(tx: Tx) -> list[str]:
     return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
 
 
-def longest_waiting(tx: Tx, account: str) -> FileRecord | None:
-    return _record(tx.one(_sql["longest_waiting"], account=account))
+def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
+    """The account's next file to be read, and how often that was tried; those that were tried come last."""
+    row = tx.one(_sql["longest_waiting"], account=account)
+    return None if row is None else (FileRecord(**{name: row[name] for name in row if name != "tries"}), row["tries"])
+
+
+def count_try(tx: Tx, chat: str, path: str) -> int:
+    """Count a try to read the file that waits; how many there were."""
+    row = tx.one(_sql["count_try"], chat=chat, path=path)
+    return 0 if row is None else row["tries"]
+
+
+def set_unread(tx: Tx, chat: str, path: str) -> None:
+    """Note that the file's text could not be read."""
+    tx.run(_sql["set_unread"], chat=chat, path=path)
 
 
 def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """The files of the chat whose text is still to be read; with `run_id` only those that the run wrote."""
+    """The files of the chat whose text is still to be read and was not tried yet; with `run_id` only those that the run
+    wrote."""
     return [FileRecord(**row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 

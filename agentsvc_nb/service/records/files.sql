@@ -3,7 +3,7 @@ INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, u
 VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type)
 ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
     size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
-    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type
+    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type, unread = 0
 RETURNING *
 
 -- name: get
@@ -33,7 +33,7 @@ DELETE FROM upload WHERE id IN (SELECT id FROM upload WHERE expires_at < :before
 
 -- name: wait
 INSERT INTO unread (account, chat, path) SELECT account, id, :path FROM chat WHERE id = :chat
-ON CONFLICT (chat, path) DO NOTHING
+ON CONFLICT (chat, path) DO UPDATE SET tries = 0
 
 -- name: stop_waiting
 DELETE FROM unread WHERE chat = :chat AND path = :path
@@ -41,10 +41,16 @@ DELETE FROM unread WHERE chat = :chat AND path = :path
 -- name: accounts_waiting
 SELECT DISTINCT account FROM unread
 
+-- name: count_try
+UPDATE unread SET tries = tries + 1 WHERE chat = :chat AND path = :path RETURNING tries
+
+-- name: set_unread
+UPDATE file SET unread = 1 WHERE chat = :chat AND path = :path
+
 -- name: longest_waiting
-SELECT file.* FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
-WHERE unread.account = :account ORDER BY unread.id LIMIT 1
+SELECT file.*, unread.tries FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
+WHERE unread.account = :account ORDER BY unread.tries, unread.id LIMIT 1
 
 -- name: waiting_in
 SELECT file.* FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
-WHERE unread.chat = :chat AND (:run_id IS NULL OR file.run_id = :run_id) ORDER BY unread.id
+WHERE unread.chat = :chat AND unread.tries = 0 AND (:run_id IS NULL OR file.run_id = :run_id) ORDER BY unread.id

@@ -8,6 +8,7 @@ import logging
 from pathlib import Path
 from typing import Final, Protocol
 
+from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.formats.reading import DocumentReader
 from agentsvc_nb.service.records.files import FileRecord
@@ -38,9 +39,13 @@ class Readings:
         self._closed = False
 
     async def text(self, file: FileRecord) -> IndexedText:
-        """The text of a file, read now."""
-        account = await reading.owner(self._use_case, file.chat)
-        return await self._reader.read(self._blobs.path(file.sha256), file.media_type, account)
+        """The text of a file, read now; empty when it could not be read within the limits."""
+        try:
+            return await self._text(file)
+        except NoChild:
+            raise
+        except NoAnswer:
+            return IndexedText()
 
     async def wake(self) -> None:
         """Begin to read what waits, after its rows were written or when the service starts."""
@@ -66,7 +71,10 @@ class Readings:
 
     async def _read_all(self, account: str) -> None:
         try:
-            while (file := await reading.next_of(self._use_case, account)) is not None:
+            while (found := await reading.next_of(self._use_case, account)) is not None:
+                file, tries = found
+                if tries and self._reading:  # it may have failed for want of memory: it is tried again alone
+                    await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
                 read = self._begin(file)
                 await asyncio.wait([read])
                 read.result()
@@ -85,6 +93,18 @@ class Readings:
         return task
 
     async def _read(self, file: FileRecord) -> None:
-        found = await self.text(file)
+        try:
+            found = await self._text(file)
+        except NoChild:
+            raise
+        except NoAnswer as error:
+            if not self._closed and await reading.fail(self._use_case, file):
+                log.warning("the text of %s in %s can't be read: %s", file.path, file.chat, error)
+            return
         if not self._closed:
             await reading.finish(self._use_case, file, found)
+
+    async def _text(self, file: FileRecord) -> IndexedText:
+        """Raises `NoAnswer` and `NoChild`."""
+        account = await reading.owner(self._use_case, file.chat)
+        return await self._reader.read(self._blobs.path(file.sha256), file.media_type, account)
