@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline import tool_calls, writing
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, readable
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.settings import Settings
@@ -463,7 +463,14 @@ def test_what_is_read_of_a_message_is_bounded(part: str, times: int) -> None:
     assert len(part * times) > MESSAGE_CHARS or re.sub(r"\W", "", read) == re.sub(r"\W", "", part * times)
 
 
-@pytest.mark.timeout(60)
-def test_blanks_take_no_cubic_time(tmp_path: Path) -> None:
+def test_the_rules_see_only_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[str]()
+    wanted = tool_calls.wanted
+
+    def spied(message: str, tools: Sequence[Tool]) -> list[tool_calls.Call]:
+        seen.append(message)
+        return wanted(message, tools)
+
+    monkeypatch.setattr(tool_calls, "wanted", spied)
     ask(" " * 20_000 + "create_images", tmp_path, tools=[PICTURES])
-    ask('"a"! ' * 20_000, tmp_path)
+    assert [len(message) for message in seen] == [16 + len("create_images")]
