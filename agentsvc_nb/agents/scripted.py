@@ -22,6 +22,9 @@ from agentsvc_nb.wire.limits import STEPS_MAX
 Line = tuple[int, str]
 """A line of the script and its number."""
 
+LINES_AT_ONCE = 50
+"""Lines that are performed before others have their turn: most lines wait for nothing."""
+
 
 class Rewound(Exception):
     """The script asked to restart its current step."""
@@ -116,6 +119,8 @@ class _Performance:
     async def play(self, step: list[Line]) -> None:
         await self.turn.step()
         for number, line in step:
+            if number % LINES_AT_ONCE == LINES_AT_ONCE - 1:
+                await asyncio.sleep(0)
             if line == "rewind":
                 await self._rewind(number)
             else:
