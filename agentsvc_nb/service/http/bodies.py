@@ -7,8 +7,8 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
@@ -152,6 +152,8 @@ _FORM_FIELDS_MAX: Final = 50
 EXACT_MAX: Final = 2**53
 """Up to here each integer is a float of its own."""
 B = TypeVar("B", bound=BaseModel)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def read_object(
@@ -227,11 +229,16 @@ async def parse_object(context: RequestContext, data: bytes, fields: Sequence[st
         raise ApiError("workspace_busy") from None
 
 
-async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
-    """The document as `model` (`check`); a large one in a thread, since 100,000 values take a second of Python."""
+async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of work on the request's body; in a thread for a large one: 100,000 values take a second of Python."""
     if 0 < _declared_bytes(context) <= judges.ASIDE_BYTES:
-        return check(model, document, code)
-    return await asyncio.to_thread(check, model, document, code)
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)
+
+
+async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
+    """The document as `model` (`check`)."""
+    return await aside(context, check, model, document, code)
 
 
 def check(model: type[B], document: Document, code: str) -> B:

@@ -34,7 +34,8 @@ class JobRecord:
     """The run that this job is the handle of (an ask job); its status and result are copied from that run."""
     tool: str
     family: str
-    input: dict[str, Any]
+    input: str
+    """As JSON, of up to a megabyte: `given` parses it."""
     status: str
     attempt: int
     progress: dict[str, Any]
@@ -53,6 +54,11 @@ class JobRecord:
     input_tokens: int
     output_tokens: int
     cost_microcents: int
+
+    def given(self) -> dict[str, Any]:
+        """The tool's input."""
+        found: dict[str, Any] = json.loads(self.input)
+        return found
 
     def accepted(self) -> JobAccepted:
         return JobAccepted(
@@ -219,6 +225,6 @@ def _record(row: Row | None) -> JobRecord | None:
 
 def _read(row: Row) -> JobRecord:
     documents = {
-        name: row[name] and json.loads(row[name]) for name in ("input", "progress", "error", "content", "data", "files")
+        name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
     }
     return JobRecord(**{**row, **documents})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.service.logs import fields
@@ -108,7 +108,7 @@ class JobRunner:
             raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
         if job.attempt > 1 and not repeatable(tool):
             raise WorkFailure("outcome_unknown", UNKNOWN)
-        return await performed(tool, tool.Input.model_validate(job.input), task)
+        return await performed(tool, await asyncio.to_thread(_given, tool, job), task)
 
     def _task(self, job: JobRecord, written: list[str]) -> LiveToolContext:
         """The tool context of the job; the paths of files that the tool writes are added to `written`."""
@@ -129,7 +129,7 @@ class JobRunner:
     def _price_of_charges(self, job: JobRecord) -> int:
         """What the job holds for per-use charges, once its model calls are held by themselves."""
         tool = self._tools[job.tool]
-        return price_of(tool.max_charges(tool.Input.model_validate(job.input)))
+        return price_of(tool.max_charges(_given(tool, job)))
 
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)
@@ -143,6 +143,10 @@ def _ended(outcome: Outcome) -> JobEnding:
         error = {"code": code, "message": message}
         return JobEnding("failed", outcome.content, outcome.data, error, kind)
     return JobEnding("succeeded", outcome.content, outcome.data, None, kind)
+
+
+def _given(tool: Tool, job: JobRecord) -> BaseModel:
+    return tool.Input.model_validate(job.given())
 
 
 def _failed(code: str, message: str) -> JobEnding:

@@ -36,7 +36,7 @@ async def jobs_submit(context: RequestContext) -> Response:
 async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
-    given = given_input(document)
+    given = await bodies.aside(context, given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
