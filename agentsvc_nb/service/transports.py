@@ -8,6 +8,8 @@ from typing import Any, Final
 
 log = logging.getLogger(__name__)
 
+READ_BYTES: Final = 256 * 1024
+"""What asyncio reads at once, unless told otherwise."""
 JOIN_BYTES: Final = 64 * 1024
 """A transport that holds this much sends at once: joining more would only copy it."""
 
