@@ -145,6 +145,14 @@ class LimitedChild:
             self._process.wait(seconds)
         return self._process.returncode
 
+    def resident_bytes(self) -> int:
+        """The child's memory; 0 where the system does not say."""
+        try:
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        except (OSError, IndexError):
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def kill(self) -> None:
         """Kill the child and all processes that it started."""
         if sys.platform == "win32":

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.formats import sandbox
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.formats.children.pool import KEPT_BYTES, ChildPool, NoAnswer
 from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.formats.sandbox import Limits
 from tests.service.test_sandbox import alive, children, gone
@@ -29,6 +29,8 @@ ASKED = """
 import os, time
 from agentsvc_nb.formats.children.pool import answer_questions
 
+kept = []
+
 def answer(question):
     word, _, rest = question.partition(b" ")
     if word == b"sleep":
@@ -37,6 +39,8 @@ def answer(question):
         os.abort()
     elif word == b"take":
         bytes(int(rest))
+    elif word == b"keep":
+        kept.append(b"x" * int(rest))
     elif word == b"log":
         print("this is no answer")
     elif word == b"echo":
@@ -277,5 +281,16 @@ def test_a_cancellation_harms_no_other_question_whenever_it_comes(module: str) -
                 asking.cancel()
                 assert await waiting == b"b"
                 await asyncio.wait([asking])
+
+    asyncio.run(use())
+
+
+def test_a_child_that_does_not_give_its_memory_back_is_replaced(module: str) -> None:
+    async def use() -> None:
+        async with pool_of(module, 1) as pool:
+            first = await ask(pool)
+            assert await ask(pool, b"keep 1000000") == first
+            assert await ask(pool, b"keep %d" % KEPT_BYTES) == first
+            assert await ask(pool) != first
 
     asyncio.run(use())

@@ -18,6 +18,8 @@ from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 CHILDREN: Final = 2
 START_SECONDS: Final = 60.0
 """How long a child may take to import what it needs; that is no part of a question's own time."""
+KEPT_BYTES: Final = 150 * 2**20
+"""A child that has more memory after an answer is not kept: a library may never give it back."""
 _LENGTH_BYTES: Final = 8
 
 
@@ -111,10 +113,13 @@ class _Worker:
             raise NoChild("nobody waits for the answer")
         try:
             with child.deadline(seconds):
-                return self._answer(child, question, answer_bytes)
+                answer = self._answer(child, question, answer_bytes)
         except (OSError, EOFError) as error:
             self.close()
             raise NoAnswer(str(error) or "the child has ended") from None
+        if child.resident_bytes() > KEPT_BYTES:
+            self.close()
+        return answer
 
     def stop(self) -> None:
         """Kill the child, so that the question that it works on ends."""
