@@ -35,8 +35,9 @@ END_SECONDS: Final = 9.0
 (docs/api/embedded.md)."""
 QUEUE: Final = 2048
 """Connections that the system holds until they are accepted."""
-ACCEPTED_AT_ONCE: Final = 64
-"""asyncio accepts so many before the first of them can be refused, so there must be descriptors for them."""
+ACCEPTED_AT_ONCE: Final = 16
+"""In one turn of the event loop. asyncio accepts so many before the first of them can be refused, so there must be
+descriptors for them; and while thousands come, those who are connected have their turn soon."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
 """What macOS allows, whatever it says."""
