@@ -10,6 +10,7 @@ import pytest
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.formats import tables
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 TRIPS = """trip_id,date,city,guide,guests,fee_eur,days
@@ -83,3 +84,10 @@ def test_one_word_by_chance_is_no_answer(tmp_path: Path) -> None:
     said = ask("Which dentist opens a bakery in Madrid?", tmp_path)
     assert "nothing found for: dentist, opens, bakery, Madrid" in said
     assert "The office opens" not in said
+
+
+def test_a_table_may_have_a_thousand_columns() -> None:
+    """A wider one would be looked at for seconds for every question."""
+    wide = ",".join(["price"] * tables.COLUMNS_MAX)
+    assert tables.parse("wide.csv", f"{wide}\n{wide}\n") is not None
+    assert tables.parse("wide.csv", f"{wide},price\n{wide},1\n") is None
