@@ -173,8 +173,8 @@ def is_table(path: str, media_type: str) -> bool:
 
 
 def parse(path: str, text: str) -> Table | None:
-    """The table in a text; None when there is none, or too wide a one. The delimiter is detected; short rows are filled up, long ones cut,
-    empty ones dropped."""
+    """The table in a text; None when there is none, or too wide a one. The delimiter is detected; short rows are filled
+    up, long ones cut, empty ones dropped."""
     try:
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)) if any(row)]
     except csv.Error:

@@ -29,8 +29,8 @@ from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 from tests.service import contexts
 
 ACCOUNT = "acct_1"
-SLOW_QUERY = " ".join("a" * length for length in range(1, 19)) + " b "
-SLOW_TEXT = f"x{'a' * 500_000} {SLOW_QUERY}"
+SLOW_QUERY = " ".join("я" * length for length in range(1, 19)) + " b "
+SLOW_TEXT = f"ю{'я' * 250_000} {SLOW_QUERY}"
 
 
 class Chat:
