@@ -217,7 +217,7 @@ def test_of_a_body_in_tiny_chunks_little_is_read_at_once() -> None:
     """16 senders of chunks of a byte held everybody else up for 3 seconds: a read of 128 kB had 21,000 of them."""
 
     class Inner(Written):
-        max_size = 0
+        max_size = READ_BYTES
 
         def get_extra_info(self, name: str, default: object = None) -> None:
             return None
