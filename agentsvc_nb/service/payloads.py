@@ -24,6 +24,7 @@ _CHARACTER_BYTES: Final = 4
 """The most bytes that a character has in UTF-8."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,19 @@ class StoredEvent:
         """The event as readers get it (`wire.runs.Event`), on one line."""
         kind, payload = _encode(self.type), self.payload
         return f'{{"id": {self.id}, "type": {kind}, "created_at": "{self.created_at}", "payload": {payload}}}'
+
+
+def encode(value: object) -> str:
+    """The value as JSON in one line, as it is stored and passed on. JSON has no `Infinity`, which Python makes of a
+    model's `1e999`: null takes its place.
+
+    >>> encode({"x": float("inf"), "y": "é"})
+    '{"x": null, "y": "é"}'
+    """
+    try:
+        return _encode_finite(value)
+    except ValueError:
+        return _encode(json.loads(_encode(value), parse_constant=lambda name: None))
 
 
 def size(value: object) -> int:
@@ -99,4 +113,4 @@ def readable(event: StoredEvent) -> StoredEvent:
         payload = ended(run)
     else:
         payload = {**shortened(payload, SHORTENED_BYTES), "truncated": True}
-    return replace(event, payload=_encode(payload))
+    return replace(event, payload=encode(payload))

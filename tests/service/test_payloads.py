@@ -208,3 +208,15 @@ def test_why_a_job_failed_is_as_long_as_somebody_reads(storage: Storage) -> None
     assert job.status == "failed"
     assert job.error is not None
     assert (len(job.error["code"]), len(job.error["message"])) == (100, MESSAGE_CHARS)
+
+
+def test_a_stored_payload_is_json_for_everybody() -> None:
+    """A model's tool call with `1e999` made the page of its run's events unreadable."""
+    payload = {"input": json.loads('{"x": [1e999, -1e999, NaN, 1.5], "says": "Infinity"}')}
+    event = payloads.StoredEvent(1, "tool.call", "2026-01-01T00:00:00.000Z", payloads.encode(payload))
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    found = json.loads(event.json(), parse_constant=refuse)
+    assert found["payload"] == {"input": {"x": [None, None, None, 1.5], "says": "Infinity"}}

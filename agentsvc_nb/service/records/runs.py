@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentsvc_nb.service.payloads import StoredEvent
+from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.service.records.usage import Pool, Spent
@@ -16,7 +16,6 @@ from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("runs")
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 _AT_ONCE: Final = 100
 """The most events read per query, of which the first reads 8 and each further one twice as many. A page is limited in
 bytes, too, so reading its `limit` at once could load far more."""
@@ -278,7 +277,7 @@ def _read(row: Row) -> RunRecord:
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:
-    return None if value is None else _encode(value)
+    return None if value is None else encode(value)
 
 
 def _load(text: str | None) -> Any:
