@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
+
+LONG_CHARS: Final = 100_000
 
 Line = tuple[int, str]
 """A line of the script and its number."""
@@ -85,7 +87,9 @@ class Scripted:
     """Performs one script. A checkpoint between steps: a crash, or `rewind`, repeats only the step in flight."""
 
     async def run(self, turn: RunContext) -> str | None:
-        performance, script = _Performance(turn), await asyncio.to_thread(steps, turn.message)
+        long = len(turn.message) > LONG_CHARS  # a change of thread takes as long as a short script
+        script = await asyncio.to_thread(steps, turn.message) if long else steps(turn.message)
+        performance = _Performance(turn)
         while performance.step < len(script):
             at = performance.step
             # There is nothing to save before the first step, and between the empty steps of `step 1500`.

@@ -47,6 +47,7 @@ class ServeError(Exception):
 
 LARGE_BUFFER_BYTES: Final = 2 * MIB
 _M_MMAP_THRESHOLD: Final = -3
+_M_TRIM_THRESHOLD: Final = -1
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ def _return_large_buffers() -> None:
     which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such setting
-            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
+            libc = ctypes.CDLL(None)
+            libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
+            libc.mallopt(_M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
