@@ -171,7 +171,8 @@ class BoundedConnection(HttpToolsProtocol):
         cycle.message_event.set()
 
     def on_message_complete(self) -> None:
-        self._beside_body = 0
+        self._beside_body = self._chunks = 0  # the end of a chunked body came as a chunk of none
+        self.transport.read_at_once(READ_BYTES)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

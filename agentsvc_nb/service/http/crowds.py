@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CROWDED_SECONDS: Final = 5
 """How long a peer may send nothing of a body, or take nothing of an answer, while there are too many of them."""
 LOOK_SECONDS: Final = 0.05
-"""Between two looks at a crowd in which no connection could be spared."""
+"""How long one look at a crowd, and whom it found, counts."""
 LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 
 _tally = Tally(logging.getLogger(__name__))
@@ -46,25 +46,33 @@ class _Crowd:
 
     def __init__(self) -> None:
         self.open: dict[BoundedConnection, None] = {}
-        self._spare: deque[BoundedConnection] = deque()
+        self._spare: dict[BoundedConnection, None] = {}
+        """Those of the least use at the last look, newest first."""
         self._use = Use.NO_KEY
         self._next_look = 0.0
+        self._none_to_spare = False
 
     def make_room(self, new: BoundedConnection) -> bool:
         """Close the oldest of those of the least use; False if all are at work."""
-        while self._spare or self._look(new):
-            each = self._spare.popleft()
-            if each in self.open and each.use <= self._use:
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._spare.clear()
+            self._none_to_spare = False
+        while self._spare or (not self._none_to_spare and self._look(new, now)):
+            each, _ = self._spare.popitem()
+            if each.use <= self._use:
                 del self.open[each]
                 each.transport.abort()
                 return True
         return False
 
-    def _look(self, new: BoundedConnection) -> bool:
-        """Find those that can be spared, for this new connection and for later ones."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return False
+    def forget(self, connection: BoundedConnection) -> None:
+        self.open.pop(connection, None)
+        self._spare.pop(connection, None)
+
+    def _look(self, new: BoundedConnection, now: float) -> bool:
+        """Find those that can be spared, for this new connection and for those of the next moment."""
+        self._next_look = now + LOOK_SECONDS
         by_use: dict[Use, list[BoundedConnection]] = {}
         for each in self.open:
             if each is not new:
@@ -72,15 +80,15 @@ class _Crowd:
         if len(by_use.get(Use.FRESH, ())) < len(self.open) // 4:
             by_use.pop(Use.FRESH, None)
         by_use.pop(Use.WORK, None)
-        if not by_use:
-            self._next_look = now + LOOK_SECONDS
+        self._none_to_spare = not by_use
+        if self._none_to_spare:
             return False
         self._use = min(by_use)
         found = by_use[self._use]
         if self._use is Use.STREAM:
             most = Counter(each.account for each in found).most_common(1)[0][0]
             found = [each for each in found if each.account == most]
-        self._spare = deque(found)
+        self._spare = dict.fromkeys(reversed(found))
         return True
 
 
@@ -107,7 +115,7 @@ class Connections(ServerState):
     def forget(self, connection: BoundedConnection) -> None:
         own = self._by_peer.get(connection.peer)
         if own is not None:
-            own.open.pop(connection, None)
+            own.forget(connection)
             if not own.open:
                 del self._by_peer[connection.peer]
 
