@@ -36,15 +36,23 @@ def host_list(text: str) -> tuple[str, ...]:
     ('127.0.0.1:8123', 'shop.example')
     """
     found = _listed(text)
-    if not all(_HOST.fullmatch(host) for host in found):
+    if not all(_HOST.fullmatch(host) and _is_name(host.partition(":")[0]) for host in found):
         raise ValueError("hosts, such as 127.0.0.1:8123,shop.example")
     return tuple(host.lower() for host in found)
+
+
+def _is_name(host: str) -> bool:
+    """False for a name with other letters than ASCII that can't be written as it is sent: an empty part, a long one."""
+    try:
+        return host.isascii() or bool(host.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def address(text: str) -> str:
     """Parse an http or https address; the slash at its end is removed."""
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or not _is_name(parts.hostname):
         raise ValueError("an address, such as http://127.0.0.1:8080")
     return text.rstrip("/")
 

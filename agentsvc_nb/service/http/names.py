@@ -40,8 +40,8 @@ class OwnNames:
         """True for a `Host` of the service's, and for none at all, which no browser sends.
 
         >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
-        >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:8787, evil.example", b"localhost:70000")]
-        [True, False, False]
+        >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:", b"localhost:70000", b"localhost:1, evil")]
+        [True, True, False, False]
         """
         if host is None or self.hosts is None or host in self.hosts:
             return True
@@ -49,7 +49,9 @@ class OwnNames:
         if host in self.hosts:
             return True
         name, _, port = host.rpartition(b":")
-        return name in self.hosts and len(port) <= len("65535") and port.isdigit() and int(port) <= PORT_MAX
+        if name not in self.hosts or len(port) > len("65535"):
+            return False
+        return not port or (port.isdigit() and int(port) <= PORT_MAX)
 
     def has_origin(self, origin: str) -> bool:
         """True for an `Origin` with exactly the scheme, host and port of one of the service's."""
