@@ -21,6 +21,7 @@ from agentsvc_nb.wire.limits import HEAD_BYTES, HEADER_BYTES
 from agentsvc_nb.wire.routes.route import V1
 from tests.bench.process import peak_mb
 from tests.contract.conftest import Wire
+from tests.contract.signing import signed_in
 from tests.service.test_stop import answer, connected
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -188,6 +189,15 @@ def test_refusals_without_a_key_are_counted() -> None:
     refusals = [line for line in lines if 'message="request"' in line]
     assert 3 <= len(refusals) < 20
     assert all(sum(f"status={status}" in line for line in refusals) >= 1 for status in (400, 401, 404))
+
+
+def test_a_signed_in_browser_is_known_as_one_with_a_key_is() -> None:
+    """Its refusals are logged one by one."""
+    with running_service() as own, signed_in(own) as browser:
+        for _ in range(3):
+            assert browser.post("/app/runs/run_none/cancel").status_code == 400
+        log = (own.data / "serve.log").read_text()
+    assert log.count("key=session_") == 3
 
 
 def test_garbage_behind_a_request_keeps_nobody_elses_answer(service: RunningService) -> None:

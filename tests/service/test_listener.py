@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import socket
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import uvicorn
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.formats.children import turns
 from agentsvc_nb.service.http import crowds
+from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
 from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
 from agentsvc_nb.service.listener import bind
 from agentsvc_nb.service.transports import JOIN_BYTES, READ_BYTES, CoalescingTransport, WriteCoalescer, coalescing
+from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 
@@ -194,6 +200,21 @@ def test_the_one_to_be_spared_is_found_behind_any_number_of_others() -> None:
     crowd[450].use = Use.IDLE
     assert admitted(connections, "127.0.0.1")[0]
     assert closed(crowd) == [450]
+
+
+def test_whoever_authenticates_is_known_by_account_and_caller() -> None:
+    """Browsers' streams counted as those of the account "", which had the most, and were closed first."""
+    connection = BoundedConnection.__new__(BoundedConnection)
+    for credential in (Credential("key", "x"), Credential("session", "y")):
+        scope: Scope = {"type": "http", "state": {}}
+
+        def authenticate(scope: Scope = scope, credential: Credential = credential) -> tuple[str, str]:
+            authenticated(Request(scope), credential, "acc", "one")
+            return shares.account.get(), turns.caller.get()
+
+        assert contextvars.copy_context().run(authenticate) == ("acc", "one")
+        connection._active = SimpleNamespace(scope=scope)
+        assert connection.account == "acc"
 
 
 def test_a_connection_that_is_in_use_again_is_kept() -> None:

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 caller: Final[ContextVar[str]] = ContextVar("caller", default="")
-"""The id of the key that the present request, run or job came with. It goes along into tasks."""
+"""The id of the key or session that the present request, run or job came with. It goes along into tasks."""
 
 
 class FairQueue(Generic[T]):

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.types import Scope
 
+from agentsvc_nb.formats.children import turns
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord
@@ -60,11 +61,12 @@ class Access:
             raise error
 
 
-def authenticated(request: Request, credential: Credential, account: str) -> None:
-    """Store the credential with which the request was authenticated. What it does counts to the fair share of the
-    account."""
-    request.scope["state"]["credential"] = credential
+def authenticated(request: Request, credential: Credential, account: str, caller: str) -> None:
+    """Store who sent the request: its credential, the account, and the caller, which is the id of its key or session.
+    What it does counts to their fair shares."""
+    request.scope["state"].update(credential=credential, account=account, caller=caller)
     shares.account.set(account)
+    turns.caller.set(caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:

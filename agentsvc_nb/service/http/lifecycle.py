@@ -28,12 +28,6 @@ _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _PATH_CHARS: Final = 300
 
 
-def note_key(scope: Scope, key_id: str, account: str) -> None:
-    """Store the key's id, for the request log, and its account, for `connections`."""
-    scope["state"]["key_id"] = key_id
-    scope["state"]["account"] = account
-
-
 def tell(scope: Scope, status: int | None, seconds: float) -> None:
     """Log a request and its `status`, None when the client went away first. Successful reads are not logged, and
     refusals of requests without a key are counted: anybody can send those in a loop."""
@@ -46,9 +40,9 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
         "status": status or "unanswered",
         "ms": round(seconds * 1000, 1),
         "request": state["request_id"],
-        "key": state.get("key_id", "none"),
+        "key": state.get("caller", "none"),
     }
-    if "key_id" not in state and status is not None and 400 <= status < 500:
+    if "caller" not in state and status is not None and 400 <= status < 500:
         _tally.note(str(status), "request", **known)
         return
     log.log(logging.WARNING if status and status >= 500 else logging.INFO, "request", extra=fields(**known))

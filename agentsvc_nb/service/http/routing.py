@@ -12,10 +12,9 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.formats.children.turns import caller
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
-from agentsvc_nb.service.http import lifecycle, sessions
+from agentsvc_nb.service.http import sessions
 from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
@@ -55,8 +54,6 @@ class GuardedPath:
         key = None
         if route.access == "key":
             key, account = await _authenticate(request, services, route)
-            lifecycle.note_key(request.scope, key.id, key.account)
-            caller.set(key.id)
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)
@@ -90,7 +87,7 @@ async def _authenticate(request: Request, services: Services, route: Route) -> t
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = await services.keys.find(secret)
-    authenticated(request, Credential("key", secret), key.account)
+    authenticated(request, Credential("key", secret), key.account, key.id)
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

@@ -26,7 +26,7 @@ async def require(request: Request, services: Services) -> SessionRecord:
     found = await accounts.find_session(services.use_case, secret) if secret else None
     if found is None:
         raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
-    authenticated(request, Credential("session", secret), found.account)
+    authenticated(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
     return found
 
 
