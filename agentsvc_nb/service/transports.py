@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import sys
 from typing import Any, Final
 
 log = logging.getLogger(__name__)
@@ -106,8 +108,21 @@ class CoalescingTransport(asyncio.Transport):
 
     @property
     def taken(self) -> int:
-        """The number of bytes that the system has taken for the peer."""
-        return self._sent - self._inner.get_write_buffer_size()
+        """The number of bytes that the peer has taken; except on Linux, that the system has taken for it."""
+        return self._sent - self._inner.get_write_buffer_size() - _unsent(self._inner.get_extra_info("socket"))
+
+
+def _unsent(connection: socket.socket) -> int:
+    """The number of bytes that the system has not yet passed to the peer, as far as it can be asked."""
+    if sys.platform != "linux":
+        return 0
+    import fcntl
+    import termios
+
+    try:
+        return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):  # it is closed
+        return 0
 
 
 def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:

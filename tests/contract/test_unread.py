@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -100,3 +101,21 @@ def test_a_peer_that_takes_little_at_a_time_gets_all(hasty: tuple[str, str, int,
             time.sleep(0.03)
     documents = [json.loads(part.partition(b"\r\n\r\n")[2]) for part in received.split(b"HTTP/1.1 200 OK")[1:]]
     assert [len(document["output"]) for document in documents] == [CHARACTERS - 1] * 6
+
+
+@LINUX
+def test_a_steady_reader_is_not_taken_for_one_who_stands_still(hasty: tuple[str, str, int, str]) -> None:
+    """The system took megabytes for it, and no more before much of them was read: it was ended after two seconds."""
+    base_url, key, _, run_id = hasty
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        slow.settimeout(PATIENCE_SECONDS)
+        slow.connect(("127.0.0.1", int(base_url.rpartition(":")[2])))
+        slow.sendall(asked(f"/runs/{run_id}", key) * 3 + asked(f"/runs/{run_id}", key, last=True))
+        received = b""
+        for _ in range(60):
+            received += slow.recv(10_000)
+            time.sleep(0.1)
+        received += b"".join(iter(lambda: slow.recv(1_000_000), b""))
+    assert received.count(b"HTTP/1.1 200 OK") == 4
+    assert len(received) > 4 * CHARACTERS

@@ -17,7 +17,7 @@ from agentsvc_nb.formats.children import turns
 from agentsvc_nb.service.http import crowds
 from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
-from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
+from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Connections, Use
 from agentsvc_nb.service.listener import bind
 from agentsvc_nb.service.transports import JOIN_BYTES, READ_BYTES, CoalescingTransport, WriteCoalescer, coalescing
 from agentsvc_nb.tools import shares
@@ -125,7 +125,7 @@ class Open:
     def __init__(self, peer: str, use: Use, account: str = "") -> None:
         self.peer, self.use, self.account = peer, use, account
         self.transport = Written()
-        self.stalled = 0
+        self.waited, self.seconds_left = 0, 0.0
 
     def look(self) -> None:
         pass
@@ -246,15 +246,34 @@ def test_a_closed_connection_is_forgotten() -> None:
     assert left() is None
 
 
-def test_answers_that_nobody_reads_hold_so_much_in_all() -> None:
-    """The largest of those that have stood still end; who takes his, however slowly, keeps it."""
+def waiting(*answers: tuple[int, float, int]) -> list[int]:
+    """Those that are closed of connections with so many bytes to take, so many seconds left, that waited so long."""
     connections = Connections(100)
-    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in range(6)]
-    for number, each in enumerate(crowd):
-        each.transport.waiting, each.stalled = UNREAD_BYTES // 4 + number, CROWDED_SECONDS
-    crowd[5].stalled = 0
+    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in answers]
+    for each, answer in zip(crowd, answers, strict=True):
+        each.transport.waiting, each.seconds_left, each.waited = answer
     connections.look()
-    assert closed(crowd) == [2, 3, 4]
+    return closed(crowd)
+
+
+def test_answers_that_wait_hold_so_much_in_all() -> None:
+    """Who would take the longest ends first, whether something drips or not, and a slow reader last."""
+    quarter, long = UNREAD_BYTES // 4, TAKING_SECONDS + 1
+    nothing, drip, slow = (quarter, 1e7, long), (quarter, 1e6, long), (quarter, 300.0, long)
+    assert waiting(slow, drip, nothing, slow) == [], "they hold no more than they may"
+    assert waiting(slow, drip, nothing, slow, slow, slow) == [1, 2], "who drips is no slow reader"
+    assert len(waiting(*[slow] * 5)) == 1, "the bound is one for all"
+    assert waiting(*[(quarter, 1e7, TAKING_SECONDS)] * 5) == [], "they have asked just now"
+
+
+def test_a_pace_is_of_what_is_taken_after_the_buffers_are_full() -> None:
+    """In steps of 100 kB every four seconds, as the system tells of a reader of 25 kB a second."""
+    drip, slow = (BoundedConnection.__new__(BoundedConnection) for _ in range(2))
+    for second in range(40):
+        for each, taken in ((drip, second), (slow, second // 4 * 100_000)):
+            each.transport = SimpleNamespace(waiting=1_000_000, taken=4_000_000 + taken)  # type: ignore[assignment]
+            each.look()
+    assert slow.seconds_left < 100 < 100_000 < drip.seconds_left
 
 
 def test_of_a_body_in_tiny_chunks_little_is_read_at_once() -> None:

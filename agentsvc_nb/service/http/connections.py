@@ -43,6 +43,8 @@ PIPELINED_MAX: Final = 32
 """Requests of one connection that wait for the one before."""
 FRESH_SECONDS: Final = 0.02
 """A new connection has so long to send its first request before it may make room."""
+PACE_SECONDS: Final = 16
+"""Of about so many seconds a peer's pace is the mean: it takes in steps, of 0.1 MB with usual buffers."""
 
 _tally = Tally(logging.getLogger(__name__))
 
@@ -65,8 +67,12 @@ class BoundedConnection(HttpToolsProtocol):
     server_state: Connections
     transport: CoalescingTransport
     peer = ""
-    stalled = 0
-    """Seconds for which the peer has taken nothing of what waits for it."""
+    waited = 0
+    """Seconds for which something has waited for the peer."""
+    _stalled = 0
+    """Seconds since it took some of it."""
+    _pace = 0.0
+    """Bytes that it takes a second."""
     _taken = 0
     _chunks = 0
     _quiet = 0
@@ -223,13 +229,12 @@ class BoundedConnection(HttpToolsProtocol):
         self._quiet = 0 if self._heard else self._quiet + 1
         self._heard = False
         if self.transport.waiting:
-            taken = self.transport.taken
-            self.stalled = self.stalled + 1 if taken == self._taken else 0
-            self._taken = taken
-            if self.stalled > UNREAD_SECONDS:
+            self._measure()
+            if self._stalled > UNREAD_SECONDS:
                 self.end_unread()
             return
-        self.stalled = 0
+        self.waited = self._stalled = 0
+        self._pace = 0.0
         if self._active is not None and not self._active.response_complete:
             return
         self._seconds += 1
@@ -238,9 +243,23 @@ class BoundedConnection(HttpToolsProtocol):
         elif self._seconds > KEEP_ALIVE_SECONDS:
             self.transport.abort()
 
+    def _measure(self) -> None:
+        taken = self.transport.taken
+        if self.waited:  # what came before may have filled the peer's buffers, and says nothing of its pace
+            lately = taken - self._taken
+            self._stalled = 0 if lately else self._stalled + 1
+            self._pace += (lately - self._pace) / PACE_SECONDS
+        self._taken = taken
+        self.waited += 1
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the peer would take for what waits for it, at its pace."""
+        return self.transport.waiting / (self._pace + 1)
+
     def end_unread(self) -> None:
         """End a connection whose peer does not take what it asked for."""
-        _tally.note("unread", "a connection was ended whose peer took nothing", peer=self.peer, seconds=self.stalled)
+        _tally.note("unread", "a connection was ended with its answer unread", peer=self.peer, seconds=self.waited)
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:

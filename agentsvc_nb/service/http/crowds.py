@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections import Counter
 from enum import IntEnum
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.http.connections import BoundedConnection
 
 CROWDED_SECONDS: Final = 5
-"""How long a peer may send nothing of a body, or take nothing of an answer, while there are too many of them."""
+"""How long a peer may send nothing of a body while there are too many of them."""
+TAKING_SECONDS: Final = CROWDED_SECONDS if sys.platform == "linux" else 30
+"""How long an answer may wait for its peer while they hold too much; longer where what is taken is seen in large steps
+(`CoalescingTransport.taken`)."""
 LOOK_SECONDS: Final = 0.05
 """How long one look at a crowd, and whom it found, counts."""
 LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
@@ -124,12 +128,13 @@ class Connections(ServerState):
         connections = [cast("BoundedConnection", each) for each in self.connections]
         for each in connections:
             each.look()
-        stalled = [(each.transport.waiting, each) for each in connections if each.stalled >= CROWDED_SECONDS]
-        if not stalled:
+        waiting = [each for each in connections if each.waited]
+        total = sum(each.transport.waiting for each in waiting)
+        if total <= UNREAD_BYTES:
             return
-        total = sum(each.transport.waiting for each in connections)
-        for waiting, each in sorted(stalled, key=lambda one: one[0], reverse=True):
+        slow = [each for each in waiting if each.waited > TAKING_SECONDS]
+        for each in sorted(slow, key=lambda one: one.seconds_left, reverse=True):
+            total -= each.transport.waiting
+            each.end_unread()
             if total <= UNREAD_BYTES:
                 return
-            each.end_unread()
-            total -= waiting
