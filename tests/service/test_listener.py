@@ -17,7 +17,7 @@ from agentsvc_nb.formats.children import turns
 from agentsvc_nb.service.http import crowds
 from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
-from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Connections, Use
+from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Activity, Connections
 from agentsvc_nb.service.listener import bind
 from agentsvc_nb.service.transports import JOIN_BYTES, READ_BYTES, CoalescingTransport, WriteCoalescer, coalescing
 from agentsvc_nb.tools import shares
@@ -122,8 +122,8 @@ def test_what_several_connections_write_in_one_turn_leaves_when_it_ends() -> Non
 class Open:
     """What `Connections` asks of a connection."""
 
-    def __init__(self, peer: str, use: Use, account: str = "") -> None:
-        self.peer, self.use, self.account = peer, use, account
+    def __init__(self, peer: str, activity: Activity, account: str = "") -> None:
+        self.peer, self.activity, self.account = peer, activity, account
         self.transport = Written()
         self.waited, self.seconds_left = 0, 0.0
 
@@ -134,8 +134,10 @@ class Open:
         self.transport.abort()
 
 
-def admitted(connections: Connections, peer: str, use: Use = Use.NO_KEY, account: str = "") -> tuple[bool, Open]:
-    new = Open(peer, use, account)
+def admitted(
+    connections: Connections, peer: str, activity: Activity = Activity.NO_KEY, account: str = ""
+) -> tuple[bool, Open]:
+    new = Open(peer, activity, account)
     connections.connections.add(new)  # type: ignore[arg-type]
     return asyncio.run(_admit(connections, new)), new
 
@@ -150,7 +152,7 @@ def closed(connections: list[Open]) -> list[int]:
 
 def test_an_address_holds_half_and_its_oldest_connection_without_a_key_makes_room() -> None:
     connections = Connections(8)
-    kept = [admitted(connections, "192.0.2.1", Use.WORK)[1] for _ in range(2)]
+    kept = [admitted(connections, "192.0.2.1", Activity.WORK)[1] for _ in range(2)]
     spare = [admitted(connections, "192.0.2.1")[1] for _ in range(2)]
     assert admitted(connections, "192.0.2.1")[0]
     assert closed([*kept, *spare]) == [2]
@@ -159,7 +161,7 @@ def test_an_address_holds_half_and_its_oldest_connection_without_a_key_makes_roo
 
 def test_whoever_has_work_done_is_never_closed_for_another() -> None:
     connections = Connections(4)
-    kept = [admitted(connections, "127.0.0.1", Use.WORK) for _ in range(4)]
+    kept = [admitted(connections, "127.0.0.1", Activity.WORK) for _ in range(4)]
     assert all(admission for admission, _ in kept), "loopback may hold all"
     assert not admitted(connections, "127.0.0.1")[0]
     assert closed([each for _, each in kept]) == []
@@ -168,36 +170,36 @@ def test_whoever_has_work_done_is_never_closed_for_another() -> None:
 def test_room_is_made_by_those_without_a_key_then_by_the_idle_the_still_and_most_streams() -> None:
     connections = Connections(9)
     uses = [
-        (Use.STREAM, "a"),
-        (Use.WORK, "b"),
-        (Use.STREAM, "b"),
-        (Use.IDLE, "a"),
-        (Use.STILL, "b"),
-        (Use.NO_KEY, ""),
-        (Use.STREAM, "b"),
-        (Use.FRESH, ""),
-        (Use.NO_KEY, ""),
+        (Activity.STREAM, "a"),
+        (Activity.WORK, "b"),
+        (Activity.STREAM, "b"),
+        (Activity.IDLE, "a"),
+        (Activity.STILL, "b"),
+        (Activity.NO_KEY, ""),
+        (Activity.STREAM, "b"),
+        (Activity.FRESH, ""),
+        (Activity.NO_KEY, ""),
     ]
     crowd = [admitted(connections, "127.0.0.1", use, account)[1] for use, account in uses]
     order: list[int] = []
-    while admitted(connections, "127.0.0.1", Use.WORK)[0]:
+    while admitted(connections, "127.0.0.1", Activity.WORK)[0]:
         order += sorted({*closed(crowd)} - {*order})
     assert order == [5, 8, 3, 4, 2, 6, 0], "a single fresh one is left alone"
 
 
 def test_of_many_fresh_connections_the_oldest_make_room_before_whoever_has_shown_a_key() -> None:
     connections = Connections(8)
-    uses = [Use.IDLE, *[Use.FRESH] * 7]
+    uses = [Activity.IDLE, *[Activity.FRESH] * 7]
     crowd = [admitted(connections, "127.0.0.1", use)[1] for use in uses]
     for _ in range(3):
-        assert admitted(connections, "127.0.0.1", Use.FRESH)[0]
+        assert admitted(connections, "127.0.0.1", Activity.FRESH)[0]
     assert closed(crowd) == [1, 2, 3]
 
 
 def test_the_one_to_be_spared_is_found_behind_any_number_of_others() -> None:
     connections = Connections(500)
-    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in range(500)]
-    crowd[450].use = Use.IDLE
+    crowd = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in range(500)]
+    crowd[450].activity = Activity.IDLE
     assert admitted(connections, "127.0.0.1")[0]
     assert closed(crowd) == [450]
 
@@ -219,10 +221,10 @@ def test_whoever_authenticates_is_known_by_account_and_caller() -> None:
 
 def test_a_connection_that_is_in_use_again_is_kept() -> None:
     connections = Connections(4)
-    crowd = [admitted(connections, "127.0.0.1", Use.IDLE)[1] for _ in range(4)]
-    assert admitted(connections, "127.0.0.1", Use.WORK)[0]
-    crowd[1].use = Use.WORK
-    assert admitted(connections, "127.0.0.1", Use.WORK)[0]
+    crowd = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(4)]
+    assert admitted(connections, "127.0.0.1", Activity.WORK)[0]
+    crowd[1].activity = Activity.WORK
+    assert admitted(connections, "127.0.0.1", Activity.WORK)[0]
     assert closed(crowd) == [0, 2]
 
 
@@ -230,14 +232,14 @@ def test_who_shows_no_key_makes_room_soon_after_others_had_to(monkeypatch: pytes
     """Of 100 idle connections with a key 50 newcomers without one closed 51, and none of each other."""
     monkeypatch.setattr(crowds, "LOOK_SECONDS", 0)
     connections = Connections(100)
-    idle = [admitted(connections, "127.0.0.1", Use.IDLE)[1] for _ in range(100)]
+    idle = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(100)]
     strangers = [admitted(connections, "127.0.0.1")[1] for _ in range(50)]
     assert (len(closed(idle)), len(closed(strangers))) == (1, 49)
 
 
 def test_a_closed_connection_is_forgotten() -> None:
     connections = Connections(8)
-    crowd = [admitted(connections, "127.0.0.1", Use.IDLE)[1] for _ in range(9)]
+    crowd = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(9)]
     gone = crowd.pop(4)
     connections.forget(gone)  # type: ignore[arg-type]
     connections.connections.discard(gone)  # type: ignore[arg-type]
@@ -249,7 +251,7 @@ def test_a_closed_connection_is_forgotten() -> None:
 def waiting(*answers: tuple[int, float, int]) -> list[int]:
     """Those that are closed of connections with so many bytes to take, so many seconds left, that waited so long."""
     connections = Connections(100)
-    crowd = [admitted(connections, "127.0.0.1", Use.WORK)[1] for _ in answers]
+    crowd = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in answers]
     for each, answer in zip(crowd, answers, strict=True):
         each.transport.waiting, each.seconds_left, each.waited = answer
     connections.look()

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Connections, Use
+from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Activity, Connections
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
@@ -201,20 +201,20 @@ class BoundedConnection(HttpToolsProtocol):
     # Refusals and time
 
     @property
-    def use(self) -> Use:
+    def activity(self) -> Activity:
         cycle = self._active
         if self._refused:
-            return Use.NO_KEY
+            return Activity.NO_KEY
         if cycle is None:
-            return Use.FRESH if self._fresh else Use.NO_KEY
+            return Activity.FRESH if self._fresh else Activity.NO_KEY
         if "credential" not in cycle.scope["state"]:
-            return Use.NO_KEY if cycle.response_started else Use.WORK
+            return Activity.NO_KEY if cycle.response_started else Activity.WORK
         if self.on_disconnect:
-            return Use.STREAM
+            return Activity.STREAM
         if cycle.response_complete:
-            return Use.WORK if self._in_head or self.transport.waiting else Use.IDLE
+            return Activity.WORK if self._in_head or self.transport.waiting else Activity.IDLE
         still = cycle.more_body and self._quiet >= CROWDED_SECONDS and not self.flow.read_paused
-        return Use.STILL if still else Use.WORK
+        return Activity.STILL if still else Activity.WORK
 
     @property
     def account(self) -> str:

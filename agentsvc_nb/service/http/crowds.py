@@ -30,8 +30,8 @@ LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 _tally = Tally(logging.getLogger(__name__))
 
 
-class Use(IntEnum):
-    """What a connection is used for; those of the least use make room first."""
+class Activity(IntEnum):
+    """What a connection does; those of the least activity make room first."""
 
     NO_KEY = 0
     FRESH = 1
@@ -51,20 +51,20 @@ class _Crowd:
     def __init__(self) -> None:
         self.open: dict[BoundedConnection, None] = {}
         self._spare: dict[BoundedConnection, None] = {}
-        """Those of the least use at the last look, newest first."""
-        self._use = Use.NO_KEY
+        """Those of the least activity at the last look, newest first."""
+        self._activity = Activity.NO_KEY
         self._next_look = 0.0
         self._none_to_spare = False
 
     def make_room(self, new: BoundedConnection) -> bool:
-        """Close the oldest of those of the least use; False if all are at work."""
+        """Close the oldest of those of the least activity; False if all are at work."""
         now = time.monotonic()
         if now >= self._next_look:
             self._spare.clear()
             self._none_to_spare = False
         while self._spare or (not self._none_to_spare and self._look(new, now)):
             each, _ = self._spare.popitem()
-            if each.use <= self._use:
+            if each.activity <= self._activity:
                 del self.open[each]
                 each.transport.abort()
                 return True
@@ -77,19 +77,19 @@ class _Crowd:
     def _look(self, new: BoundedConnection, now: float) -> bool:
         """Find those that can be spared, for this new connection and for those of the next moment."""
         self._next_look = now + LOOK_SECONDS
-        by_use: dict[Use, list[BoundedConnection]] = {}
+        by_activity: dict[Activity, list[BoundedConnection]] = {}
         for each in self.open:
             if each is not new:
-                by_use.setdefault(each.use, []).append(each)
-        if len(by_use.get(Use.FRESH, ())) < len(self.open) // 4:
-            by_use.pop(Use.FRESH, None)
-        by_use.pop(Use.WORK, None)
-        self._none_to_spare = not by_use
+                by_activity.setdefault(each.activity, []).append(each)
+        if len(by_activity.get(Activity.FRESH, ())) < len(self.open) // 4:
+            by_activity.pop(Activity.FRESH, None)
+        by_activity.pop(Activity.WORK, None)
+        self._none_to_spare = not by_activity
         if self._none_to_spare:
             return False
-        self._use = min(by_use)
-        found = by_use[self._use]
-        if self._use is Use.STREAM:
+        self._activity = min(by_activity)
+        found = by_activity[self._activity]
+        if self._activity is Activity.STREAM:
             most = Counter(each.account for each in found).most_common(1)[0][0]
             found = [each for each in found if each.account == most]
         self._spare = dict.fromkeys(reversed(found))
