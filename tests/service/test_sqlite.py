@@ -91,24 +91,28 @@ def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
         newer.close()
 
 
-def test_messages_and_checkpoints_of_an_older_folder_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("message", ["asked", "\0asked"])
+def test_messages_and_checkpoints_of_an_older_folder_are_kept(
+    message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     all_steps = migrations.steps()
     monkeypatch.setattr(migrations, "steps", lambda: all_steps[:10])
     older = SqliteDatabase(tmp_path / "db.sqlite3").open()
     older.write_now(
         lambda tx: tx.run(
             "INSERT INTO run (run_id, account, key_id, chat, status, model, created_at, message, checkpoint) "
-            "VALUES ('r', 'a', 'k', 'c', 'running', 'm', 0, 'asked', '{\"said\": \"so far\"}')"
+            "VALUES ('r', 'a', 'k', 'c', 'running', 'm', 0, :message, '{\"said\": \"so far\"}')",
+            message=message,
         )
     )
     older.close()
     monkeypatch.undo()
     newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
     try:
-        assert newer.read(lambda tx: runs.message(tx, "r")) == "asked"
+        assert newer.read(lambda tx: runs.message(tx, "r")) == message
         assert newer.read(lambda tx: runs.saved(tx, "r")) == {"said": "so far"}
         (run,) = newer.read(runs.active)
-        assert run.message_chars == len("asked")
+        assert run.message_chars == len(message.encode())
     finally:
         newer.close()
 

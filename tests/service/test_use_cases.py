@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,23 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseC
 
 
 @pytest.mark.skipif(not IO.exists(), reason="the system does not say how much a process reads and writes")
+@pytest.mark.parametrize("message", ["keep\0this text", "\0this", "é\0\U0001f600" * 400, "\U0001f600" * 900])
+def test_a_message_is_kept_whole_whatever_its_characters(message: str, context: UseCaseContext) -> None:
+    """SQLite's functions of texts end where one has a NUL: the agent was told nothing of what followed."""
+
+    async def work() -> None:
+        key = await made(context)
+        run = await runs.start(context, key, Start(message, ChatSelector(), "scripted", NOW))
+        assert run.message_chars == len(message)
+        assert await runs.message(context, run) == message
+        for chars in (1, 5, 6, 300, 1_000):
+            assert await context.read(partial(run_records.message, run_id=run.run_id, chars=chars)) == message[:chars]
+        (listed,) = await chats.recent(context, key.account, None, 10)
+        assert listed.message == message[:300]
+
+    asyncio.run(work())
+
+
 def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context: UseCaseContext) -> None:
     """Each event rewrites the run's row: 20 ms of the event loop for each 16 MB that it holds."""
     megabytes = 8

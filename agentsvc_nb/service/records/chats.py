@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.queries import beginning, load
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import Project
 
@@ -95,7 +95,11 @@ def projects(tx: Tx, account: str) -> list[ProjectRecord]:
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
     """The chats used before `before` (ms; None: all), last used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_MESSAGE_CHARS)
-    return [UsedChat(**row) for row in rows]
+    return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
+
+
+def _beginning(row: Row) -> str | None:
+    return None if row["message"] is None else beginning(row["message"], _MESSAGE_CHARS)
 
 
 def _record(row: Row | None) -> ChatRecord | None:

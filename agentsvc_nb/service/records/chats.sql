@@ -24,7 +24,8 @@ INSERT INTO project (id, account, name, created_at) VALUES (:id, :account, :name
 SELECT * FROM project WHERE account = :account ORDER BY created_at, id
 
 -- name: recent
-SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status, SUBSTR(run_message.message, 1, :chars) AS message,
+SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status,
+    SUBSTR(CAST(run_message.message AS BLOB), 1, 4 * :chars) AS message, -- as bytes: that of a text ends at a NUL
     COALESCE(run.created_at, chat.created_at) AS used_at
 FROM chat LEFT JOIN run ON run.run_id = (
     SELECT run_id FROM run WHERE run.chat = chat.id ORDER BY rowid DESC LIMIT 1)

@@ -17,6 +17,11 @@ def load(file: str) -> dict[str, str]:
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
+def beginning(data: bytes, chars: int) -> str:
+    """The first `chars` characters of a text of which `data` has the first 4 * `chars` bytes."""
+    return data.decode("utf-8", "ignore")[:chars]  # the last character of `data` may be cut
+
+
 _sql = load("newest")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records.queries import beginning, load
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import Event, Run
@@ -118,8 +118,7 @@ def message(tx: Tx, run_id: str, chars: int = JSON_MAX_BYTES) -> str:
     """The run's message, or its first `chars` characters. It may have megabytes, so it is no part of the record."""
     row = tx.one(_sql["message"], run_id=run_id, chars=chars)
     assert row is not None
-    found: str = row["message"]
-    return found
+    return beginning(row["message"], chars)
 
 
 def saved(tx: Tx, run_id: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ RETURNING *
 INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
 
 -- name: message
-SELECT SUBSTR(message, 1, :chars) AS message FROM run_message WHERE run_id = :run_id
+-- As bytes: SUBSTR of a text ends where it has a NUL.
+SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id

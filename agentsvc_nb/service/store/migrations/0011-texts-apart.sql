@@ -5,7 +5,8 @@ CREATE TABLE run_message (
 ) WITHOUT ROWID;
 INSERT INTO run_message SELECT run_id, message FROM run;
 ALTER TABLE run ADD COLUMN message_chars INTEGER NOT NULL DEFAULT 0;
-UPDATE run SET message_chars = LENGTH(message);
+-- Of old runs in bytes, which tells a long message as well: LENGTH of a text ends where it has a NUL.
+UPDATE run SET message_chars = LENGTH(CAST(message AS BLOB));
 ALTER TABLE run DROP COLUMN message;
 
 CREATE TABLE run_checkpoint (
