@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.service import payloads
@@ -35,6 +36,8 @@ class EventLog:
         self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
         self._kind = "text.delta"
         self._gathered: list[str] = []
+        self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
+        self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
         self._later: asyncio.Task[None] | None = None
 
@@ -43,7 +46,7 @@ class EventLog:
         if not text:
             return
         if kind != self._kind:
-            await self.flush()
+            self._cut()
             self._kind = kind
         self._gathered.append(text)
         wait = self._sent_at + DELTA_INTERVAL_SECONDS - asyncio.get_running_loop().time()
@@ -63,12 +66,28 @@ class EventLog:
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
                 later.cancel()
-            text, self._gathered = "".join(self._gathered), []
-            if text:
+            self._cut()
+            if self._pieces:
                 self._sent_at = asyncio.get_running_loop().time()
-                pieces = [{"text": piece} for piece in payloads.pieces(text)]
-                for start in range(0, len(pieces), PIECES_AT_ONCE):
-                    await self._write(self._kind, pieces[start : start + PIECES_AT_ONCE])
+            while self._pieces:
+                self._writing = self._writing or asyncio.create_task(self._write_pieces())
+                await asyncio.shield(self._writing)  # the next flush waits for it if this one is cancelled
+
+    def _cut(self) -> None:
+        """Make events of what was gathered."""
+        self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
+        self._gathered = []
+
+    async def _write_pieces(self) -> None:
+        """Write the next pieces, which are dropped once they are written."""
+        try:
+            kind = self._pieces[0][0]
+            alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
+            found = [{"text": text} for _, text in alike]
+            await self._write(kind, found)
+            del self._pieces[: len(found)]
+        finally:
+            self._writing = None
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.formats.children.turns import caller
@@ -64,20 +65,20 @@ class RunRunner:
             return
         shares.account.set(run.account)
         caller.set(run.key_id)
-        message = await runs.message(self._use_case, run)
-        saved = await runs.saved(self._use_case, run_id)
-        context = LiveRunContext(self._storage, run, message, saved, self._tools, self._jobs, self._judges)
+        context: LiveRunContext | None = None
         try:
-            ending = await self._ending(run, context)
+            context = await self._context(run)
+            ending = await self._ending(run, context) if context is not None else None
         except LostRun:
             log.warning("run %s was taken over", run_id)
             return
-        except Exception:  # the run's last events could not be written
+        except Exception:  # its state is none that can be gone on from, or its last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
         if ending is not None:
-            await self._storage.readings.caught_up(run.chat, run_id)  # it is found by its words once the run has ended
-            await self._finish(run_id, context.log.attempt, ending)
+            # What it wrote is found by its words once it has ended.
+            await self.supervisor.store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
+            await self._finish(run_id, run.attempt if context is None else context.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:
         """Claim a queued run, or take over an active one that a crashed server left; None when it has ended.
@@ -90,6 +91,17 @@ class RunRunner:
         if found is None or found.status not in ACTIVE:
             return None
         return await attempts.resume(self._use_case, run_id, found.attempt)
+
+    async def _context(self, run: RunRecord) -> LiveRunContext | None:
+        """What the agent is run with; None when the service stops before it could be read."""
+
+        async def read() -> tuple[str, dict[str, Any]]:
+            return await runs.message(self._use_case, run), await runs.saved(self._use_case, run.run_id)
+
+        found = await self.supervisor.store(run.run_id, read)
+        if found is None:
+            return None
+        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._judges)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent; the run's ending, or None when the service is stopping and leaves the run for recovery."""

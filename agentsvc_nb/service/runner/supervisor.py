@@ -80,9 +80,9 @@ class TaskSupervisor:
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Store the claim or the end of a run, job or call, retrying every second while that fails. A full disk may
-        have room again, and a run that is not ended keeps its chat busy. None when the service stops first; recovery
-        goes on.
+        """Store the claim or the end of a run, job or call, or read what it needs, retrying every second while that
+        fails. A full disk may have room again, and a run that is not ended keeps its chat busy. None when the service
+        stops first; recovery goes on.
 
         Raises `ValueError` and `OverflowError`, for values that can never be stored, and `LostRun`.
         """
@@ -93,7 +93,7 @@ class TaskSupervisor:
                 except (ValueError, OverflowError, LostRun):
                     raise
                 except Exception as error:
-                    log.exception("a beginning or an end could not be stored; trying again")
+                    log.exception("a beginning or an end could not be read or stored; trying again")
                     if fault := disk_fault(error):
                         self._disk_faults[name] = fault
                         self._notify(name)
