@@ -1,10 +1,15 @@
-"""How work in a thread ends when its run or job is cancelled: nobody can stop a thread from outside, so long work looks
-from time to time."""
+"""How work ends when its run or job is cancelled: nobody can stop a thread from outside, so long work in one looks from
+time to time; and what must not be left half done is done to its end."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Coroutine
 from contextvars import ContextVar
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _event: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
@@ -31,3 +36,20 @@ def check() -> None:
     event = _event.get()
     if event is not None and event.is_set():
         raise Stopped
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` to its end, also when the caller is cancelled meanwhile. Raises that `CancelledError` afterwards."""
+    task, cancelled = asyncio.create_task(work), False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    try:
+        if cancelled:
+            task.exception()
+            raise asyncio.CancelledError
+        return task.result()
+    finally:
+        del task  # it holds its exception, and that this frame

@@ -125,9 +125,9 @@ class Money(RuleBasedStateMachine):
             which[1].use(int(share * cents * CENT) // TOKEN, 0)
 
     @precondition(lambda self: self.driven)
-    @rule(data=st.data(), cents=Cents, share=Share, dies=st.booleans())
-    def call_a_priced_tool(self, data: st.DataObject, cents: int, share: float, dies: bool) -> None:
-        """One that is not asynchronous: it is held, and the worker may die before it is billed."""
+    @rule(data=st.data(), cents=Cents, share=Share, dies=st.booleans(), again=st.booleans())
+    def call_a_priced_tool(self, data: st.DataObject, cents: int, share: float, dies: bool, again: bool) -> None:
+        """One that is not asynchronous: it is held, and the worker may die before it is billed, or bill it `again`."""
         which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
         with self.ended_where_refused(which):
             self.run(which[1].hold_charges(cents * CENT))
@@ -138,7 +138,8 @@ class Money(RuleBasedStateMachine):
             self.calls += 1
             call = self.run(tool_calls.open(self.context, run, attempt, str(self.calls), "edit_image", {}))
             made = {"picture": pictures}
-            self.run(tool_calls.move(self.context, run, attempt, call, "done", Outcome(), made))
+            for _ in range(1 + again):
+                self.run(tool_calls.move(self.context, run, attempt, call, "done", Outcome(), made))
             self.due += pictures * CENT
 
     @precondition(lambda self: self.driven)
@@ -191,9 +192,11 @@ class Money(RuleBasedStateMachine):
             self.direct.append(self.run(tool_calls.begin_call(self.context, self.keys[key], given)))
 
     @precondition(lambda self: self.direct)
-    @rule(searches=st.integers(0, 1))
-    def answer_directly(self, searches: int) -> None:
-        self.run(tool_calls.end_call(self.context, self.direct.pop(), {"web_search": searches}))
+    @rule(searches=st.integers(0, 1), again=st.booleans())
+    def answer_directly(self, searches: int, again: bool) -> None:
+        call = self.direct.pop()
+        for _ in range(1 + again):
+            self.run(tool_calls.end_call(self.context, call, {"web_search": searches}))
         self.due += searches * CENT
 
     @rule()

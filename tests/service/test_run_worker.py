@@ -5,27 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.runner import supervisor
+from agentsvc_nb.service.runner import supervisor, tool_context
 from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, runs
+from agentsvc_nb.service.usecases import accounts, attempts, chats, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import DELTA_CHARS
 from tests.service import contexts
 
@@ -144,6 +147,79 @@ def test_what_is_said_while_thoughts_are_written_is_written_after_a_cancel(
         found, _ = database.read(lambda tx: run_records.events(tx, run.run_id, 0, 1_000, 10**9))
         assert [event.type for event in found[-4:]] == ["text.delta", "thinking.delta", "text.delta", "warning"]
         assert written(database, run) == "ac"
+
+    asyncio.run(work())
+
+
+class Search(BaseTool):
+    """A search that is charged, and then fails or goes on until it is cancelled."""
+
+    name: ClassVar[str] = "search"
+    description: ClassVar[str] = "Searches."
+    family: ClassVar[str] = "search"
+    Input: ClassVar[type[BaseModel]] = ToolInput
+
+    def __init__(self, fails: bool) -> None:
+        self.fails = fails
+        self.charged = asyncio.Event()
+
+    def max_charges(self, given: Any) -> Mapping[str, int]:
+        return {"web_search": 1}
+
+    async def run(self, given: Any, context: ToolContext) -> Outcome:
+        context.charge("web_search")
+        self.charged.set()
+        if self.fails:
+            raise ZeroDivisionError
+        return await asyncio.Event().wait() and Outcome()
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_that_is_broken_off_is_billed(
+    fails: bool, full: bool, storage: Storage, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`full`: the disk, when it is first tried, and another cancel comes before it is tried again."""
+    move, failures = tool_calls.move, [sqlite3.OperationalError("database or disk is full")] * full
+
+    async def work() -> None:
+        tool = Search(fails)
+        run = await started(storage, "call search {}")
+        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+
+        async def moved(*given: Any) -> Any:
+            if failures:
+                asyncio.get_running_loop().call_later(0.01, worker.supervisor.interrupt, run.run_id)
+                raise failures.pop()
+            return await move(*given)
+
+        monkeypatch.setattr(tool_calls, "move", moved)
+        working = asyncio.ensure_future(worker._work(run.run_id))
+        await tool.charged.wait()
+        if not fails:
+            await runs.cancel(storage.use_case, run.account, run.run_id)
+            worker.interrupt(run.run_id)
+        await working
+        (line,) = database.read(lambda tx: usage.by_key_and_month(tx, run.account))
+        assert (line.kind, line.quantity) == ("web_search", 1)
+        found = await runs.find(storage.use_case, run.run_id)
+        assert found is not None
+        assert found.status == ("failed" if fails and not full else "cancelled")
+        assert database.read(lambda tx: usage.held(tx, run.account, "wallet")) == 0
+
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.1)
+    asyncio.run(work())
+
+
+def test_a_direct_call_that_is_cancelled_has_its_charges(storage: Storage) -> None:
+    async def work() -> None:
+        run, tool, charges = await started(storage, "hello"), Search(fails=False), dict[str, int]()
+        chat = await chats.get(storage.use_case, run.account, run.chat)
+        calling = asyncio.ensure_future(tool_context.run(storage, tool, ToolInput(), chat, charges))
+        await tool.charged.wait()
+        calling.cancel()
+        await asyncio.wait([calling])
+        assert charges == {"web_search": 1}
 
     asyncio.run(work())
 

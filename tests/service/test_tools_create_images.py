@@ -215,3 +215,26 @@ def test_pictures_of_a_cancelled_call_that_were_not_begun_are_not_drawn(
 
     asyncio.run(cancelled())
     assert drawn == []
+
+
+def test_a_picture_whose_writing_a_cancel_met_is_written_and_charged(tmp_path: Path) -> None:
+    writing, free = asyncio.Event(), asyncio.Event()
+
+    class Slow(MemoryToolContext):
+        async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+            writing.set()
+            await free.wait()
+            await super().write(path, data, output=output)
+
+    async def cancelled() -> None:
+        context = Slow(MemoryWorkspace(tmp_path))
+        call = asyncio.create_task(creating.make(context, designs(briefs.request("plain", 2, ["square"])), "set"))
+        await writing.wait()
+        call.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        await asyncio.wait([call])
+        assert call.cancelled()
+        assert context.charges == {"picture": len(await context.workspace.list())} == {"picture": 1}
+
+    asyncio.run(cancelled())

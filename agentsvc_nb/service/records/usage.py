@@ -105,8 +105,9 @@ def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int) -> No
     tx.run(_sql["begin_direct_call"], call_id=call_id, **row)
 
 
-def end_direct_call(tx: Tx, call_id: str) -> None:
-    tx.run(_sql["end_direct_call"], call_id=call_id)
+def end_direct_call(tx: Tx, call_id: str) -> bool:
+    """Release what a direct call holds. False when it holds nothing, or no longer."""
+    return tx.run(_sql["end_direct_call"], call_id=call_id) == 1
 
 
 def end_direct_calls(tx: Tx) -> None:

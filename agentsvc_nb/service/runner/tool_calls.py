@@ -23,7 +23,7 @@ from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_writte
 from agentsvc_nb.service.usecases import files, jobs, tool_calls
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
-from agentsvc_nb.tools import port
+from agentsvc_nb.tools import port, stopping
 from agentsvc_nb.tools.fetching import addresses, goes_to
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
@@ -31,6 +31,7 @@ from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
 _TOO_LARGE: Final = f"A tool's input may have {INPUT_MAX_BYTES:,} bytes: give the rest as a file."
+_BROKEN_OFF: Final = "This call was broken off."
 _UNSEEN: Final = (
     f"This call waits for approval, and nobody approves what is not shown whole: give it less than "
     f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
@@ -132,14 +133,21 @@ class ToolCalls:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
             outcome = _failed(failure.code, failure.message)
-
-        async def done() -> CallRecord:
-            now = (self.use_case, self.run, self.log.attempt)
-            return await tool_calls.move(*now, call, "done", outcome, task.charges)
-
-        # Tried until it is stored, because the call was made and its charge is due.
-        await self.jobs.supervisor.store(self.run.run_id, done)
+        except BaseException:
+            if task.charges and not self.jobs.supervisor.stopping:  # on a stop the run goes on later with this call
+                await self._done(call, _failed("outcome_unknown", _BROKEN_OFF), task.charges)
+            raise
+        await self._done(call, outcome, task.charges)
         return outcome
+
+    async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
+        """Store the outcome of a call and bill its charges. Tried until it is stored, also after a cancel, because the
+        call was made."""
+
+        async def done() -> None:
+            await tool_calls.move(self.use_case, self.run, self.log.attempt, call, "done", outcome, charges)
+
+        await stopping.to_its_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run an asynchronous tool as a job and wait for its end; a takeover follows the job of the earlier attempt."""

@@ -182,10 +182,11 @@ def file_written(record: FileRecord) -> dict[str, Any]:
 log = logging.getLogger(__name__)
 
 
-async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) -> tuple[Outcome, Mapping[str, int]]:
-    """Run a tool directly, in the chat's workspace; its outcome and its charges. A failure of the tool is not raised;
-    it is `Outcome.error`."""
+async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
+    """Run a tool directly, in the chat's workspace; its outcome. Its charges are counted in `charges`, also when it is
+    cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
     task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
+    task.charges = charges
     try:
         outcome = await performed(tool, given, task)
     except WorkFailure as failure:
@@ -193,7 +194,7 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord) 
     except Exception:
         log.exception("the tool %s failed", tool.name)
         outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
-    return outcome, task.charges
+    return outcome
 
 
 async def _report(done: float, total: float | None, message: str) -> None:

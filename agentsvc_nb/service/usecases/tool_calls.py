@@ -59,22 +59,28 @@ async def move(
     charges: Mapping[str, int] = MappingProxyType({}),
 ) -> CallRecord:
     """Set the call's state. With an `outcome`, also bill its per-use `charges` and release what the run holds for them,
-    unless the call's job does.
+    once, unless the call's job does.
 
     Raises `LostRun`.
     """
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
+        bills = outcome is not None and call.job_id is None and not _is_done(tx, call)
         moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:
             raise LostRun(run.run_id)
-        if outcome is not None and call.job_id is None:
+        if bills:
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
         return moved
 
     return await context.write(use)
+
+
+def _is_done(tx: Tx, call: CallRecord) -> bool:
+    found = tool_calls.get(tx, call.run_id, call.key)
+    return found is not None and found.state == "done"
 
 
 async def submit(
@@ -152,11 +158,11 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> 
 
 
 async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
-    """Release what a direct call holds, and bill its per-use charges."""
+    """Release what a direct call holds, and bill its per-use charges. Safe to repeat."""
     now = context.now
 
     def use(tx: Tx) -> None:
-        usage.end_direct_call(tx, call.call_id)
-        money.bill_charges(tx, call.bill, charges, now)
+        if usage.end_direct_call(tx, call.call_id):
+            money.bill_charges(tx, call.bill, charges, now)
 
     await context.write(use)

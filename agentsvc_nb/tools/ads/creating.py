@@ -96,14 +96,18 @@ async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outc
             drawn.popleft()
             drawn.extend(map(_begin, islice(waiting, 1)))
             await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
-            await context.write(design.path, one.data, output=(set_id, "image_set"))
-            context.charge("picture")
+            await stopping.to_its_end(_keep(context, one, set_id))
             made.append(one.record)
     finally:
         for left in drawn:  # after a cancel or a failure
             left.cancel()
     await context.progress(total, total, f"{len(made)} of {len(made)} pictures")
     return _outcome(made)
+
+
+async def _keep(context: ToolContext, one: Made, set_id: str) -> None:
+    await context.write(one.record.path, one.data, output=(set_id, "image_set"))
+    context.charge("picture")
 
 
 def _begin(design: Design) -> asyncio.Task[Made]:

@@ -4,7 +4,6 @@ fetches pictures from their addresses."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -109,10 +108,10 @@ async def tools_invoke(context: RequestContext) -> Response:
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
-    charges: Mapping[str, int] = {}
+    charges: dict[str, int] = {}
     try:
         given = tool.Input.model_validate(submit.input)
-        outcome, charges = await tool_context.run(context.services.storage, tool, given, call.chat)
+        outcome = await tool_context.run(context.services.storage, tool, given, call.chat, charges)
     finally:
         await context.services.jobs.end_call(call, charges)
     return ToolResult(
