@@ -242,7 +242,7 @@ def test_a_closed_connection_is_forgotten() -> None:
     crowd = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(9)]
     gone = crowd.pop(4)
     connections.forget(gone)  # type: ignore[arg-type]
-    connections.connections.discard(gone)  # type: ignore[arg-type]
+    connections.connections.discard(gone)
     left = weakref.ref(gone)
     del gone
     assert left() is None
@@ -271,6 +271,9 @@ def test_answers_that_wait_hold_so_much_in_all() -> None:
 def test_a_pace_is_of_what_is_taken_after_the_buffers_are_full() -> None:
     """In steps of 100 kB every four seconds, as the system tells of a reader of 25 kB a second."""
     drip, slow = (BoundedConnection.__new__(BoundedConnection) for _ in range(2))
+    for each in (drip, slow):
+        each.client = None
+        each._begin()
     for second in range(40):
         for each, taken in ((drip, second), (slow, second // 4 * 100_000)):
             each.transport = SimpleNamespace(waiting=1_000_000, taken=4_000_000 + taken)  # type: ignore[assignment]

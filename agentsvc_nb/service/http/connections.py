@@ -66,34 +66,51 @@ class BoundedConnection(HttpToolsProtocol):
 
     server_state: Connections
     transport: CoalescingTransport
-    peer = ""
-    waited = 0
-    """Seconds for which something has waited for the peer."""
-    _stalled = 0
-    """Seconds since it took some of it."""
-    _pace = 0.0
-    """Bytes that it takes a second."""
-    _taken = 0
-    _chunks = 0
-    _quiet = 0
-    _heard = False
-    _halted = False
-    _fresh = True
-    _in_head = False
-    _head_left = HEAD_BYTES
-    _beside_body = 0
-    _seconds = 0
-    _fault: ApiError | None = None
-    _active: Any = None
-    """The cycle of the request that is being answered; uvicorn's `cycle` is that of the last one parsed."""
-    _refused = False
-    _discard_left = DISCARD_BYTES
+    __slots__ = (
+        "_active",
+        "_beside_body",
+        "_chunks",
+        "_discard_left",
+        "_fault",
+        "_fresh",
+        "_halted",
+        "_head_left",
+        "_heard",
+        "_in_head",
+        "_pace",
+        "_quiet",
+        "_refused",
+        "_seconds",
+        "_stalled",
+        "_taken",
+        "on_disconnect",
+        "peer",
+        "waited",
+    )
+    """With these in the dictionary that uvicorn's attributes are in, it would be too large to be shared: 2 kB."""
+
+    def _begin(self) -> None:
+        self.on_disconnect: list[Callable[[], object]] = []
+        self.peer = self.client[0] if self.client else ""
+        self.waited = 0
+        """Seconds for which something has waited for the peer."""
+        self._stalled = 0
+        """Seconds since it took some of it."""
+        self._pace = 0.0
+        """Bytes that it takes a second."""
+        self._taken = self._chunks = self._quiet = self._beside_body = self._seconds = 0
+        self._heard = self._halted = self._in_head = self._refused = False
+        self._fresh = True
+        self._head_left = HEAD_BYTES
+        self._discard_left = DISCARD_BYTES
+        self._fault: ApiError | None = None
+        self._active: Any = None
+        """The cycle of the request that is being answered; uvicorn's `cycle` is that of the last one parsed."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.on_disconnect: list[Callable[[], object]] = []
         self.pipeline = _Pipeline()  # type: ignore[assignment]
-        self.peer = self.client[0] if self.client else ""
+        self._begin()
         if not self.server_state.admit(self):
             self._refuse(ApiError("brain_unavailable", "Too many connections are open: try again later."))
             self.transport.close()
