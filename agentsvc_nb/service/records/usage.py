@@ -100,13 +100,13 @@ def tokens_held_of_key(tx: Tx, account: str, key_id: str) -> int:
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int) -> None:
-    """Hold what a direct call of a priced tool may cost, until `end_direct_call`."""
+    """Hold what a direct call may cost, until `end_direct_call`."""
     row = {"account": payer.account, "pool": payer.pool, "hold_microcents": microcents}
     tx.run(_sql["begin_direct_call"], call_id=call_id, **row)
 
 
 def end_direct_call(tx: Tx, call_id: str) -> bool:
-    """Release what a direct call holds. False when it holds nothing, or no longer."""
+    """Release what a direct call holds. False when it has ended already."""
     return tx.run(_sql["end_direct_call"], call_id=call_id) == 1
 
 
