@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with the tier of its longest matching row in tiers.toml.
 
-    Raises `pytest.UsageError` if a row matches no test, in a run of all tests.
+    Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
     table = tomllib.loads(Path(__file__).with_name("tiers.toml").read_text("utf-8"))
     rows = [_Row(text, tier) for tier, texts in table.items() for text in texts]
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if found:
             item.add_marker(max(found, key=lambda row: len(row.text)).tier)
     idle = [row.text for row in rows if not row.used]
-    if idle and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+    if idle and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.lf:
         raise pytest.UsageError(f"tests/tiers.toml: no test is called {', '.join(idle)}")
 
 

@@ -131,7 +131,6 @@ def _unit(cells: Sequence[str]) -> str:
     return f" {sign}" if sign and unicodedata.category(sign) == "Sc" else ""
 
 
-COLUMNS_MAX: Final = 1_000
 _DELIMITERS: Final = ",;\t|"
 _ID: Final = re.compile(r"(?i)(?:^|[\W_])(?:id|uuid|sku|nr|no|code|key)\.?$|(?<=[a-z])(?:Id|ID|Nr|No)$")
 
@@ -173,13 +172,13 @@ def is_table(path: str, media_type: str) -> bool:
 
 
 def parse(path: str, text: str) -> Table | None:
-    """The table in a text; None when there is none, or too wide a one. The delimiter is detected; short rows are filled
-    up, long ones cut, empty ones dropped."""
+    """The table in a text; None when there is none. The delimiter is detected; short rows are filled up, long ones cut,
+    empty ones dropped."""
     try:
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)) if any(row)]
     except csv.Error:
         return None
-    if len(lines) < 2 or len(lines[0]) > COLUMNS_MAX:
+    if len(lines) < 2:
         return None
     width = len(lines[0])
     columns = [name.strip() or f"column {index + 1}" for index, name in enumerate(lines[0])]

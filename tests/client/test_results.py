@@ -34,6 +34,7 @@ TYPES = {
         "updated_at": "datetime64[ns, UTC]",
         "run_id": "string",
         "output": "object",
+        "unread": "boolean",
         "download_url": "string",
     },
     Event: {"id": "Int64", "type": "category", "created_at": "datetime64[ns, UTC]", "payload": "object"},

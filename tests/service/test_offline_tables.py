@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.formats import tables
+from agentsvc_nb.agents.offline.tables.library import TABLE_MAX_COLUMNS
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 TRIPS = """trip_id,date,city,guide,guests,fee_eur,days
@@ -86,8 +86,11 @@ def test_one_word_by_chance_is_no_answer(tmp_path: Path) -> None:
     assert "The office opens" not in said
 
 
-def test_a_table_may_have_a_thousand_columns() -> None:
+@pytest.mark.parametrize(("more", "computed"), [(0, True), (1, False)])
+def test_a_table_may_have_a_thousand_columns(more: int, computed: bool, tmp_path: Path) -> None:
     """A wider one would be looked at for seconds for every question."""
-    wide = ",".join(["price"] * tables.COLUMNS_MAX)
-    assert tables.parse("wide.csv", f"{wide}\n{wide}\n") is not None
-    assert tables.parse("wide.csv", f"{wide},price\n{wide},1\n") is None
+    others = range(TABLE_MAX_COLUMNS - 2 + more)
+    names = ",".join(["city", "price", *(f"x{number}" for number in others)])
+    rows = "\n".join(",".join([city, "7", *("-" for _ in others)]) for city in ("Oslo", "Rome"))
+    said = ask("What is the total price?", tmp_path, {"wide.csv": f"{names}\n{rows}\n"})
+    assert ("**Total price: 14**" in said) is computed, said[:300]

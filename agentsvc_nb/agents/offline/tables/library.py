@@ -18,6 +18,7 @@ from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 READ_FILES_MAX: Final = 60
 READ_CHARS_MAX: Final = 4_000_000
 TABLE_MAX_BYTES: Final = 20_000_000
+TABLE_MAX_COLUMNS: Final = 1_000
 
 
 class Library:
@@ -80,7 +81,9 @@ class Library:
 
 
 def _table(path: str, file: Path) -> Table | None:
-    return parse(path, text_of(file.read_bytes()))
+    """The table in a file; None also for one that is too wide: each question would look at it for seconds."""
+    found = parse(path, text_of(file.read_bytes()))
+    return found if found is not None and len(found.columns) <= TABLE_MAX_COLUMNS else None
 
 
 def query(words: Sequence[str], phrases: Sequence[str], joined: str) -> str:
