@@ -52,7 +52,8 @@ def account(plan: Plan, tables: Tables) -> Account:
             _add(reasons, LeftOut("empty", column.name, 0), f"{here} AND {scope.sql(column)} IS NULL")
         entering.append(" AND ".join([here, *known]))
     used = " OR ".join(f"({one})" for one in entering) or fits
-    counts = ["count(DISTINCT t.rowid)", f"count(DISTINCT t.rowid) FILTER (WHERE {matched})"]
+    rows = "count(*)" if plan.join is None else "count(DISTINCT t.rowid)"
+    counts = [rows, f"{rows} FILTER (WHERE {matched})"]
     counts += [f"count(*) FILTER (WHERE {one})" for one in (matched, used, *reasons.values())]
     return Account(f"SELECT {', '.join(counts)}\n{scope.source('LEFT JOIN')}", tuple(reasons))
 

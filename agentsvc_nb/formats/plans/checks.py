@@ -24,7 +24,6 @@ Code = Literal[
     "rank_ordered",
     "date_ordered",
     "join_multiplies",
-    "join_kinds_differ",
 ]
 
 
@@ -150,11 +149,8 @@ def _of_order(plan: Plan, tables: Tables) -> Iterator[Objection]:
 def _of_join(plan: Plan, tables: Tables) -> Iterator[Objection]:
     if plan.join is None:
         return
-    for own, other in plan.join.keys:
-        (left, _), (right, table) = _found(own, tables), _found(other, tables)
-        if left.kind != right.kind:
-            message = f"{left.name} holds {left.kind} and {right.name} {right.kind}: they can't be the same key."
-            yield Objection("join_kinds_differ", left.name, message)
-        elif len(plan.join.keys) == 1 and right.distinct < table.rows - right.empty:
-            message = f"{right.name} stands in several rows of {table.path}: sums would count rows twice."
-            yield Objection("join_multiplies", right.name, message)
+    for _, other in plan.join.keys:
+        column, table = _found(other, tables)
+        if len(plan.join.keys) == 1 and column.distinct < table.rows - column.empty:
+            message = f"Values of {column.name} stand in several rows of {table.path}: sums would count rows twice."
+            yield Objection("join_multiplies", column.name, message)

@@ -84,8 +84,8 @@ def _number(value: Decimal) -> str:
 
 
 def engine_names(table: TableProfile) -> tuple[str, ...]:
-    """The names of the columns in SQL. The engine takes small and capital letters for the same, has a `rowid` of its own,
-    and takes no empty name."""
+    """The names of the columns in SQL: the engine takes small and capital letters for the same, has a `rowid` of its
+    own, and takes no empty name."""
     taken = {"rowid"}
     names = []
     for place, column in enumerate(table.columns, 1):

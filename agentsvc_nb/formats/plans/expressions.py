@@ -82,7 +82,7 @@ def title(table: TableProfile) -> str:
 
 def name(text: str) -> str:
     """A name as it stands, or in brackets where its characters could be taken for a part of the expression."""
-    return text if _PLAIN.fullmatch(text) else f"[{json.dumps(text, ensure_ascii=False)[1:-1]}]"
+    return text if _PLAIN.fullmatch(text) else f"[{_visible(text)[1:-1]}]"
 
 
 def value(one: Value) -> str:
@@ -90,11 +90,17 @@ def value(one: Value) -> str:
         case bool():
             return "true" if one else "false"
         case str():
-            return json.dumps(one, ensure_ascii=False)
+            return _visible(one)
         case Decimal():
             return f"{one:f}"
         case _:
             return one.isoformat()
+
+
+def _visible(text: str) -> str:
+    """In quotation marks, on one line, with every character that can't be seen as its number."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in written)
 
 
 def _group(group: Group) -> str:

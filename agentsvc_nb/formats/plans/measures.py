@@ -4,16 +4,18 @@ and correlation are floating point."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.formats.plans.conditions import Column, Condition
 from agentsvc_nb.formats.plans.dialect import Term, divided, literal, subtracted
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Operand
-from agentsvc_nb.formats.plans.profiles import PlanError
+from agentsvc_nb.formats.plans.profiles import Kind, PlanError
 from agentsvc_nb.formats.plans.scope import Scope
 
 QUANTILE_DECIMALS_MAX: Final = 4
+_ORDERED: Final[tuple[Kind, ...]] = ("number", "date", "datetime", "time")
 
 
 def measured(measure: Aggregate | Correlation | Compared, scope: Scope) -> Term:
@@ -70,37 +72,29 @@ def _number(term: Term, column: Column) -> Term:
 
 def _aggregated(one: Aggregate, scope: Scope) -> Term:
     narrowed = _filter(one.where, scope)
-    if one.operand is None:
-        if one.operation != "count":
-            raise PlanError("invalid_plan", f"There is nothing to take the {one.operation} of.")
+    if one.operand is None and one.operation == "count":
         return Term(f"count(*){narrowed}", "number")
+    if one.operand is None:
+        raise PlanError("invalid_plan", f"There is nothing to take the {one.operation} of.")
     term = operand_term(one.operand, scope)
     if one.operation in ("count", "distinct"):
         distinct = "DISTINCT " if one.operation == "distinct" else ""
         return Term(f"count({distinct}{term.sql}){narrowed}", "number")
-    if one.operation in ("min", "max"):
-        if term.kind in ("text", "boolean"):
-            raise PlanError("wrong_kind", f"A column of {term.kind} has no {one.operation}.")
-        return Term(
-            f"{one.operation}({term.sql}){narrowed}", term.kind, term.unit, term.scale, term.decimals, term.quotient
-        )
-    if term.kind != "number":
+    if term.kind not in (_ORDERED if one.operation in ("min", "max") else ("number",)):
         raise PlanError("wrong_kind", f"A column of {term.kind} has no {one.operation}.")
     if one.operation == "quantile":
         return _quantile(term, one, scope)
-    return _NUMERIC[one.operation](term, narrowed)
+    if one.operation in _DERIVED:
+        return _DERIVED[one.operation](term, narrowed)
+    return replace(term, sql=f"{one.operation}({term.sql}){narrowed}")
 
 
 def _filter(where: Condition | None, scope: Scope) -> str:
     return f" FILTER (WHERE {scope.condition(where)})" if where is not None else ""
 
 
-def _sum(term: Term, narrowed: str) -> Term:
-    return Term(f"sum({term.sql}){narrowed}", "number", term.unit, term.scale, term.decimals, term.quotient)
-
-
 def _mean(term: Term, narrowed: str) -> Term:
-    return divided(_sum(term, narrowed), Term(f"count({term.sql}){narrowed}", "number"))
+    return divided(replace(term, sql=f"sum({term.sql}){narrowed}"), Term(f"count({term.sql}){narrowed}", "number"))
 
 
 def _median(term: Term, narrowed: str) -> Term:
@@ -115,12 +109,7 @@ def _deviation(term: Term, narrowed: str) -> Term:
     return Term(f"stddev_samp(CAST({term.sql} AS DOUBLE)){narrowed}", "number", term.unit, None, term.decimals, True)
 
 
-_NUMERIC: Final[dict[str, Callable[[Term, str], Term]]] = {
-    "sum": _sum,
-    "mean": _mean,
-    "median": _median,
-    "stddev": _deviation,
-}
+_DERIVED: Final[dict[str, Callable[[Term, str], Term]]] = {"mean": _mean, "median": _median, "stddev": _deviation}
 
 
 def _quantile(term: Term, one: Aggregate, scope: Scope) -> Term:

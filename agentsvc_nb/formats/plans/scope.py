@@ -55,11 +55,17 @@ class Scope:
 
     def source(self, join: str = "JOIN") -> str:
         """The clause `FROM`."""
-        made = " ".join(f"{quoted(name)} AS {alias}" for name, alias in list(self._aliases.items())[:1])
+        made = f"{quoted(self.table.name)} AS t"
         if self.join is not None:
-            keys = " AND ".join(f"{self.sql(own)} = {self.sql(other)}" for own, other in self.join.keys)
+            keys = " AND ".join(self._key(own, other) for own, other in self.join.keys)
             made += f" {join} {quoted(self.join.table)} AS u ON {keys}"
         return f"FROM {made}"
+
+    def _key(self, own: Column, other: Column) -> str:
+        left, right = self.profile(own).kind, self.profile(other).kind
+        if left != right:
+            raise PlanError("wrong_kind", f"A key of {left} is never one of {right}: {own.name!r} and {other.name!r}.")
+        return f"{self.sql(own)} = {self.sql(other)}"
 
     def profile(self, column: Column) -> ColumnProfile:
         return self._table(column).column(column.name)
@@ -75,7 +81,8 @@ class Scope:
 
     def term(self, column: Column) -> Term:
         profile = self.profile(column)
-        return Term(self.sql(column), profile.kind, profile.unit, profile.decimals, profile.decimals or 0)
+        floating = profile.decimals is None
+        return Term(self.sql(column), profile.kind, profile.unit, profile.decimals, profile.decimals or 0, floating)
 
     def condition(self, condition: Condition) -> str:
         match condition:
@@ -123,7 +130,7 @@ class Scope:
         column = column_of(subject)
         kind, sql = self.profile(column).kind, self.sql(column)
         if isinstance(subject, Part):
-            if kind not in ("date", "datetime") and (kind, subject.part) != ("time", "hour"):
+            if kind not in (("time", "datetime") if subject.part == "hour" else ("date", "datetime")):
                 raise PlanError("wrong_kind", f"{column.name!r} is a column of {kind}: it has no {subject.part}.")
             kind, sql = "number", f"{_PARTS[subject.part]}({sql})"
         if against is None:

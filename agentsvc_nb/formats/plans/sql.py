@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.dialect import Term, divided, quoted, subtracted
 from agentsvc_nb.formats.plans.expressions import column_titles
 from agentsvc_nb.formats.plans.measures import measured
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Group, Measure, Order, Plan, aggregates
+from agentsvc_nb.formats.plans.plan import Aggregate, Along, Group, Measure, Order, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, Tables
 from agentsvc_nb.formats.plans.results import ResultColumn
 from agentsvc_nb.formats.plans.roles import is_label
 from agentsvc_nb.formats.plans.scope import Scope
 
+GROUPS_MAX: Final = 2
 _STEPS: Final = {
     "day": "INTERVAL 1 DAY",
     "week": "INTERVAL 7 DAY",
@@ -44,6 +45,8 @@ def statement(plan: Plan, tables: Tables) -> Statement:
     if (plan.select and (plan.groups or plan.measures)) or not (plan.select or plan.groups or plan.measures):
         raise PlanError("invalid_plan", "A plan has columns to look up, or groups and measures.")
     titles = column_titles(plan, tables)
+    if len(plan.groups) > GROUPS_MAX:
+        raise PlanError("invalid_plan", f"A plan groups by at most {GROUPS_MAX} columns.")
     if any(not 0 <= one.place < len(titles) for one in plan.order) or (plan.limit is not None and plan.limit < 1):
         raise PlanError("invalid_plan", "A plan is ordered by columns of its result, and limited to at least one row.")
     if plan.select:
@@ -102,48 +105,39 @@ def _direction(order: Order, term: str) -> str:
 
 def _computed(plan: Plan, scope: Scope, titles: Sequence[str]) -> Statement:
     groups = [_grouped(group, scope) for group in plan.groups]
-    bases = aggregates([one for one in plan.measures if isinstance(one, Along)])
-    base_terms = [measured(base, scope) for base in bases]
-    plain = [measured(one, scope) for one in plan.measures if not isinstance(one, Along)]
     by = f"\nGROUP BY {', '.join(str(place) for place in range(1, len(groups) + 1))}" if groups else ""
-    names = [f"g{place}" for place in range(1, len(groups) + 1)]
     rows = f"{scope.source()}{_where(plan, scope)}{by}"
-
-    terms: list[Term] = [*groups]
-    inner = [f"{term.sql} AS {name}" for term, name in zip(groups, names, strict=True)]
-    inner += [f"{term.sql} AS b{place}" for place, term in enumerate(base_terms, 1)]
-    kept = iter(plain)
-    for place, measure in enumerate(plan.measures, 1):
-        if isinstance(measure, Along):
-            number = bases.index(measure.of)
-            terms.append(_along(measure, plan, _renamed(base_terms[number], f"b{number + 1}"), groups))
-        else:
-            term = next(kept)
-            inner.append(f"{term.sql} AS m{place}")
-            terms.append(_renamed(term, f"m{place}") if bases else term)
+    if any(isinstance(one, Along) for one in plan.measures):
+        terms, rows = _nested(plan, scope, groups, rows)
+    else:
+        terms = groups + [measured(one, scope) for one in plan.measures if not isinstance(one, Along)]
     labels = [True] * len(groups) + [_is_label(one, scope) for one in plan.measures]
     periods = [group.by for group in plan.groups] + [""] * len(plan.measures)
     columns = tuple(map(_column, titles, terms, periods, labels))
-    if bases:
-        outer = [_renamed(term, name) for term, name in zip(groups, names, strict=True)] + terms[len(groups) :]
-        text = f"SELECT {_titled(outer, titles)}\nFROM (\nSELECT {', '.join(inner)}\n{rows}\n) AS r"
-    else:
-        text = f"SELECT {_titled(terms, titles)}\n{rows}"
-    return Statement(_framed(plan, text, titles, len(groups)), columns)
+    return Statement(_framed(plan, f"SELECT {_titled(terms, titles)}\n{rows}", titles), columns)
 
 
-def _renamed(term: Term, name: str) -> Term:
-    return Term(name, term.kind, term.unit, term.scale, term.decimals, term.quotient)
+def _nested(plan: Plan, scope: Scope, groups: Sequence[Term], rows: str) -> tuple[list[Term], str]:
+    """Aggregates of groups (`g1`, `m1`) within, and around them what stands along the groups."""
+    inner = {f"g{place}": term for place, term in enumerate(groups, 1)}
+    outer = [replace(term, sql=name) for name, term in inner.items()]
+    for place, measure in enumerate(plan.measures, 1):
+        name = f"m{place}"
+        inner[name] = measured(measure.of if isinstance(measure, Along) else measure, scope)
+        term = replace(inner[name], sql=name)
+        outer.append(_along(measure, plan, term, groups) if isinstance(measure, Along) else term)
+    columns = ", ".join(f"{term.sql} AS {name}" for name, term in inner.items())
+    return outer, f"FROM (\nSELECT {columns}\n{rows}\n) AS r"
 
 
-def _framed(plan: Plan, text: str, titles: Sequence[str], groups: int) -> str:
+def _framed(plan: Plan, text: str, titles: Sequence[str]) -> str:
     """The statement with its order, and its first rows alone."""
     places = [str(place) for place in range(1, len(titles) + 1)]
     first = _first(plan, [f"s.{quoted(title)}" for title in titles])
     if first:
         text = f"SELECT *\nFROM (\n{text}\n) AS s{first}"
     limit = f"\nLIMIT {plan.limit}" if plan.limit is not None and not plan.order else ""
-    return text + _ordered(plan.order, places, places[:groups]) + limit
+    return text + _ordered(plan.order, places, places[: len(plan.groups)]) + limit
 
 
 def _grouped(group: Group, scope: Scope) -> Term:
@@ -151,33 +145,30 @@ def _grouped(group: Group, scope: Scope) -> Term:
     match group.by:
         case "":
             return term
-        case "weekday":
+        case "weekday" if term.kind in ("date", "datetime"):
             return Term(f"isodow({term.sql})", "number")
-        case period:
+        case period if term.kind in ("date", "datetime"):
             return Term(f"CAST(date_trunc('{period}', {term.sql}) AS DATE)", "date")
+        case period:
+            name = group.column.name
+            raise PlanError("wrong_kind", f"{name!r} is a column of {term.kind}: it makes no groups by {period}.")
 
 
-def _along(measure: Along, plan: Plan, base: Term, kinds: Sequence[Term]) -> Term:
-    """A window over the groups. `g1` and `g2` are the groups, and `base` the aggregate's column."""
+def _along(measure: Along, plan: Plan, base: Term, groups: Sequence[Term]) -> Term:
+    """A window over the groups; `base` is the aggregate's column."""
     if measure.operation == "share":
-        whole = Term(f"sum({base.sql}) OVER ()", "number", base.unit, base.scale)
-        return divided(base, whole, percent=True)
-    place, step = _period(plan, kinds)
+        return divided(base, replace(base, sql=f"sum({base.sql}) OVER ()"), percent=True)
+    place, step = _period(plan, groups)
     name = f"g{place + 1}"
-    others = [f"g{other + 1}" for other in range(len(plan.groups)) if other != place]
-    partition = f"PARTITION BY {', '.join(others)} " if others else ""
+    others = ", ".join(f"g{other + 1}" for other in range(len(groups)) if other != place)
+    window = f"{f'PARTITION BY {others} ' if others else ''}ORDER BY {name} NULLS LAST"
     if measure.operation == "running":
-        window = f"({partition}ORDER BY {name} NULLS LAST ROWS UNBOUNDED PRECEDING)"
-        return _where_known(name, _renamed(base, f"sum({base.sql}) OVER {window}"))
-    window = f"({partition}ORDER BY {name} NULLS LAST)"
-    right_before = f"lag({name}) OVER {window} = {name} - {step}"
-    before = _renamed(base, f"CASE WHEN {right_before} THEN lag({base.sql}) OVER {window} END")
+        total = f"sum({base.sql}) OVER ({window} ROWS UNBOUNDED PRECEDING)"
+        return replace(base, sql=f"CASE WHEN {name} IS NOT NULL THEN {total} END")
+    is_next = f"lag({name}) OVER ({window}) = {name} - {step}"
+    before = replace(base, sql=f"CASE WHEN {is_next} THEN lag({base.sql}) OVER ({window}) END")
     changed = subtracted(base, before)
     return divided(changed, before, percent=True) if measure.operation == "change" else changed
-
-
-def _where_known(name: str, term: Term) -> Term:
-    return _renamed(term, f"CASE WHEN {name} IS NOT NULL THEN {term.sql} END")
 
 
 def _period(plan: Plan, groups: Sequence[Term]) -> tuple[int, str]:
