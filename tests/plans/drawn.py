@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, cast
 
@@ -93,15 +93,16 @@ KINDS: tuple[tuple[Kind, int], ...] = (
 )
 
 
+def _day(after: int) -> date:
+    return date(2025, 1, 1) + timedelta(days=after)
+
+
 def cells(kind: Kind, decimals: int) -> SearchStrategy[Any]:
     """Values of a column, with duplicates and gaps."""
     few = st.integers(-3, 3).map(lambda number: Decimal(number).scaleb(-decimals))
     many = st.integers(-(10 ** (4 + decimals)), 10 ** (4 + decimals)).map(lambda n: Decimal(n).scaleb(-decimals))
-    days = st.one_of(
-        st.dates(date(2024, 11, 25), date(2025, 2, 10)),
-        st.dates(date(1900, 1, 1), date(2100, 1, 1)),
-        st.sampled_from([date(2024, 12, 30), date(2025, 1, 1), date(2024, 2, 29)]),
-    )
+    near = st.sampled_from([-7, -1, 0, 1, 6, 30, 31, 58, 59, 89, 90, 365]).map(_day)
+    days = st.one_of(near, near, near, st.dates(date(1900, 1, 1), date(2100, 1, 1)))
     clocks = st.sampled_from([time(0), time(9, 30), time(20), time(23, 59, 59, 999_999)])
     by_kind: dict[Kind, SearchStrategy[Any]] = {
         "text": st.sampled_from(VALUES),
@@ -121,8 +122,10 @@ def tables(draw: DrawFn, name: str, kinds: Sequence[tuple[Kind, int]] = KINDS, r
         ColumnProfile(title, kind, unit=draw(st.sampled_from(["", "€", "%"])), decimals=decimals)
         for title, (kind, decimals) in zip(names, kinds, strict=True)
     )
-    row = st.tuples(*(st.one_of(st.none(), cells(kind, decimals), cells(kind, decimals)) for kind, decimals in kinds))
-    rows = draw(st.lists(row, max_size=rows_max))
+    # Of few values, so that some are equal, and some follow each other.
+    pools = [draw(st.lists(cells(*of), min_size=2, max_size=5)) for of in kinds]
+    row = st.tuples(*(st.sampled_from([*pool, *pool, None]) for pool in pools))
+    rows = draw(st.lists(row, min_size=draw(st.sampled_from([0, 1, 4, rows_max])), max_size=rows_max))
     return Data(TableProfile(name, draw(texts), len(rows), columns), rows)
 
 
@@ -140,6 +143,12 @@ class Columns:
     def __init__(self, *data: Data) -> None:
         self.all = [(Column(one.profile.name, column.name), column) for one in data for column in one.profile.columns]
 
+        self._cells = {
+            Column(one.profile.name, column.name): [row[place] for row in one.rows]
+            for one in data
+            for place, column in enumerate(one.profile.columns)
+        }
+
     def of(self, *kinds: Kind) -> SearchStrategy[Column]:
         return st.sampled_from([column for column, profile in self.all if profile.kind in kinds])
 
@@ -147,8 +156,11 @@ class Columns:
         return next(profile for one, profile in self.all if one == column)
 
     def values(self, column: Column) -> SearchStrategy[Any]:
+        """Mostly those that are there."""
         profile = self.profile(column)
-        return cells(profile.kind, profile.decimals or 0)
+        drawn = cells(profile.kind, profile.decimals or 0)
+        there = [value for value in self._cells[column] if value is not None]
+        return st.one_of(st.sampled_from(there), st.sampled_from(there), drawn) if there else drawn
 
 
 _OPERATORS: tuple[Operator, ...] = ("=", "!=", "<", "<=", ">", ">=")
@@ -158,7 +170,8 @@ _PARTS: tuple[DatePart, ...] = ("year", "quarter", "month", "week", "day", "week
 @st.composite
 def comparisons(draw: DrawFn, columns: Columns) -> Condition:
     shape = draw(st.integers(0, 6))
-    column = draw(columns.of("text", "number", "date", "datetime", "time", "boolean"))
+    anything = columns.of("text", "number", "date", "datetime", "time", "boolean")
+    column = draw(st.one_of(anything, anything, columns.of("datetime")))
     kind = columns.profile(column).kind
     if shape == 0:
         return Empty(column)
@@ -171,16 +184,16 @@ def comparisons(draw: DrawFn, columns: Columns) -> Condition:
         return Comparison(
             part, draw(st.sampled_from(_OPERATORS)), Decimal(draw(st.sampled_from([1, 2, 4, 7, 52, 2025])))
         )
+    values = columns.values(column)
+    if kind == "datetime":
+        values = st.one_of(values, values.map(datetime.date))
     if shape == 3:
-        return OneOf(column, tuple(draw(st.lists(columns.values(column), max_size=3))))
-    if kind == "datetime" and draw(st.booleans()):
-        day = draw(columns.values(column)).date()
-        return Comparison(column, draw(st.sampled_from(_OPERATORS)), day)
+        return OneOf(column, tuple(draw(st.lists(values, max_size=3))))
     if shape == 4:
-        return Between(column, draw(columns.values(column)), draw(columns.values(column)))
+        return Between(column, draw(values), draw(values))
     if shape == 5:
         return Comparison(column, draw(st.sampled_from(_OPERATORS)), draw(columns.of(kind)))
-    return Comparison(column, draw(st.sampled_from(_OPERATORS)), draw(columns.values(column)))
+    return Comparison(column, draw(st.sampled_from(_OPERATORS)), draw(values))
 
 
 def conditions(columns: Columns) -> SearchStrategy[Condition]:
@@ -216,17 +229,17 @@ def aggregates(draw: DrawFn, columns: Columns, numeric: Sequence[Operation] = _N
 
 @st.composite
 def measures(draw: DrawFn, columns: Columns, groups: bool, period: bool) -> Measure:
-    shape = draw(st.integers(0, 6))
-    if shape == 0:
+    shape = draw(st.sampled_from(["correlation", "compared", "moment", "aggregate", "along", "along"]))
+    if shape == "correlation":
         return Correlation(draw(columns.of("number")), draw(columns.of("number")))
-    if shape == 1:
+    if shape == "compared":
         operations: Any = ["difference", "ratio", "percent", "change"]
         pair = aggregates(columns, _EXACT)
         return Compared(draw(st.sampled_from(operations)), draw(pair), draw(pair))
-    if shape == 2 and groups:
+    if shape == "along" and groups:
         along: Any = ["share", "running", "difference", "change"] if period else ["share"]
         return Along(draw(st.sampled_from(along)), draw(aggregates(columns, _EXACT)))
-    if shape == 3:
+    if shape == "moment":
         moments = columns.of("date", "datetime", "time")
         return Aggregate(draw(st.sampled_from(cast(list[Operation], ["min", "max"]))), draw(moments))
     return draw(aggregates(columns))
@@ -277,10 +290,12 @@ def plans(draw: DrawFn, own: Data, other: Data | None) -> Plan:
 
 
 def _orders(places: Sequence[int]) -> SearchStrategy[tuple[Order, ...]]:
+    """By measures rather than by groups, which differ anyway."""
     if not places:
         return st.just(())
     build: Callable[..., Order] = Order
-    return st.lists(st.builds(build, st.sampled_from(places), st.booleans()), max_size=2).map(tuple)
+    one = st.builds(build, st.one_of(st.sampled_from(places), st.just(places[-1])), st.booleans())
+    return st.one_of(st.lists(one, max_size=2), st.lists(one, min_size=1, max_size=1)).map(tuple)
 
 
 def amounts(rows: int) -> TableProfile:

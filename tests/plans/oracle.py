@@ -406,7 +406,11 @@ def _months(day: date, months: int) -> date:
 
 def _sorted(order: Sequence[Order], rows: list[list[Number]], groups: int) -> list[list[Number]]:
     then = [Order(place) for place in range(groups) if place not in {one.place for one in order}]
-    return sorted(rows, key=cmp_to_key(lambda one, other: _before_or_after([*order, *then], one, other)))
+
+    def compare(one: Sequence[Number], other: Sequence[Number]) -> int:
+        return _before_or_after([*order, *then], one, other)
+
+    return sorted(rows, key=cmp_to_key(compare))
 
 
 def _before_or_after(order: Sequence[Order], one: Sequence[Number], other: Sequence[Number]) -> int:

@@ -56,7 +56,7 @@ def asked(table: str, names: tuple[str, str], value: str) -> tuple[Data, Plan]:
     return data, Plan(table, measures, (Group(name),), where, order=(Order(1, True),), limit=5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(anything.filter(bool), st.tuples(anything, anything), anything)
 def test_texts_stay_texts(table: str, names: tuple[str, str], value: str) -> None:
     if names[0] == names[1] or value == "another":

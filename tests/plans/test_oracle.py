@@ -40,7 +40,7 @@ def questions(draw: st.DrawFn) -> tuple[dict[str, Data], Plan]:
     return data, draw(drawn.plans(own, other))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(questions())
 def test_a_plan_has_the_result_of_plain_python(question: tuple[dict[str, Data], Plan]) -> None:
     data, plan = question
