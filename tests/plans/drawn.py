@@ -15,15 +15,15 @@ from agentsvc_nb.formats.plans.conditions import (
     AnyOf,
     Between,
     Column,
-    Comparison,
     Condition,
     Contains,
+    Criterion,
     DatePart,
+    DatePartName,
     Empty,
     Not,
     OneOf,
     Operator,
-    Part,
 )
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
@@ -164,7 +164,7 @@ class Columns:
 
 
 _OPERATORS: tuple[Operator, ...] = ("=", "!=", "<", "<=", ">", ">=")
-_PARTS: tuple[DatePart, ...] = ("year", "quarter", "month", "week", "day", "weekday")
+_PARTS: tuple[DatePartName, ...] = ("year", "quarter", "month", "week", "day", "weekday")
 
 
 @st.composite
@@ -180,8 +180,8 @@ def comparisons(draw: DrawFn, columns: Columns) -> Condition:
             draw(columns.of("text")), draw(st.sampled_from(["e", "MAIL", "'", "%", "_", "", "日", "ö", "\0"]))
         )
     if shape == 2:
-        part = Part(draw(columns.of("date", "datetime")), draw(st.sampled_from(_PARTS)))
-        return Comparison(
+        part = DatePart(draw(columns.of("date", "datetime")), draw(st.sampled_from(_PARTS)))
+        return Criterion(
             part, draw(st.sampled_from(_OPERATORS)), Decimal(draw(st.sampled_from([1, 2, 4, 7, 52, 2025])))
         )
     values = columns.values(column)
@@ -192,8 +192,8 @@ def comparisons(draw: DrawFn, columns: Columns) -> Condition:
     if shape == 4:
         return Between(column, draw(values), draw(values))
     if shape == 5:
-        return Comparison(column, draw(st.sampled_from(_OPERATORS)), draw(columns.of(kind)))
-    return Comparison(column, draw(st.sampled_from(_OPERATORS)), draw(values))
+        return Criterion(column, draw(st.sampled_from(_OPERATORS)), draw(columns.of(kind)))
+    return Criterion(column, draw(st.sampled_from(_OPERATORS)), draw(values))
 
 
 def conditions(columns: Columns) -> SearchStrategy[Condition]:

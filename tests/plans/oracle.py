@@ -17,13 +17,13 @@ from agentsvc_nb.formats.plans.conditions import (
     AnyOf,
     Between,
     Column,
-    Comparison,
     Condition,
     Contains,
+    Criterion,
+    DatePart,
     Empty,
     Not,
     OneOf,
-    Part,
     Subject,
     column_of,
 )
@@ -133,7 +133,7 @@ def truth(condition: Condition, row: Row) -> bool | None:
                 _compared(condition.subject, "<=", condition.high, row),
             )
             return None if None in ends else all(ends)
-        case Comparison():
+        case Criterion():
             right = row[condition.right] if isinstance(condition.right, Column) else condition.right
             return _compared(condition.left, condition.operator, right, row, isinstance(condition.right, Column))
 
@@ -166,7 +166,7 @@ def _moment(value: Any, other: Any) -> Any:
 
 def _cell(subject: Subject, row: Row) -> Any:
     cell = row[column_of(subject)]
-    return Decimal(_part(cell, subject.part)) if isinstance(subject, Part) and cell is not None else cell
+    return Decimal(_part(cell, subject.part)) if isinstance(subject, DatePart) and cell is not None else cell
 
 
 def _part(moment: Any, part: str) -> int:

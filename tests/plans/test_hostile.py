@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.formats.plans.accounts import account
-from agentsvc_nb.formats.plans.conditions import Column, Comparison, Condition, Contains, OneOf, Part
+from agentsvc_nb.formats.plans.conditions import Column, Condition, Contains, Criterion, DatePart, OneOf
 from agentsvc_nb.formats.plans.dialect import engine_names, quoted, text
-from agentsvc_nb.formats.plans.execution import compute
+from agentsvc_nb.formats.plans.execution import account, compute
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
     Along,
@@ -51,7 +50,7 @@ def asked(table: str, names: tuple[str, str], value: str) -> tuple[Data, Plan]:
     data = Data(TableProfile(table, value, 3, columns), [(value, Decimal(1)), ("another", Decimal(2)), (None, None)])
     name, number = Column(table, names[0]), Column(table, names[1])
     where = OneOf(name, (value, "another"))
-    amount = Aggregate("sum", number, Comparison(name, "=", value))
+    amount = Aggregate("sum", number, Criterion(name, "=", value))
     measures = (amount, Along("share", amount), Aggregate("count", None, Contains(name, value)))
     return data, Plan(table, measures, (Group(name),), where, order=(Order(1, True),), limit=5)
 
@@ -114,21 +113,21 @@ def measured(measure: Measure) -> Plan:
         ("wrong_kind", measured(Correlation(REVENUE, DAY))),
         ("wrong_kind", measured(Aggregate("sum", Formula(REVENUE, "*", DAY)))),
         ("wrong_kind", measured(Compared("difference", total("day", "max"), total("day", "min")))),
-        ("wrong_kind", where(Comparison(NAME, "=", Decimal(1)))),
-        ("wrong_kind", where(Comparison(REVENUE, "=", "1"))),
-        ("wrong_kind", where(Comparison(REVENUE, "=", True))),
-        ("wrong_kind", where(Comparison(DAY, "=", time(9)))),
-        ("wrong_kind", where(Comparison(NAME, "=", REVENUE))),
-        ("wrong_kind", where(Comparison(Part(NAME, "year"), "=", Decimal(1)))),
-        ("wrong_kind", where(Comparison(Part(DAY, "hour"), "=", Decimal(1)))),
-        ("wrong_kind", where(Comparison(Part(DAY, "year"), "=", "2025"))),
+        ("wrong_kind", where(Criterion(NAME, "=", Decimal(1)))),
+        ("wrong_kind", where(Criterion(REVENUE, "=", "1"))),
+        ("wrong_kind", where(Criterion(REVENUE, "=", True))),
+        ("wrong_kind", where(Criterion(DAY, "=", time(9)))),
+        ("wrong_kind", where(Criterion(NAME, "=", REVENUE))),
+        ("wrong_kind", where(Criterion(DatePart(NAME, "year"), "=", Decimal(1)))),
+        ("wrong_kind", where(Criterion(DatePart(DAY, "hour"), "=", Decimal(1)))),
+        ("wrong_kind", where(Criterion(DatePart(DAY, "year"), "=", "2025"))),
         ("wrong_kind", where(OneOf(DAY, (date(2025, 1, 1), "2025")))),
         ("wrong_kind", where(Contains(REVENUE, "1"))),
         ("wrong_kind", Plan("sales", (ROWS,), (Group(NAME, "month"),))),
-        ("invalid_value", where(Comparison(REVENUE, "=", Decimal("NaN")))),
-        ("invalid_value", where(Comparison(REVENUE, "=", Decimal("1e999999")))),
-        ("invalid_value", where(Comparison(REVENUE, "=", Decimal("1e-13")))),
-        ("invalid_value", where(Comparison(DAY, "=", datetime(2025, 1, 1, tzinfo=UTC)))),
+        ("invalid_value", where(Criterion(REVENUE, "=", Decimal("NaN")))),
+        ("invalid_value", where(Criterion(REVENUE, "=", Decimal("1e999999")))),
+        ("invalid_value", where(Criterion(REVENUE, "=", Decimal("1e-13")))),
+        ("invalid_value", where(Criterion(DAY, "=", datetime(2025, 1, 1, tzinfo=UTC)))),
         ("invalid_plan", Plan("sales")),
         ("invalid_plan", Plan("sales", (ROWS,), select=(REVENUE,))),
         ("invalid_plan", Plan("sales", (ROWS,), order=(Order(1),))),
@@ -173,13 +172,13 @@ def test_numbers_too_large_for_the_engine_are_an_error_and_no_answer(operation: 
         lambda text: text.replace('"sum"', '"drop"'),
         lambda text: text.replace('"number"', '"float"'),
         lambda text: text.replace('"1.5"', '"one"'),
-        lambda text: text.replace('"comparison"', '"code"'),
+        lambda text: text.replace('"criterion"', '"code"'),
         lambda text: text[:-1],
         lambda text: "[]",
     ],
 )
 def test_what_is_no_plan_in_json_is_refused(broken: Callable[[str], str]) -> None:
-    made = to_json(Plan("sales", (total("revenue"),), where=Comparison(REVENUE, "=", Decimal("1.5"))))
+    made = to_json(Plan("sales", (total("revenue"),), where=Criterion(REVENUE, "=", Decimal("1.5"))))
     assert from_json(made)
     with pytest.raises(ValidationError):
         from_json(broken(made))
@@ -188,11 +187,11 @@ def test_what_is_no_plan_in_json_is_refused(broken: Callable[[str], str]) -> Non
 def test_plans_are_made_checked_and_shown_without_the_engine() -> None:
     code = """
 import sys
-from agentsvc_nb.formats.plans import accounts, checks, execution, expressions, plan, profiles, showing, sql
+from agentsvc_nb.formats.plans import checks, execution, expressions, plan, profiles, showing, sql
 table = profiles.TableProfile("t", "t.csv", 1, (profiles.ColumnProfile("a", "number"),))
 made = plan.from_json('{"table": "t", "measures": [{"operation": "count", "is_a": "aggregate"}]}')
-print(sql.sql(made, {"t": table}), accounts.account(made, {"t": table}).sql, expressions.expression(made, {"t": table}))
-print(checks.objections(made, {"t": table}))
+for of in (sql.sql, execution.account, expressions.expression, checks.objections):
+    print(of(made, {"t": table}))
 assert not {"duckdb", "pandas", "numpy", "matplotlib"} & set(sys.modules), sorted(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -201,7 +200,7 @@ assert not {"duckdb", "pandas", "numpy", "matplotlib"} & set(sys.modules), sorte
 
 def test_the_account_says_why_rows_were_left_out() -> None:
     join = Join("products", ((column("sku"), column("sku", "products")),))
-    where = Comparison(NAME, "!=", "Social")
+    where = Criterion(NAME, "!=", "Social")
     measures: tuple[Any, ...] = (total("revenue"), Aggregate("max", Formula(REVENUE, "/", column("cost"))))
     plan = Plan("sales", measures, where=where, join=join)
     result = compute(engine([SALES, PRODUCTS]), plan, TABLES)

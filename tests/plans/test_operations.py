@@ -13,12 +13,12 @@ from agentsvc_nb.formats.plans.conditions import (
     AnyOf,
     Between,
     Column,
-    Comparison,
     Contains,
+    Criterion,
+    DatePart,
     Empty,
     Not,
     OneOf,
-    Part,
 )
 from agentsvc_nb.formats.plans.execution import compute
 from agentsvc_nb.formats.plans.expressions import expression
@@ -41,13 +41,13 @@ from tests.plans.oracle import Data
 from tests.plans.sales import PRODUCTS, ROWS, SALES, TABLES, column, total
 
 REVENUE = total("revenue")
-EMAIL = Comparison(column("channel"), "=", "Email")
+EMAIL = Criterion(column("channel"), "=", "Email")
 BY_CHANNEL, BY_MONTH = Group(column("channel")), Group(column("day"), "month")
 JOIN = Join("products", ((column("sku"), column("sku", "products")),))
 
 
-def year_of_day(year: int) -> Comparison:
-    return Comparison(Part(column("day"), "year"), "=", Decimal(year))
+def year_of_day(year: int) -> Criterion:
+    return Criterion(DatePart(column("day"), "year"), "=", Decimal(year))
 
 
 def where(condition: object, *measures: Aggregate) -> Plan:
@@ -107,7 +107,7 @@ TABLE: list[tuple[str, Plan, str, list[str]]] = [
             (
                 Compared(
                     "difference",
-                    replace(REVENUE, where=Comparison(column("channel"), "=", "Search")),
+                    replace(REVENUE, where=Criterion(column("channel"), "=", "Search")),
                     replace(REVENUE, where=EMAIL),
                 ),
             ),
@@ -123,8 +123,8 @@ TABLE: list[tuple[str, Plan, str, list[str]]] = [
             (
                 Compared(
                     "change",
-                    replace(REVENUE, where=Comparison(Part(column("day"), "month"), "=", Decimal(4))),
-                    replace(REVENUE, where=Comparison(Part(column("day"), "month"), "=", Decimal(1))),
+                    replace(REVENUE, where=Criterion(DatePart(column("day"), "month"), "=", Decimal(4))),
+                    replace(REVENUE, where=Criterion(DatePart(column("day"), "month"), "=", Decimal(1))),
                 ),
             ),
         ),
@@ -177,19 +177,19 @@ TABLE: list[tuple[str, Plan, str, list[str]]] = [
     ),
     (
         "after a date",
-        where(Comparison(column("day"), ">", date(2025, 4, 2)), ROWS),
+        where(Criterion(column("day"), ">", date(2025, 4, 2)), ROWS),
         "count(rows) where day > 2025-04-02 over 2 of 8 rows of data/sales.csv",
         ["2"],
     ),
     (
         "quarter of a year",
-        where(AllOf((year_of_day(2025), Comparison(Part(column("day"), "quarter"), "=", Decimal(2)))), ROWS),
+        where(AllOf((year_of_day(2025), Criterion(DatePart(column("day"), "quarter"), "=", Decimal(2)))), ROWS),
         "count(rows) where year(day) = 2025 and quarter(day) = 2 over 4 of 8 rows of data/sales.csv",
         ["4"],
     ),
     (
         "weekday",
-        where(Comparison(Part(column("day"), "weekday"), "=", Decimal(1)), ROWS),
+        where(Criterion(DatePart(column("day"), "weekday"), "=", Decimal(1)), ROWS),
         "count(rows) where weekday(day) = Monday over 4 of 8 rows of data/sales.csv",
         ["4"],
     ),
@@ -198,9 +198,9 @@ TABLE: list[tuple[str, Plan, str, list[str]]] = [
         where(
             AllOf(
                 (
-                    AnyOf((EMAIL, Comparison(column("channel"), "=", "Search"))),
-                    Comparison(column("units"), ">=", Decimal(10)),
-                    Comparison(column("revenue"), ">", column("cost")),
+                    AnyOf((EMAIL, Criterion(column("channel"), "=", "Search"))),
+                    Criterion(column("units"), ">=", Decimal(10)),
+                    Criterion(column("revenue"), ">", column("cost")),
                 )
             ),
             ROWS,
@@ -283,7 +283,7 @@ TABLE: list[tuple[str, Plan, str, list[str]]] = [
     ),
     (
         "look-up",
-        Plan("sales", select=(column("revenue"),), where=Comparison(column("order id"), "=", Decimal(2))),
+        Plan("sales", select=(column("revenue"),), where=Criterion(column("order id"), "=", Decimal(2))),
         "revenue where order id = 2 over 1 of 8 rows of data/sales.csv",
         ["500.50"],
     ),
@@ -312,7 +312,7 @@ def test_an_operation(plan: Plan, said: str, values: list[str]) -> None:
 
 
 def test_an_expression_quotes_what_could_be_taken_for_a_part_of_it() -> None:
-    odd = Comparison(column('total" or 1'), "=", 'a "b"\n\u2028c')
+    odd = Criterion(column('total" or 1'), "=", 'a "b"\n\u2028c')
     said = expression(where(odd, ROWS), TABLES)
     assert said == r'count(rows) where [total\" or 1] = "a \"b\"\n\u2028c" over the rows of data/sales.csv'
 
@@ -321,7 +321,7 @@ def test_floating_point_is_shown_with_three_digits_or_two_decimals() -> None:
     profile = TableProfile("lab", "lab.csv", 3, (ColumnProfile("mass", "number", "g", decimals=None),))
     data = Data(profile, [(0.1,), (0.2,), (float("nan"),)])
     mass = Column("lab", "mass")
-    some = Comparison(mass, "<", Decimal("0.5"))
+    some = Criterion(mass, "<", Decimal("0.5"))
     operations: tuple[Operation, ...] = ("sum", "mean", "median", "min", "stddev")
     measures = (*(Aggregate(operation, mass, some) for operation in operations), Aggregate("max", mass))
     quantile = Aggregate("quantile", mass, some, Decimal("0.25"))

@@ -17,7 +17,7 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from agentsvc_nb.formats.plans.profiles import Kind
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
-DatePart = Literal["year", "quarter", "month", "week", "day", "weekday", "hour"]
+DatePartName = Literal["year", "quarter", "month", "week", "day", "weekday", "hour"]
 
 _READERS: Final[dict[str, Any]] = {
     "number": Decimal,
@@ -76,22 +76,22 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatePart:
     """A part of a column's dates, as a number; weekdays count from Monday, 1, and weeks are those of ISO 8601."""
 
     column: Column
-    part: DatePart
+    part: DatePartName
     is_a: Literal["part"] = "part"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Criterion:
     """A column against a value or another column. A datetime is compared with a date as the day that it is on."""
 
     left: Subject
     operator: Operator
     right: Value | Column
-    is_a: Literal["comparison"] = "comparison"
+    is_a: Literal["criterion"] = "criterion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +144,15 @@ class AnyOf:
     is_a: Literal["any_of"] = "any_of"
 
 
-Subject = Annotated[Column | Part, Field(discriminator="is_a")]
-Condition = Annotated[
-    Comparison | Between | OneOf | Contains | Empty | Not | AllOf | AnyOf, Field(discriminator="is_a")
-]
+Subject = Annotated[Column | DatePart, Field(discriminator="is_a")]
+Condition = Annotated[Criterion | Between | OneOf | Contains | Empty | Not | AllOf | AnyOf, Field(discriminator="is_a")]
 
 
 def column_of(subject: Subject) -> Column:
-    return subject.column if isinstance(subject, Part) else subject
+    return subject.column if isinstance(subject, DatePart) else subject
 
 
-def leaves(condition: Condition | None) -> Iterator[Comparison | Between | OneOf | Contains | Empty]:
+def leaves(condition: Condition | None) -> Iterator[Criterion | Between | OneOf | Contains | Empty]:
     """The comparisons of a tree, from left to right."""
     match condition:
         case None:
@@ -173,7 +171,7 @@ def columns_of(condition: Condition | None) -> list[Column]:
     found: list[Column] = []
     for leaf in leaves(condition):
         match leaf:
-            case Comparison():
+            case Criterion():
                 found.append(column_of(leaf.left))
                 if isinstance(leaf.right, Column):
                     found.append(leaf.right)

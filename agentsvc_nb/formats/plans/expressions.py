@@ -12,13 +12,13 @@ from agentsvc_nb.formats.plans.conditions import (
     AnyOf,
     Between,
     Column,
-    Comparison,
     Condition,
     Contains,
+    Criterion,
+    DatePart,
     Empty,
     Not,
     OneOf,
-    Part,
     Subject,
     Value,
 )
@@ -164,20 +164,20 @@ def _ordered(plan: Plan) -> str:
 
 
 def _subject(subject: Subject) -> str:
-    return f"{subject.part}({name(subject.column.name)})" if isinstance(subject, Part) else name(subject.name)
+    return f"{subject.part}({name(subject.column.name)})" if isinstance(subject, DatePart) else name(subject.name)
 
 
 def _against(subject: Subject, one: Value | Column) -> str:
     if isinstance(one, Column):
         return name(one.name)
-    if isinstance(subject, Part) and subject.part == "weekday" and isinstance(one, Decimal) and one in range(1, 8):
+    if isinstance(subject, DatePart) and subject.part == "weekday" and isinstance(one, Decimal) and one in range(1, 8):
         return _WEEKDAYS[int(one) - 1]
     return value(one)
 
 
 def _condition(condition: Condition, inside: bool = False) -> str:
     match condition:
-        case Comparison():
+        case Criterion():
             right = _against(condition.left, condition.right)
             return f"{_subject(condition.left)} {condition.operator} {right}"
         case Between():

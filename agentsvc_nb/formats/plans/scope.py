@@ -9,13 +9,13 @@ from agentsvc_nb.formats.plans.conditions import (
     AnyOf,
     Between,
     Column,
-    Comparison,
     Condition,
     Contains,
+    Criterion,
+    DatePart,
     Empty,
     Not,
     OneOf,
-    Part,
     Subject,
     Value,
     column_of,
@@ -86,11 +86,11 @@ class Scope:
 
     def condition(self, condition: Condition) -> str:
         match condition:
-            case Comparison():
+            case Criterion():
                 return self._comparison(condition)
             case Between():
-                low = self._comparison(Comparison(condition.subject, ">=", condition.low))
-                return f"({low} AND {self._comparison(Comparison(condition.subject, '<=', condition.high))})"
+                low = self._comparison(Criterion(condition.subject, ">=", condition.low))
+                return f"({low} AND {self._comparison(Criterion(condition.subject, '<=', condition.high))})"
             case OneOf():
                 return self._one_of(condition)
             case Contains():
@@ -108,11 +108,11 @@ class Scope:
     def _joined(self, conditions: tuple[Condition, ...], word: str, none: str) -> str:
         return f"({word.join(map(self.condition, conditions))})" if conditions else none
 
-    def _comparison(self, one: Comparison) -> str:
+    def _comparison(self, one: Criterion) -> str:
         operator = "<>" if one.operator == "!=" else one.operator
         if isinstance(one.right, Column):
             left, right = self.profile(column_of(one.left)).kind, self.profile(one.right).kind
-            if isinstance(one.left, Part) or right not in _COMPARED.get(left, (left,)):
+            if isinstance(one.left, DatePart) or right not in _COMPARED.get(left, (left,)):
                 raise PlanError("wrong_kind", f"Columns of {left} and of {right} can't be compared.")
             return f"{self._subject(one.left)} {operator} {self.sql(one.right)}"
         return f"{self._subject(one.left, one.right)} {operator} {literal(one.right)}"
@@ -124,12 +124,12 @@ class Scope:
         if len({type(value) for value in one.values}) == 1:
             values = ", ".join(map(literal, one.values))
             return f"{self._subject(one.subject, one.values[0])} IN ({values})"
-        return self._joined(tuple(Comparison(one.subject, "=", value) for value in one.values), " OR ", "false")
+        return self._joined(tuple(Criterion(one.subject, "=", value) for value in one.values), " OR ", "false")
 
     def _subject(self, subject: Subject, against: Value | None = None) -> str:
         column = column_of(subject)
         kind, sql = self.profile(column).kind, self.sql(column)
-        if isinstance(subject, Part):
+        if isinstance(subject, DatePart):
             if kind not in (("time", "datetime") if subject.part == "hour" else ("date", "datetime")):
                 raise PlanError("wrong_kind", f"{column.name!r} is a column of {kind}: it has no {subject.part}.")
             kind, sql = "number", f"{_PARTS[subject.part]}({sql})"
