@@ -151,6 +151,38 @@ def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
     assert text(call(task, "query_tables", sql="SELECT sum(price) FROM prices")).splitlines()[-1] == "| 7.5 |"
 
 
+def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
+    rows = "Kampagne;Tag;Kosten;PLZ\nSommer;31.01.2025;1.200,50 €;01067\nHerbst;01.02.2025;3,10 €;10115\n"
+    task.files.put("Export.csv", f"Bericht\n{rows}Gesamt;;1.203,60 €;\n".encode("cp1252"))
+    sql = "SELECT sum(Kosten), max(Tag), min(PLZ) FROM export WHERE Tag < DATE '2025-03-01'"
+    said = text(call(task, "query_tables", sql=sql, paths=["Export.csv"]))
+    assert "| 1203.60 | 2025-02-01 | 01067 |" in said
+    assert "- export: Lines above the table: Bericht." in said
+    assert "- export: 1 row of totals left out of its rows (row 5 of the file)." in said
+    assert "read as text" in text(call(task, "profile_table", path="Export.csv"))
+
+
+def test_every_sheet_is_a_table_and_every_kind_a_type(task: MemoryToolContext) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        book.add_worksheet("First").write_column(0, 0, ["n", 2**53, 1])
+        for number, row in enumerate(
+            [["name", "note\nof two", "ok"], ["tea", 'say "hi",\r\nyou', True], ["x", "", False]]
+        ):
+            second = book.get_worksheet_by_name("Der Zweite") or book.add_worksheet("Der Zweite")
+            second.write_row(number, 0, row)
+    task.files.put("Book.xlsx", out.getvalue())
+    assert text(call(task, "query_tables", sql="SELECT sum(n) FROM book")).splitlines()[-1] == f"| {2**53 + 1} |"
+    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM book_der_zweite")))
+    assert rows == [["name", "note of two", "ok"], ["tea", 'say "hi",\r\nyou', "True"], ["x", "None", "False"]]
+
+
+def test_a_file_that_holds_no_table_is_said(task: MemoryToolContext) -> None:
+    task.files.put("broken.xlsx", b"PK\x03\x04" + bytes(100))
+    with pytest.raises(WorkFailure, match="can't be read as a table: The workbook can't be read"):
+        call(task, "query_tables", sql="SELECT 1", paths=["broken.xlsx"])
+
+
 def test_a_plot_is_a_picture(task: MemoryToolContext) -> None:
     sql = "SELECT month, sum(revenue) AS revenue FROM sales_2024 GROUP BY 1 ORDER BY 1"
     outcome = call(task, "plot_tables", sql=sql, title="Revenue", kind="line", path="out/revenue.png")

@@ -14,7 +14,7 @@ import numpy as np
 from agentsvc_nb.agents.offline.words import LIGHT_STEMS, STOP, Vectors, content_words, meanings, phrases, stem, stems
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import HEADING, blocks
-from agentsvc_nb.formats.tables import is_table, parse
+from agentsvc_nb.formats.tables.plain import is_table, parse
 from agentsvc_nb.tools import stopping
 
 PASSAGE_CHARS: Final = 600

@@ -11,7 +11,7 @@ from typing import Final
 from starlette.responses import Response
 
 from agentsvc_nb.formats.safe_text import blocks
-from agentsvc_nb.formats.tables import Table, is_table, parse
+from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord

@@ -2,7 +2,7 @@
 the network and extensions, and only then runs the SQL.
 
 It reads one line of JSON, `{"files": [{"name", "file", "kind"}], "sql", "plot"}`, and prints one line,
-`{"columns", "rows", "more", "picture"}` or `{"error"}`.
+`{"columns", "rows", "more", "notes", "picture"}` or `{"error"}`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+
+from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.tools.workspace.table_loading import load
 
 ENGINE_MEMORY: Final = "1GB"
 ROWS_MAX: Final = 200
@@ -23,6 +28,7 @@ CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
 """Characters of all cells together: a table with many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
+NOTES_MAX: Final = 40
 _CONFIG: Final[dict[str, Any]] = {
     "memory_limit": ENGINE_MEMORY,
     "max_temp_directory_size": "0KB",
@@ -31,7 +37,6 @@ _CONFIG: Final[dict[str, Any]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-_READ: Final = {"csv": "read_csv(?, sample_size = -1)", "parquet": "read_parquet(?)"}
 
 
 def main() -> None:
@@ -47,8 +52,8 @@ def main() -> None:
 
 def _answer(given: dict[str, Any]) -> dict[str, Any]:
     engine = duckdb.connect(":memory:", config=_CONFIG)
-    for file in given["files"]:
-        _load(engine, **file)
+    asked = given["sql"].casefold()
+    notes = [note for name, note in _load(engine, given["files"]) if name.casefold() in asked]
     engine.execute("SET enable_external_access = false")
     engine.execute("SET lock_configuration = true")
     found = engine.execute(given["sql"])
@@ -57,35 +62,41 @@ def _answer(given: dict[str, Any]) -> dict[str, Any]:
     rows = [list(row) for row in islice(iter(found.fetchone, None), limit + 1)]
     shown = _shown(rows)
     answer: dict[str, Any] = {"columns": columns, "rows": shown, "more": len(rows) > len(shown)}
+    answer["notes"] = notes[:NOTES_MAX]
     if given["plot"]:
         answer["picture"] = base64.b64encode(_picture(columns, rows[:limit], **given["plot"])).decode()
     return answer
 
 
-def _load(engine: duckdb.DuckDBPyConnection, name: str, file: str, kind: str) -> None:
-    if kind == "excel":
-        _load_sheet(engine, name, file)
-    else:
-        engine.execute(f'CREATE TABLE "{name}" AS SELECT * FROM {_READ[kind]}', [file])
+def _load(engine: duckdb.DuckDBPyConnection, files: list[dict[str, str]]) -> list[tuple[str, str]]:
+    """Load the files' tables: the first of a file under the file's name, further sheets with theirs behind it. Returns
+    what there is to know of how they were read, beside the table's name. Raises `ValueError` for a file that can't be
+    read."""
+    taken = {file["name"] for file in files}
+    notes = []
+    for file in files:
+        if file["kind"] == "parquet":  # has types that only the engine knows
+            engine.execute(f'CREATE TABLE "{file["name"]}" AS SELECT * FROM read_parquet(?)', [file["file"]])
+            continue
+        found = read_tables(f"{file['name']}.{file['kind']}", "", Path(file["file"]))
+        if not found:
+            raise ValueError(f"{file['name']} is empty.")
+        for number, table in enumerate(found):
+            name = file["name"] if number == 0 else _sheet(file["name"], table.name, taken)
+            load(engine, name, table)
+            notes += [(name, f"{name}: {sentence}") for sentence in table.sentences()]
+    return notes
 
 
-def _load_sheet(engine: duckdb.DuckDBPyConnection, name: str, file: str) -> None:
-    """Load the first sheet, with its first row as the columns' names. It goes through CSV, whose reader detects types.
-    Raises `ValueError` for a file that can't be read."""
-    import csv
-    import tempfile
-
-    from python_calamine import CalamineError, CalamineWorkbook
-
-    try:
-        with open(file, "rb") as opened:
-            rows = CalamineWorkbook.from_filelike(io.BytesIO(opened.read())).get_sheet_by_index(0).to_python()
-    except CalamineError as error:
-        raise ValueError(str(error)) from None
-    with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8") as table:
-        csv.writer(table).writerows(rows)
-        table.flush()
-        engine.execute(f'CREATE TABLE "{name}" AS SELECT * FROM read_csv(?, header = true)', [table.name])
+def _sheet(file: str, sheet: str, taken: set[str]) -> str:
+    """A name for a further table of a file."""
+    stem = re.sub(r"\W+", "_", f"{file}_{sheet.lower()}").strip("_")
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    return name
 
 
 def _shown(rows: list[list[Any]]) -> list[list[Any]]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats.children.turns import FairTurns
-from agentsvc_nb.formats.safe_text import table
+from agentsvc_nb.formats.safe_text import escape, table
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
@@ -30,8 +30,9 @@ _turns = FairTurns(AT_ONCE, share=AT_ONCE - 1)
 
 
 async def query(files: list[dict[str, str]], sql: str, plot: dict[str, str] | None = None) -> dict[str, Any]:
-    """Run SQL on the files. Returns `columns`, `rows`, `more` (whether there are further rows) and, for a plot,
-    `picture` (base64). Raises `WorkFailure`: `query_failed` with the engine's message, or `too_much_work`."""
+    """Run SQL on the files. Returns `columns`, `rows`, `more` (whether there are further rows), `notes` (how the
+    tables were read) and, for a plot, `picture` (base64). Raises `WorkFailure`: `query_failed` with the engine's
+    message, or `too_much_work`."""
     question = json.dumps({"files": files, "sql": sql, "plot": plot}).encode()
     async with _turns.turn(shares.account.get()):
         answer = await _ask_child(question)
@@ -53,7 +54,12 @@ async def _ask_child(question: bytes) -> bytes:
 
 
 TABLES_MAX: Final = 20
-KINDS: Final = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".ods": "excel"}
+KINDS: Final = (".csv", ".tsv", ".parquet", ".xlsx", ".xls", ".ods")
+
+
+_SQL: Final = (
+    "DuckDB SQL on the tables, each named as its file without ending; further sheets of a workbook have theirs added."
+)
 
 
 class ProfileTableInput(BaseModel):
@@ -61,7 +67,7 @@ class ProfileTableInput(BaseModel):
 
 
 class QueryTablesInput(BaseModel):
-    sql: str = Field(max_length=10_000, description="DuckDB SQL on the tables, each named as its file without ending.")
+    sql: str = Field(max_length=10_000, description=_SQL)
     paths: list[str] = Field(default_factory=list, max_length=TABLES_MAX, description="The files; none: all tables.")
 
 
@@ -99,7 +105,7 @@ class ProfileTable(_Tables):
         about = await query(files, f'SELECT {columns} FROM (SUMMARIZE "{name}")')
         first = await query(files, f'SELECT * FROM "{name}" LIMIT 5')
         rows = (await query(files, count))["rows"][0][0]
-        return _text(f"Table {name}: {rows} rows.\n{_table(about)}\n\nFirst rows:\n{_table(first)}")
+        return _text(f"Table {name}: {rows} rows.\n{_table(about)}\n\nFirst rows:\n{_table(first)}{_notes(first)}")
 
 
 class QueryTables(_Tables):
@@ -109,7 +115,8 @@ class QueryTables(_Tables):
     Input: ClassVar[type[BaseModel]] = QueryTablesInput
 
     async def run(self, given: QueryTablesInput, task: ToolContext) -> Outcome:
-        return _text(_table(await query(await _files(task, given.paths), given.sql)))
+        found = await query(await _files(task, given.paths), given.sql)
+        return _text(_table(found) + _notes(found))
 
 
 class PlotTables(_Tables):
@@ -150,7 +157,9 @@ async def _files(task: ToolContext, paths: Sequence[str]) -> list[dict[str, str]
 
 
 def _kind(path: str) -> str:
-    return KINDS.get(PurePosixPath(path).suffix.lower(), "")
+    """The format of a file of tables, as its ending; empty if it is none."""
+    ending = PurePosixPath(path).suffix.lower()
+    return ending[1:] if ending in KINDS else ""
 
 
 def _name(path: str, taken: dict[str, str]) -> str:
@@ -166,6 +175,12 @@ def _table(found: dict[str, Any]) -> str:
     """The rows of a query's answer as a Markdown table."""
     more = f"\n[the first {len(found['rows'])} rows; there are more]\n" if found["more"] else ""
     return f"{table(found['columns'], found['rows'])}{more}".removesuffix("\n")
+
+
+def _notes(found: dict[str, Any]) -> str:
+    """What was decided when the tables were read."""
+    lines = [f"- {escape(note)}" for note in found["notes"]]
+    return "\n".join(["", "", "How the tables were read:", *lines]) if lines else ""
 
 
 def _text(text: str) -> Outcome:

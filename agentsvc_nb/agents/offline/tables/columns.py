@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.tables import operations as ops
 from agentsvc_nb.agents.offline.tables.operations import MEASURED_IN, NEVER_ADDED, NOT_ADDED, PLACES, RANKS, UNITS
 from agentsvc_nb.agents.offline.words import STOP, stem, stems
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.formats.tables import Table
+from agentsvc_nb.formats.tables.plain import Table
 
 _DATED: Final = frozenset({"year", "date", "day", "jahr", "datum", "annee", "ano", "fecha"})
 

@@ -17,7 +17,7 @@ from agentsvc_nb.agents.offline.tables.operations import places
 from agentsvc_nb.agents.offline.words import STOP, stem, stems
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.formats.tables import Table, written
+from agentsvc_nb.formats.tables.plain import Table, written
 
 Day = tuple[int, int, int]
 """Year, month and day; 0 for a part that is not given."""

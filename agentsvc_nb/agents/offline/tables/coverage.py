@@ -17,7 +17,7 @@ from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, meaning
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.formats.tables import Table
+from agentsvc_nb.formats.tables.plain import Table
 
 _GENERIC: Final = frozenset(
     map(stem, ("column", "columns", "value", "values", "spalte", "wert", "werte", "row", "rows", *ops.ROWS))

@@ -9,7 +9,7 @@ from agentsvc_nb.agents.offline.tables import operations as ops
 from agentsvc_nb.agents.offline.tables.columns import likest, parts
 from agentsvc_nb.agents.offline.tables.conditions import is_dates
 from agentsvc_nb.agents.offline.words import STOP, stem
-from agentsvc_nb.formats.tables import Table
+from agentsvc_nb.formats.tables.plain import Table
 
 _TIMES: Final = frozenset("time times case cases occasion occasions instance instances mal fois vez veces".split())  # noqa: SIM905
 _PEOPLE: Final = frozenset("people person persons leute personen personnes gens personas".split())  # noqa: SIM905

@@ -11,7 +11,7 @@ from agentsvc_nb.agents.offline.ranking import Passage, passages
 from agentsvc_nb.agents.offline.words import stems
 from agentsvc_nb.formats.decoding import text_of
 from agentsvc_nb.formats.queries import is_scratch, tokens
-from agentsvc_nb.formats.tables import Table, is_table, parse
+from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 

@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.words import stem
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.formats.tables import PRECISION, Numbers, Table
+from agentsvc_nb.formats.tables.plain import PRECISION, Numbers, Table
 
 _COLUMNS_SHOWN = 20
 

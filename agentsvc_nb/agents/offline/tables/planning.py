@@ -37,7 +37,7 @@ from agentsvc_nb.agents.offline.tables.results import leaders
 from agentsvc_nb.agents.offline.words import STOP, stem, stems
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.formats.tables import Table
+from agentsvc_nb.formats.tables.plain import Table
 
 
 def count(question: str, folded: str, table: Table) -> Plan | Unclear | None:

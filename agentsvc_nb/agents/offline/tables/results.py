@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.tables.conditions import fitting, totals
 from agentsvc_nb.agents.offline.tables.measures import Measure, Plan
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.safe_text import escape, table
-from agentsvc_nb.formats.tables import PRECISION, show
+from agentsvc_nb.formats.tables.plain import PRECISION, show
 
 ROWS_SHOWN: Final = 5
 GROUPS_SHOWN: Final = 20

@@ -1,0 +1,199 @@
+"""The rows of CSV and its kin: encoding, delimiter and quoting are found out."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from agentsvc_nb.formats.decoding import DecodedText, decode
+from agentsvc_nb.formats.tables.cells import is_empty
+from agentsvc_nb.formats.tables.dates import read_dates
+from agentsvc_nb.formats.tables.model import BYTES_MAX, CELLS_MAX, RawTable, TableNotes, UnreadableTable
+from agentsvc_nb.formats.tables.numbers import number_of
+
+_DELIMITERS: Final = ",;\t|"
+_RARE_DELIMITERS: Final = "^~¦\x1f\x01"
+"""Delimiters that have to divide every line."""
+_SAMPLE_CHARS: Final = 50_000
+_SAMPLE_ROWS: Final = 100
+_WESTERN: Final = ("cp1252", "mac_roman", "cp850")
+"""Of Windows, of spreadsheets on a Mac, and of DOS."""
+_SURE: Final = 0.9
+_RARE: Final = 0.5
+_FAMILIAR: Final = re.compile(
+    r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
+    r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
+)
+"""What stands beyond ASCII in western texts, and where."""
+
+
+def read_delimited(name: str, data: bytes, tabs: bool = False) -> RawTable:
+    """The rows of a delimited text. `tabs`: its name says that tabs divide it. Raises `UnreadableTable`."""
+    decoded = decoded_table(data)
+    text = decoded.text
+    remarks = [f"Its encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
+    if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
+        remarks.append(f"It holds bytes that are no {decoded.encoding}; they are shown as \ufffd.")
+    told = re.match(r"\ufeff?sep=(.)\r?\n", text)
+    text = text[told.end() :] if told else text
+    dialect = _dialect(text, told[1] if told else "\t" if tabs else "")
+    rows, more, remark = rows_of(text, dialect)
+    remarks += [remark] if remark else []
+    notes = TableNotes(encoding=decoded.encoding, delimiter=dialect.delimiter, rows_left_out=more, remarks=(*remarks,))
+    return RawTable(name, rows, notes=notes, first_number=2 if told else 1)
+
+
+def decoded_table(data: bytes) -> DecodedText:
+    """The text of a table. Raises `UnreadableTable` if the bytes are none."""
+    head = data[:4_000]
+    zeros = head[::2].count(0), head[1::2].count(0)
+    if max(zeros) > len(head) / 5 and min(zeros) * 10 < max(zeros) and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+        return DecodedText(data.decode(encoding, "replace"), encoding)
+    found = decode(data, cut=False)
+    if found is None:
+        if not data.strip(b"\0"):
+            raise UnreadableTable("The file is empty.")
+        raise UnreadableTable("The file is no text.")
+    return _guessed(data) if found.guessed else found
+
+
+def _guessed(data: bytes) -> DecodedText:
+    """The text in the encoding that the lines beyond ASCII look like."""
+    text = data.decode("utf-8", "replace")
+    broken, beyond = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
+    if broken * 3 < beyond - broken:
+        return DecodedText(text, "utf-8")
+    lines = (line for line in data.splitlines() if not line.isascii())
+    sample = b"\n".join(islice(lines, 2_000))[:16_000]
+    encoding = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
+    if _familiar(sample.decode(encoding, "replace")) < _SURE and (found := decode(sample, cut=True)):
+        encoding = found.encoding
+    return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
+
+
+def _familiar(text: str) -> float:
+    """From 0 to 1: how much of what is beyond ASCII in the text is used so in western languages, where it is rare."""
+    beyond = [char for char in text if not char.isascii()]
+    letters = sum(1 for char in text if char.isalpha())
+    rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters
+    return len(_FAMILIAR.findall(text)) / len(beyond) if beyond and rare else 0.0
+
+
+class CsvForm(NamedTuple):
+    """How cells are divided and quoted."""
+
+    delimiter: str
+    spaced: bool = False
+    """Whether a space stands between the delimiter and a quotation mark."""
+    quote: str = '"'
+    escape: bool = False
+    """Whether a backslash stands before quotation marks in quoted cells."""
+    quoting: bool = True
+
+    def reader(self, lines: Iterable[str], strict: bool = False) -> Any:
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            skipinitialspace=self.spaced,
+            doublequote=not self.escape,
+            escapechar="\\" if self.escape else None,
+            quoting=csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE,
+            strict=strict,
+        )
+
+
+def rows_of(text: str, dialect: CsvForm) -> tuple[list[Sequence[str]], int, str]:
+    """The rows, up to the limit of cells; how many more there are; and what is wrong with their quotation marks, in
+    which case they are read as well as can be. Raises `UnreadableTable`."""
+    escaped = dialect._replace(escape=True)
+    try:
+        with contextlib.suppress(csv.Error):
+            return *_rows(text, dialect, strict=True), ""
+        if "\\" + dialect.quote in text:
+            with contextlib.suppress(csv.Error):
+                return *_rows(text, escaped, strict=True), ""
+        if _unclosed(text, dialect):
+            remark = "A quotation mark is never closed, so quotation marks are read as they stand."
+            return *_rows(text, dialect._replace(quoting=False)), remark
+        return *_rows(text, dialect), "Quotation marks stand within cells; they are read as they stand."
+    except csv.Error as error:
+        raise UnreadableTable(f"The file is no delimited text: {error}.") from None
+
+
+def _rows(text: str, dialect: CsvForm, strict: bool = False) -> tuple[list[Sequence[str]], int]:
+    reader = dialect.reader(io.StringIO(text, newline=""), strict)
+    rows: list[Sequence[str]] = []
+    room = CELLS_MAX
+    csv.field_size_limit(BYTES_MAX)
+    while room > 0 and (some := list(islice(reader, 10_000))):
+        rows += some
+        room -= sum(map(len, some))
+    return rows, sum(1 for _ in reader) if room <= 0 else 0
+
+
+def _unclosed(text: str, dialect: CsvForm) -> bool:
+    """Whether the last row takes in lines that it should not: a quotation mark in it is never closed."""
+    rows, _ = _rows(text + dialect.delimiter, dialect)
+    return bool(rows) and rows[-1][-1:] != [""]
+
+
+def _dialect(text: str, delimiter: str) -> CsvForm:
+    sample = text[:_SAMPLE_CHARS]
+    if len(text) > len(sample):
+        sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
+    delimiter = delimiter if delimiter and delimiter in sample else _delimiter(sample)
+    spaced = f'{delimiter} "' in sample
+    plain = CsvForm(delimiter, spaced)
+    if "'" in sample and '"' not in sample and _quoted_singly(sample, delimiter):
+        return plain._replace(quote="'")
+    return plain
+
+
+def _quoted_singly(sample: str, delimiter: str) -> bool:
+    """Whether apostrophes stand around cells, in every line but perhaps the first."""
+    lines = [line for line in sample.splitlines() if line.strip()][:_SAMPLE_ROWS]
+    end = re.escape(delimiter)
+    quoted = re.compile(rf"(?:^|{end})\s*'[^'\n]*'\s*(?={end}|$)")
+    return len(lines) > 1 and all(quoted.search(line) for line in lines[1:])
+
+
+def _delimiter(sample: str) -> str:
+    """The delimiter that divides most rows into the same number of cells."""
+    lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
+    scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
+    scores |= {mark: _score(lines, mark, every=True) for mark in _RARE_DELIMITERS if mark in sample}
+    best = max(scores, key=lambda mark: scores[mark], default=",")
+    return best if scores and scores[best][0] > 0 else ","
+
+
+def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:
+    """How well a delimiter divides lines: the share of rows of the commonest width, more where cells are numbers or
+    dates; and the width. `every`: it has to divide every row so."""
+    try:
+        found = list(islice(CsvForm(delimiter).reader(lines), 4 * _SAMPLE_ROWS))
+    except csv.Error:
+        return (0, 0)
+    widths = Counter(len(row) for row in found if len(row) > 1)
+    if not widths:
+        return (0, 0)
+    width, rows = widths.most_common(1)[0]
+    if every and rows < len(found):
+        return (0, 0)
+    cells = [cell for row in found if len(row) == width for cell in row][: _SAMPLE_ROWS * width]
+    plain = sum(map(_is_plain, cells))
+    return (rows / len(found) * (1 + plain / len(cells)), width)
+
+
+def _is_plain(cell: str) -> bool:
+    """Whether a cell is empty, a number or a date."""
+    if is_empty(cell) or any(number_of(cell, mark) is not None for mark in ".,"):
+        return True
+    return read_dates({cell: 1}) is not None

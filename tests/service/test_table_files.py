@@ -1,0 +1,499 @@
+"""Tables in files of every format and oddity are read for what they mean, and what was decided is told."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+import xlsxwriter
+
+from agentsvc_nb.formats.tables import model
+from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
+from agentsvc_nb.formats.tables.reading import has_tables, read_tables
+
+D = Decimal
+
+
+def read(folder: Path, name: str, data: str | bytes) -> list[ReadTable]:
+    file = folder / "blob"
+    file.write_bytes(data.encode() if isinstance(data, str) else data)
+    return read_tables(name, "", file)
+
+
+def column(table: ReadTable, name: str) -> ReadColumn:
+    return next(one for one in table.columns if one.name == name)
+
+
+def found(table: ReadTable) -> dict[str, list[Any]]:
+    return {one.name: list(one.values) for one in table.columns}
+
+
+class Case(NamedTuple):
+    """A column's cells, and what they mean."""
+
+    cells: Sequence[str]
+    kind: str
+    values: Sequence[Any]
+    unit: str = ""
+    said: str = ""
+
+
+CASES = {
+    "whole numbers": Case(["1", "-2", "", "+30"], "number", [1, -2, None, 30]),
+    "thousands": Case(["1,234", "12", "1,234,567"], "number", [1234, 12, 1234567]),
+    "thousands only": Case(["1,234", "5,678"], "number", [1234, 5678], said="either way"),
+    "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="either way"),
+    "three decimals beside two": Case(["1.234", "5.67"], "number", [D("1.234"), D("5.67")]),
+    "german": Case(["1.234,50", "3,10", "2.000"], "number", [D("1234.50"), D("3.10"), 2000]),
+    "french": Case(["1 234,5", "12\u202f345,6", "7\u00a0000,0"], "number", [D("1234.5"), D("12345.6"), 7000]),
+    "swiss": Case(["1'234.50", "99.95", "2’000.00"], "number", [D("1234.50"), D("99.95"), 2000]),
+    "indian": Case(["1,23,456", "12,34,567.5"], "number", [123456, D("1234567.5")]),
+    "dollars": Case(["$1,200.50", "-$3.00", "($4.00)", "$0"], "number", [D("1200.50"), -3, -4, 0], "$"),
+    "euros behind": Case(["1.200,50 €", "3,10 €", ""], "number", [D("1200.50"), D("3.10"), None], "€"),
+    "codes": Case(["EUR 5.00", "EUR 6.50"], "number", [5, D("6.50")], "EUR"),
+    "code behind": Case(["5.00 CHF", "1'000.00 CHF"], "number", [5, 1000], "CHF"),
+    "several currencies": Case(["5 €", "7 $", "8 €"], "text", ["5 €", "7 $", "8 €"], said="several currencies"),
+    "per cent": Case(["12.5%", "3 %", "0"], "number", [D("12.5"), 3, 0], "%"),
+    "a per cent without its sign": Case(["1%", "2%", "3%", "4"], "number", [1, 2, 3, None], "%"),
+    "unit": Case(["5 kg", "7.5 kg"], "number", [5, D("7.5")], "kg"),
+    "other things": Case(["5 apples", "3 pears", "2 figs"], "text", ["5 apples", "3 pears", "2 figs"]),
+    "millions": Case(["$1.2M", "$300K", "$15"], "number", [1200000, 300000, 15], "$"),
+    "empty signs": Case(["5", " --", "7", "n/a", "8"], "number", [5, None, 7, None, 8], said="Read as empty: --, n/a."),
+    "a few are none": Case(["1", "2", "3", "4", "DNF"], "number", [1, 2, 3, 4, None], said="1 cell is no number"),
+    "half are none": Case(["1", "2", "DNF", "DNS"], "text", ["1", "2", "DNF", "DNS"]),
+    "leading zeros": Case(["01067", "10115"], "text", ["01067", "10115"], said="leading zeros"),
+    "exponents": Case(["1e3", "2.5E-2"], "number", [1000, D("0.025")]),
+    "exponents that nothing holds": Case(["1e999", "2e999"], "text", ["1e999", "2e999"]),
+    "minus signs": Case(["−5", "–6", "7-"], "number", [-5, -6, -7]),
+    "footnotes": Case(["12[1]", "13*", "14"], "number", [12, 13, 14], said="footnotes"),
+    "many digits": Case(
+        ["123456789012345678901234567890", "1"], "number", [123456789012345678901234567890, 1]
+    ),
+    "places": Case(["1st", "2nd", "13th"], "number", [1, 2, 13]),
+    "days without a year": Case(["5 Jan", "7 Jan"], "text", ["5 Jan", "7 Jan"]),
+    "hours": Case(["5 pm", "7 pm"], "text", ["5 pm", "7 pm"]),
+    "addresses": Case(["10.0.0.1", "10.0.0.2"], "text", ["10.0.0.1", "10.0.0.2"]),
+    "iso dates": Case(["2025-01-31", "", "2025-02-01"], "date", [date(2025, 1, 31), None, date(2025, 2, 1)]),
+    "no such day": Case(["2025-02-28"] * 3 + ["2025-02-30"], "date", [date(2025, 2, 28)] * 3 + [None], said="1 cell"),
+    "day first": Case(["31/12/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 2, 1)]),
+    "month first": Case(["12/31/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 1, 2)]),
+    "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="2 January 2026"),
+    "dots": Case(["1.2.2026", "13.2.26"], "date", [date(2026, 2, 1), date(2026, 2, 13)], said="two digits"),
+    "english": Case(["January 3, 2025", "Feb 4, 2025"], "date", [date(2025, 1, 3), date(2025, 2, 4)]),
+    "german names": Case(["3. Januar 2025", "14. März 2025"], "date", [date(2025, 1, 3), date(2025, 3, 14)]),
+    "french names": Case(["3 janvier 2025", "1er août 2025"], "date", [date(2025, 1, 3), date(2025, 8, 1)]),
+    "spanish names": Case(["3 de enero de 2025", "4 de abril de 2025"], "date", [date(2025, 1, 3), date(2025, 4, 4)]),
+    "weekdays": Case(["Mon, Jan 6, 2025", "Tuesday, 7 Jan 2025"], "date", [date(2025, 1, 6), date(2025, 1, 7)]),
+    "months": Case(["2025-01", "2025-02"], "date", [date(2025, 1, 1), date(2025, 2, 1)], "month"),
+    "named months": Case(["Jan 2025", "März 2025"], "date", [date(2025, 1, 1), date(2025, 3, 1)], "month"),
+    "a month among days": Case(["2025-01-05"] * 3 + ["2025-02"], "date", [date(2025, 1, 5)] * 3 + [None]),
+    "moments": Case(["2025-01-05T10:00:00Z"] * 2, "datetime", [datetime(2025, 1, 5, 10)] * 2, "UTC"),
+    "offsets": Case(
+        ["2025-01-05 10:00+02:00", "2025-01-05 10:00Z"],
+        "datetime", [datetime(2025, 1, 5, 8), datetime(2025, 1, 5, 10)], "UTC", "different offsets",
+    ),
+    "midnights": Case(["2025-01-05 00:00:00", "2025-01-06 00:00:00"], "date", [date(2025, 1, 5), date(2025, 1, 6)]),
+    "afternoon": Case(["1/25/2025 1:05 PM"], "datetime", [datetime(2025, 1, 25, 13, 5)]),
+    "times": Case(["10:00", "23:59:59", "1:05 pm"], "time", [time(10), time(23, 59, 59), time(13, 5)]),
+    "durations": Case(["25:10:00", "30:00:00"], "text", ["25:10:00", "30:00:00"]),
+    "years": Case(["2024", "2025"], "number", [2024, 2025]),
+    "truth": Case(["yes", "No", ""], "boolean", [True, False, None]),
+    "wahr": Case(["wahr", "falsch"], "boolean", [True, False]),
+    "no truth": Case(["yes", "no", "maybe"], "text", ["yes", "no", "maybe"]),
+    "spaces": Case([" a ", "b", "  "], "text", ["a", "b", None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_a_column_is_read_for_what_it_means(tmp_path: Path, case: Case) -> None:
+    rows = "\n".join(f"{number}\t{cell}\tend" for number, cell in enumerate(case.cells, 1))
+    (table,) = read(tmp_path, "cases.tsv", f"key\tvalue\tlast\n{rows}\n")
+    value = column(table, "value")
+    assert (value.kind, list(value.values), value.unit) == (case.kind, list(case.values), case.unit)
+    assert [*value.texts] == list(case.cells)
+    told = " ".join(one for one in table.sentences() if one.startswith("Column value"))
+    assert case.said in told
+    assert case.said or not table.notes.remarks
+
+
+def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None:
+    (table,) = read(
+        tmp_path, "a.csv", 'day,sent,cost,views\n31/12/2025,1/2/2026,"1,5",1.234\n1/1/2026,3/2/2026,"2,5",5.678\n'
+    )
+    assert found(table)["sent"] == [date(2026, 2, 1), date(2026, 2, 3)]
+    assert found(table)["views"] == [1234, 5678]
+    assert table.sentences() == []
+
+
+def test_commas_that_divide_speak_for_a_decimal_point(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", 'name,views\na,"1,234"\nb,"5,678"\n')
+    assert found(table)["views"] == [1234, 5678]
+    assert table.sentences() == []
+
+
+def test_semicolons_speak_for_a_decimal_comma(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "name;views\na;1.234\nb;5.678\n")
+    assert found(table)["views"] == [1234, 5678]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~", "\x1f"])
+def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
+    text = "\n".join(delimiter.join(row) for row in (["name", "price"], ["tea", "3.5"], ["coffee", "4"], ["milk", "1"]))
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table) == {"name": ["tea", "coffee", "milk"], "price": [D("3.5"), 4, 1]}
+    assert table.notes.delimiter == delimiter
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"),
+        *("cp1252", "latin-1", "mac_roman", "cp850"),
+    ],
+)
+def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
+    text = "Größe;Stückzahl;Straße\nklein;5;Königsallee\ngroß;7;Münchner Straße\nübergroß;2;Am Gärtnerplatz\n"
+    (table,) = read(tmp_path, "a.csv", text.encode(encoding))
+    assert found(table)["Größe"] == ["klein", "groß", "übergroß"]
+    assert found(table)["Straße"] == ["Königsallee", "Münchner Straße", "Am Gärtnerplatz"]
+
+
+ELSEWHERE = {
+    "cp1251": "Москва и Санкт-Петербург",
+    "cp1250": "Łódź leży w środku Polski, Kraków zaś na południu",
+    "shift_jis": "東京は日本の首都です",
+    "gb18030": "北京是中国的首都",
+    "cp1253": "Η Αθήνα είναι η πρωτεύουσα",
+}
+
+
+@pytest.mark.parametrize(("encoding", "words"), ELSEWHERE.items(), ids=ELSEWHERE.keys())
+def test_encodings_of_other_scripts_are_found(tmp_path: Path, encoding: str, words: str) -> None:
+    rows = "".join(f"{words};{number},50 \n" for number in range(20))
+    (table,) = read(tmp_path, "a.csv", f"text;price\n{rows}".encode(encoding))
+    assert set(found(table)["text"]) == {words}
+
+
+def test_a_sign_of_the_euro_tells_the_encoding(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "1;5,00 €\n2;6,50 €\n".encode("cp1252"))
+    assert table.columns[1].unit == "€"
+
+
+def test_a_letter_far_down_tells_the_encoding(tmp_path: Path) -> None:
+    text = "name,count\n" + "plain,1\n" * 20_000 + "Zürich,2\n"
+    (table,) = read(tmp_path, "a.csv", text.encode("cp1252"))
+    assert table.columns[0].values[-1] == "Zürich"
+    assert any("guess" in one for one in table.notes.remarks)
+
+
+def test_a_broken_byte_does_not_turn_a_text_into_another_encoding(tmp_path: Path) -> None:
+    text = "name,count\n" + "Zürich,1\n" * 20
+    (table,) = read(tmp_path, "a.csv", text.encode() + b"Gen\xe8ve,2\n")
+    assert table.columns[0].values[0] == "Zürich"
+    assert any("bytes" in one for one in table.notes.remarks)
+
+
+QUOTING = {
+    "line breaks": ('a,b\n"x\ny",2\n', ["x\ny"]),
+    "doubled": ('a,b\n"say ""hi""",2\n', ['say "hi"']),
+    "backslash": ('a,b\n"say \\"hi\\", you",2\n', ['say "hi", you']),
+    "single": ("a,b\n'x, y','2'\n", ["x, y"]),
+    "space before": ('a, b\n"x, y", "2"\n', ["x, y"]),
+    "inch": ('a,b\n5" disk,2\n', ['5" disk']),
+    "carriage returns": ("a,b\rx,2\r", ["x"]),
+    "delimiter told": ("sep=|\na|b\nx|2\n", ["x"]),
+}
+
+
+@pytest.mark.parametrize(("text", "first"), QUOTING.values(), ids=QUOTING.keys())
+def test_quoting_is_understood(tmp_path: Path, text: str, first: list[str]) -> None:
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table) == {"a": first, "b": [2]}
+
+
+def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", 'a,b\n"x,1\ny,2\nz,3\n')
+    assert found(table)["b"] == [1, 2, 3]
+    assert "never closed" in " ".join(table.sentences())
+
+
+def test_a_table_without_a_header_keeps_its_first_row(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "DE,5,6.5\nFR,7,8.5\n")
+    assert found(table) == {"column 1": ["DE", "FR"], "column 2": [5, 7], "column 3": [D("6.5"), D("8.5")]}
+    assert "no header" in " ".join(table.sentences())
+
+
+def test_a_line_that_groups_columns_is_no_header(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", ",2024,,2025,\nRegion,Q1,Q2,Q1,Q2\nNorth,1,2,3,4\nSouth,5,6,7,8\n")
+    assert [one.name for one in table.columns] == ["Region", "Q1", "Q2", "Q1 (2)", "Q2 (2)"]
+    assert "above the table: 2024, 2025" in " ".join(table.sentences())
+
+
+def test_a_column_without_a_name_takes_nothing_from_the_header(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", ",name,town\nx,Ann,Ulm\ny,Bob,Bonn\n")
+    assert found(table) == {"column 1": ["x", "y"], "name": ["Ann", "Bob"], "town": ["Ulm", "Bonn"]}
+
+
+@pytest.mark.parametrize(
+    "header", ["Player,180s,100+,21st", "Hand,1 credit,2 credits,3 credits", "Year,Time,City,", "Team,Q1,Q2,2024"]
+)
+def test_a_header_may_hold_numbers(tmp_path: Path, header: str) -> None:
+    (table,) = read(tmp_path, "a.csv", f"{header}\n2001,5,6,7\n2002,7,8,9\n")
+    assert [one.name for one in table.columns] == [name or "column 4" for name in header.split(",")]
+
+
+def test_a_sign_in_the_rows_alone_divides_nothing(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "name,pinyin,note\n^ Ma,x,\n^ Fung,y,\n^ Gwong,z,u\n")
+    assert found(table)["name"] == ["^ Ma", "^ Fung", "^ Gwong"]
+
+
+def test_years_are_names_of_columns(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "Country,2024,2025\nDE,5,6\nFR,7,8\n")
+    assert list(found(table)) == ["Country", "2024", "2025"]
+
+
+def test_each_column_has_a_name_of_its_own(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "id,,Name,name,\n1,2,a,b,\n2,3,c,d,\n")
+    assert [one.name for one in table.columns] == ["id", "column 2", "Name", "name (2)"]
+
+
+def test_rows_of_another_width_are_told(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n1,2,3\n")
+    assert found(table)["c"] == [3, None, 8, 3]
+    assert "columns: 1 (row 4)" in " ".join(table.sentences())
+
+
+def test_totals_are_no_rows(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "shop,units\nA,5\nB,6\nTotal,11\n\nSource: our tills\n")
+    assert found(table) == {"shop": ["A", "B"], "units": [5, 6]}
+    assert [(row.number, row.cells) for row in table.notes.totals] == [(4, ("Total", "11"))]
+
+
+def test_a_company_called_total_is_a_row(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "company,revenue\nShell,300\nBP,200\nTotal,100\n")
+    assert table.rows == 3
+    assert "counts as a row" in " ".join(table.sentences())
+
+
+def test_a_name_with_the_word_total_is_a_row(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "product,units\nTotal Care,5\nTotal Shine,6\nOther,11\n")
+    assert table.rows == 3
+
+
+def test_subtotals_between_are_no_rows(tmp_path: Path) -> None:
+    text = "region,units\nNorth,5\nSouth,6\nSubtotal,11\nEast,1\nWest,2\nSubtotal,3\nGrand total,14\n"
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table)["units"] == [5, 6, 1, 2]
+    assert [row.number for row in table.notes.totals] == [4, 7, 8]
+    assert list(table.row_numbers) == [2, 3, 5, 6]
+
+
+def test_rows_that_head_others_are_no_rows(tmp_path: Path) -> None:
+    text = (
+        "town,people,area\nCity,City,City\nUlm,5,6\nBonn,1,2\nKiel,3,4\nCountry,Country,Country\nA,7,8\nB,5,5\nC,1,1\n"
+    )
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table) == {
+        "town": ["Ulm", "Bonn", "Kiel", "A", "B", "C"],
+        "people": [5, 1, 3, 7, 5, 1],
+        "area": [6, 2, 4, 8, 5, 1],
+    }
+    assert [row.number for row in table.notes.headings] == [2, 6]
+    (table,) = read(tmp_path, "a.csv", "a,b,c\nx,x,x\ny,x,z\n")
+    assert table.rows == 2
+
+
+def test_several_tables_in_one_file_are_read_apart(tmp_path: Path) -> None:
+    text = "# Pages\n# 2025\n\nPage,Views\n/,100\n/shop,50\n,150\n\nDay Index,Views\n1/31/25,90\n2/1/25,60\n"
+    pages, days = read(tmp_path, "analytics.csv", text)
+    assert found(pages) == {"Page": ["/", "/shop"], "Views": [100, 50]}
+    assert [row.number for row in pages.notes.totals] == [7]
+    assert found(days) == {"Day Index": [date(2025, 1, 31), date(2025, 2, 1)], "Views": [90, 60]}
+    assert (days.name, list(days.row_numbers)) == ("analytics (2)", [10, 11])
+    assert "2 tables" in " ".join(days.sentences())
+
+
+def test_an_empty_line_within_a_table_parts_nothing(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "shop,units\nA,5\n\nB,6\n,\nC,n/a\n\nD,8\nE,9\n")
+    assert found(table)["units"] == [5, 6, None, 8, 9]
+    assert list(table.row_numbers) == [2, 4, 6, 8, 9]
+
+
+def test_totals_of_groups_are_no_rows(tmp_path: Path) -> None:
+    text = "region,units\nNorth,5\nSouth,6\nTotal,11\nEast,1\nWest,2\nTotal,3\nNone,4\n"
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table)["units"] == [5, 6, 1, 2, 4]
+    assert [row.number for row in table.notes.totals] == [4, 7]
+
+
+def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"default_date_format": "yyyy-mm-dd"}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                for at, cell in enumerate(row):
+                    if cell is not None:
+                        sheet.write(number, at, cell)
+    return out.getvalue()
+
+
+def test_all_sheets_of_a_workbook_are_read_by_name(tmp_path: Path) -> None:
+    first: list[list[Any]] = [
+        ["Report of May"],
+        [],
+        ["shop", "day", "sum"],
+        ["A", date(2025, 5, 1), 1.1 + 2.2],
+        ["B", None, 2],
+        ["Total", None, 5.3],
+    ]
+    tables = read(
+        tmp_path, "b.xlsx", workbook({"Mai": first, "leer": [], "Zwei": [["k", "ok"], ["x", True], ["y", None]]})
+    )
+    assert [table.name for table in tables] == ["Mai", "Zwei"]
+    assert found(tables[0]) == {"shop": ["A", "B"], "day": [date(2025, 5, 1), None], "sum": [D("3.3"), 2]}
+    assert tables[0].notes.titles == ("Report of May",)
+    assert list(tables[0].row_numbers) == [4, 5]
+    assert found(tables[1])["ok"] == [True, None]
+
+
+def test_texts_and_numbers_in_one_column_of_a_sheet(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["a", "b", "c"], [1, 1, "1"], [2, "x", "2"], [3, "y", "3"], ["n/a", 4, "4"], [5, "z", "5"]]
+    (table,) = read(tmp_path, "b.xlsx", workbook({"S": rows}))
+    assert found(table) == {"a": [1, 2, 3, None, 5], "b": ["1", "x", "y", "4", "z"], "c": [1, 2, 3, 4, 5]}
+
+
+JSON = {
+    "records": (
+        [{"a": 1, "b": "x"}, {"a": 2.50, "c": None}],
+        {"a": [1, D("2.5")], "b": ["x", None], "c": [None, None]},
+    ),
+    "nested": ([{"a": {"b": {"c": 1}}, "d": [1, 2]}], {"a.b.c": [1], "d": ["[1, 2]"]}),
+    "columns": ({"a": [1, 2], "b": ["x", "y"]}, {"a": [1, 2], "b": ["x", "y"]}),
+    "pandas columns": ({"a": {"0": 1, "1": 2}, "b": {"0": "x", "1": "y"}}, {"a": [1, 2], "b": ["x", "y"]}),
+    "pandas split": ({"columns": ["a", "b"], "index": [0], "data": [[1, "x"]]}, {"a": [1], "b": ["x"]}),
+    "by name": ({"DE": {"n": 1}, "FR": {"n": 2}}, {"name": ["DE", "FR"], "n": [1, 2]}),
+    "within": ({"meta": {"page": 1}, "data": [{"day": "2025-01-31"}]}, {"day": [date(2025, 1, 31)]}),
+    "rows": ([["a", "b"], [1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}),
+    "numbers as texts": ([{"a": "1,5"}, {"a": "2,5"}], {"a": [D("1.5"), D("2.5")]}),
+}
+
+
+@pytest.mark.parametrize(("document", "values"), JSON.values(), ids=JSON.keys())
+def test_json_of_many_shapes_is_a_table(tmp_path: Path, document: Any, values: dict[str, list[Any]]) -> None:
+    (table,) = read(tmp_path, "a.json", json.dumps(document))
+    assert found(table) == values
+
+
+def test_numbers_in_json_are_exact(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.json", '[{"a": 0.1000000000000000055}, {"a": 12345678901234567890.5}]')
+    assert found(table)["a"] == [D("0.1000000000000000055"), D("12345678901234567890.5")]
+
+
+def test_lines_of_json_are_read_and_broken_ones_told(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.jsonl", '{"a": 1}\nbroken\n{"a": 2, "b": "x"}\n')
+    assert found(table) == {"a": [1, 2], "b": [None, "x"]}
+    assert "line 2" in " ".join(table.sentences())
+
+
+def test_tables_of_a_page_are_read(tmp_path: Path) -> None:
+    page = (
+        "<h2>Prices</h2><table><tr><th>Shop<th>Price</tr><tr><td rowspan=2>A<td>1,50 €</tr><tr><td>2,00 €</table>"
+        "<table><tr><td>only a frame</td></tr></table>"
+        "<table><caption>Staff</caption><tr><td>Name</td><td>Age</td></tr><tr><td>Ann</td><td>31</td></tr></table>"
+    )
+    tables = read(tmp_path, "a.html", page)
+    assert [table.name for table in tables] == ["Prices", "Staff"]
+    assert found(tables[0]) == {"Shop": ["A", "A"], "Price": [D("1.50"), 2]}
+    assert found(tables[1]) == {"Name": ["Ann"], "Age": [31]}
+
+
+def test_tables_of_a_markdown_text_are_read(tmp_path: Path) -> None:
+    rows = "| Town | People |\n|---|--:|\n| **Ulm** | 1,200 |\n| a\\|b | 900 |\n"
+    text = f"# Towns\n\n{rows}\nA | rule\n\n```\n|x|\n|-|\n```\n"
+    (table,) = read(tmp_path, "a.md", text)
+    assert table.name == "Towns"
+    assert found(table) == {"Town": ["Ulm", "a|b"], "People": [1200, 900]}
+
+
+def document(body: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+        packed.writestr("word/document.xml", f"<w:document {space}><w:body>{body}</w:body></w:document>")
+    return out.getvalue()
+
+
+def test_tables_of_a_word_document_are_read(tmp_path: Path) -> None:
+    def cell(text: str, span: int = 1) -> str:
+        wide = f'<w:tcPr><w:gridSpan w:val="{span}"/></w:tcPr>' if span > 1 else ""
+        return f"<w:tc>{wide}<w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
+
+    rows = [[cell("Shop"), cell("Q1"), cell("Q2")], [cell("A"), cell("5"), cell("6")], [cell("B"), cell("7", 2)]]
+    body = "".join(f"<w:tr>{''.join(row)}</w:tr>" for row in rows)
+    title = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Sales</w:t></w:r></w:p>'
+    (table,) = read(tmp_path, "a.docx", document(f"{title}<w:tbl>{body}</w:tbl>"))
+    assert table.name == "Sales"
+    assert found(table) == {"Shop": ["A", "B"], "Q1": [5, 7], "Q2": [6, 7]}
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    sql = "SELECT 1.50::DECIMAL(9, 2) AS a, DATE '2025-01-31' AS d, 'x' AS t, 0.1::DOUBLE AS f"
+    duckdb.sql(f"COPY ({sql} UNION ALL SELECT NULL, NULL, NULL, NULL) TO '{tmp_path}/made.parquet'")
+    (table,) = read(tmp_path, "a.parquet", (tmp_path / "made.parquet").read_bytes())
+    assert {name: values[0] for name, values in found(table).items()} == {
+        "a": D("1.50"), "d": date(2025, 1, 31), "t": "x", "f": D("0.1"),
+    }  # fmt: skip
+    assert list(table.row_numbers) == [1, 2]
+
+
+HOSTILE = {
+    "empty": ("a.csv", b""),
+    "zeros": ("a.csv", bytes(1000)),
+    "noise": ("a.csv", bytes(range(256)) * 50),
+    "deep json": ("a.json", b"[" * 200_000),
+    "deep objects": ("a.json", b'{"a":' * 200_000),
+    "no json": ("a.json", b"hello"),
+    "no workbook": ("a.xlsx", b"PK\x03\x04" + bytes(100)),
+    "no document": ("a.docx", b"PK\x03\x04" + bytes(100)),
+    "no parquet": ("a.parquet", b"PAR1" + bytes(100)),
+    "no table": ("a.exe", b"MZ"),
+}
+
+
+@pytest.mark.parametrize(("name", "data"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_what_is_no_table_is_said_in_a_sentence(tmp_path: Path, name: str, data: bytes) -> None:
+    with pytest.raises(UnreadableTable, match=r"^[A-Za-z].*\.$"):
+        read(tmp_path, name, data)
+
+
+def test_files_of_tables_are_known_by_name_or_media_type() -> None:
+    assert all(has_tables(name, "") for name in ("a.csv", "B.XLSX", "c.jsonl", "d.md", "e.docx", "f.parquet"))
+    assert has_tables("blob", "text/csv; charset=utf-8")
+    assert not has_tables("a.exe", "application/octet-stream")
+
+
+def test_columns_and_cells_are_bounded_and_what_is_left_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = ",".join(f"c{at}" for at in range(5_000)) + "\n" + ",".join(["1"] * 5_000) + "\n"
+    (table,) = read(tmp_path, "a.csv", wide)
+    assert (len(table.columns), table.notes.columns_left_out) == (model.COLUMNS_MAX, 4_000)
+    monkeypatch.setattr("agentsvc_nb.formats.tables.layout.CELLS_MAX", 100)
+    (table,) = read(tmp_path, "a.csv", "a,b\n" + "1,2\n" * 80)
+    assert (table.rows, table.notes.rows_left_out) == (50, 30)
+    assert "30 rows are beyond the limits" in " ".join(table.sentences())
+
+
+def test_a_page_with_spans_and_tables_without_end_is_bounded(tmp_path: Path) -> None:
+    page = "<table>" * 500 + "<tr>" + "<td colspan=99999 rowspan=99999>x" * 2_000 + "<tr><td>y" * 20
+    for table in read(tmp_path, "a.html", page):
+        assert len(table.columns) <= model.COLUMNS_MAX

@@ -1,0 +1,219 @@
+"""A table that is written in any usual way is read back equal; exports of ad platforms are read for their rows."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb.formats.tables.model import UnreadableTable
+from agentsvc_nb.formats.tables.numbers import read_numbers
+from agentsvc_nb.formats.tables.reading import read_tables
+
+SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
+DATES = {
+    "iso": "{0.year}-{0.month:02}-{0.day:02}",
+    "slashes": "{0.year}/{0.month}/{0.day}",
+    "dots": "{0.day}.{0.month}.{0.year}",
+    "dots, filled": "{0.day:02}.{0.month:02}.{0.year}",
+    "day first": "{0.day}/{0.month}/{0.year}",
+    "month first": "{0.month}/{0.day}/{0.year}",
+    "names": "{0:%B} {0.day}, {0.year}",
+    "short names": "{0.day:02}-{0:%b}-{0.year}",
+}
+
+
+class Written(NamedTuple):
+    """A way of writing a table."""
+
+    delimiter: str
+    encoding: str
+    mark: str
+    groups: bool
+    unit: str
+    dates: str
+    quoting: Any
+    line_end: str
+
+
+ways = st.builds(
+    Written,
+    st.sampled_from(",;\t|^~"),
+    st.sampled_from(ENCODINGS),
+    st.sampled_from(".,"),
+    st.booleans(),
+    st.sampled_from(["{}", "{} €", "€{}", "$ {}", "{}%", "{} kg", "EUR {}"]),
+    st.sampled_from([*DATES.values()]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+words = st.builds(
+    "{}{}".format,
+    st.sampled_from(["Zürich", "Ananas", "Größe", "café", "plain"]),
+    st.text("abcäöüé ,;|\t\"'\n^~.&<>-5", max_size=12).map(lambda text: f" {text}x" if text else ""),
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[tuple[str, Decimal, date]]:
+    places = draw(st.sampled_from([1, 2, 4]))
+    amounts = st.decimals(-(10**9), 10**9, places=places)
+    days = st.dates(date(1950, 1, 1), date(2100, 1, 1))
+    rows = draw(st.lists(st.tuples(words, amounts, days), min_size=2, max_size=15))
+    return [("Anfang", Decimal("1234567.8912").quantize(Decimal(1).scaleb(-places)), date(2025, 1, 31)), *rows]
+
+
+def amount(number: Decimal, way: Written) -> str:
+    written = f"{number:,f}" if way.groups else f"{number:f}"
+    swapped = written if way.mark == "." else written.translate(str.maketrans(",.", ".,"))
+    return way.unit.format(swapped)
+
+
+def _plain_after_first_word(text: str) -> str:
+    word, space, rest = text.partition(" ")
+    return word + space + rest.encode("ascii", "ignore").decode()
+
+
+@given(tables(), ways)
+@SETTINGS
+def test_a_table_is_read_back_however_it_was_written(
+    tmp_path: Path, rows: list[tuple[str, Decimal, date]], way: Written
+) -> None:
+    if way.encoding == "cp1252":  # a guess, for which words have to look like words
+        rows = [(_plain_after_first_word(text), number, day) for text, number, day in rows]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=way.delimiter, quoting=way.quoting, lineterminator=way.line_end)
+    writer.writerow(["Name", "Amount", "Day"])
+    writer.writerows([text, amount(number, way), way.dates.format(day)] for text, number, day in rows)
+    file = tmp_path / "blob"
+    file.write_bytes(out.getvalue().encode(way.encoding))
+    (table,) = read_tables("a.csv", "text/csv", file)
+    names, amounts, days = table.columns
+    assert [*names.values] == [row[0].strip() for row in rows]
+    assert (amounts.kind, [*amounts.values]) == ("number", [row[1] for row in rows])
+    assert (days.kind, [*days.values]) == ("date", [row[2] for row in rows])
+    assert table.notes.delimiter == way.delimiter
+
+
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=8))
+@SETTINGS
+def test_any_texts_are_numbers_or_none(texts: list[str]) -> None:
+    reading = read_numbers(dict.fromkeys(texts, 1))
+    if reading is not None and not isinstance(reading, str):
+        assert {*reading.values} == {*texts}
+        assert all(value is None or value.is_finite() for value in reading.values.values())
+
+
+@given(st.binary(max_size=400), st.sampled_from(["a.csv", "a.tsv", "a.json", "a.jsonl", "a.html", "a.md"]))
+@SETTINGS
+def test_any_bytes_are_tables_or_refused(tmp_path: Path, data: bytes, name: str) -> None:
+    file = tmp_path / "blob"
+    file.write_bytes(data)
+    found = []
+    with contextlib.suppress(UnreadableTable):
+        found = read_tables(name, "", file)
+    for table in found:
+        assert all(len(one.values) == len(one.texts) == table.rows == len(table.row_numbers) for one in table.columns)
+
+
+@given(st.integers(0, 1_000), st.sampled_from(".,"), st.booleans())
+@settings(SETTINGS, max_examples=5)
+def test_long_columns_are_read_as_short_ones_are(tmp_path: Path, seed: int, mark: str, groups: bool) -> None:
+    random = Random(seed)
+    numbers = [Decimal(random.randrange(-(10**8), 10**8)).scaleb(-2) for _ in range(2_100)]
+    way = Written(";", "utf-8", mark, groups, "{} €", "", csv.QUOTE_MINIMAL, "\n")
+    file = tmp_path / "blob"
+    cells = [amount(number, way) for number in numbers]
+    file.write_text("\n".join(["at;amount", *(f"{at};{cell}" for at, cell in enumerate(cells))]))
+    (table,) = read_tables("a.csv", "", file)
+    assert [*table.columns[1].values] == numbers
+    assert (table.columns[1].unit, table.columns[1].decimals) == ("€", 2)
+    assert [*table.columns[0].values] == [*range(len(numbers))]
+
+
+class Export(NamedTuple):
+    """How a platform writes its reports."""
+
+    above: list[list[str]]
+    header: list[str]
+    total: str
+    place: str
+    delimiter: str
+    encoding: str
+    mark: str
+    dates: str
+
+
+EXPORTS = {
+    "google": Export(
+        [["Campaign report"], ["January 1, 2025 - January 31, 2025"]],
+        ["Campaign", "Day", "Impr.", "Cost"],
+        "Total: Campaigns", "below", ",", "utf-8", ".", DATES["iso"],
+    ),
+    "google for Excel": Export(
+        [["Kampagnenbericht"], ["1. Januar 2025 - 31. Januar 2025"]],
+        ["Kampagne", "Tag", "Impressionen", "Kosten"],
+        "Gesamt: Konto", "below", "\t", "utf-16", ",", DATES["dots"],
+    ),
+    "meta": Export(
+        [],
+        ["Campaign name", "Day", "Impressions", "Amount spent (EUR)"],
+        "", "above", ",", "utf-8-sig", ".", DATES["iso"],
+    ),
+    "linkedin": Export(
+        [
+            ["Campaign Performance Report (in UTC)"],
+            ["Report Start: January 1, 2025, 12:00 AM"],
+            ["Report End: January 31, 2025, 11:59 PM"],
+            [],
+        ],
+        ["Campaign Name", "Start Date (in UTC)", "Impressions", "Total Spent"],
+        "", "", "\t", "utf-16", ".", DATES["month first"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS.keys())
+@given(rows=st.lists(st.tuples(st.integers(1, 10**6), st.decimals("0.01", 10**5, places=2)), min_size=3, max_size=12))
+@settings(SETTINGS, max_examples=20)
+def test_exports_of_ad_platforms_are_read_for_their_rows(
+    tmp_path: Path, export: Export, rows: list[tuple[int, Decimal]]
+) -> None:
+    way = Written(export.delimiter, export.encoding, export.mark, True, "{}", export.dates, csv.QUOTE_MINIMAL, "\r\n")
+    days = [date(2025, 1, 31 - at) for at in range(len(rows))]
+    body = [
+        [f"Sommer {at}", export.dates.format(day), amount(Decimal(seen), way), amount(cost, way)]
+        for at, (day, (seen, cost)) in enumerate(zip(days, rows, strict=True))
+    ]
+    sums = sum(Decimal(seen) for seen, _ in rows), sum(cost for _, cost in rows)
+    label = [export.total, " --" if export.total else ""]
+    total = [*label, *(amount(Decimal(one), way) for one in sums)]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=export.delimiter).writerows(
+        [
+            *export.above,
+            export.header,
+            *([total] if export.place == "above" else []),
+            *body,
+            *([total] if export.place == "below" else []),
+        ]
+    )
+    file = tmp_path / "blob"
+    file.write_bytes(out.getvalue().encode(export.encoding))
+    (table,) = read_tables("report.csv", "text/csv", file)
+    assert [one.name for one in table.columns] == export.header
+    assert [one.kind for one in table.columns] == ["text", "date", "number", "number"]
+    assert [*table.columns[1].values] == days
+    assert [(*pair,) for pair in zip(table.columns[2].values, table.columns[3].values, strict=True)] == rows
+    assert len(table.notes.totals) == (1 if export.place else 0)
+    assert len(table.notes.titles) == sum(1 for line in export.above if line)
