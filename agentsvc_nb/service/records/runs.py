@@ -55,6 +55,7 @@ class RunRecord:
     charge_hold_microcents: int
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
+    basis: dict[str, Any] | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -62,7 +63,7 @@ class RunRecord:
     def document(self, origin: str) -> dict[str, Any]:
         """The wire model as a JSON document, without validating it."""
         row = {name: getattr(self, name) for name in self.__slots__}
-        return document(row, self.structured_output, origin)
+        return document(row, self.structured_output, self.basis, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class Ending:
     structured_output: dict[str, Any] | None = None
     last_error: str | None = None
     last_error_message: str | None = None
+    basis: dict[str, Any] | None = None
+    """What the answer rests on, as the payload of `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
     """Language model usage of the agent, without that of jobs."""
@@ -216,6 +219,8 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: 
         structured_output=_dump(ending.structured_output),
         last_error=ending.last_error,
         last_error_message=ending.last_error_message,
+        basis=_dump(ending.basis),
+        events=2 if ending.basis is None else 3,
         steps=ending.steps,
         input_tokens=ending.spent.input_tokens + jobs.input_tokens,
         output_tokens=ending.spent.output_tokens + jobs.output_tokens,
@@ -273,7 +278,7 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def _read(row: Row) -> RunRecord:
-    documents = {name: _load(row[name]) for name in ("output_config", "structured_output")}
+    documents = {name: _load(row[name]) for name in ("output_config", "structured_output", "basis")}
     return RunRecord(**{**row, **documents, "attachments": tuple(json.loads(row["attachments"]))})
 
 
@@ -290,12 +295,13 @@ def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any]
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
     if row is None:
         return None
-    text = row["structured_output"]
-    return document(row, None if text is None else json.loads(text), origin)
+    return document(row, _load(row["structured_output"]), _load(row["basis"]), origin)
 
 
-def document(row: Row, structured_output: dict[str, Any] | None, origin: str) -> dict[str, Any]:
-    """The wire form of a run from its columns; `structured_output` is parsed already."""
+def document(
+    row: Row, structured_output: dict[str, Any] | None, basis: dict[str, Any] | None, origin: str
+) -> dict[str, Any]:
+    """The wire form of a run from its columns; `structured_output` and `basis` are parsed already."""
     return {
         "object": "agent_run",
         "run_id": row["run_id"],
@@ -312,5 +318,6 @@ def document(row: Row, structured_output: dict[str, Any] | None, origin: str) ->
         "steps": row["steps"],
         "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
         "model": row["model"],
+        "basis": basis,
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }
