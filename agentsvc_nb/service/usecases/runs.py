@@ -330,14 +330,15 @@ def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
 
 
 def _ask_job_ending(run: RunRecord, origin: str) -> JobEnding:
-    data = {
+    data: dict[str, Any] = {
         "answer": run.output,
         "chat": run.chat,
         "app_url": run.document(origin)["app_url"],
         "run_id": run.run_id,
         "steps": run.steps,
-        "basis": run.basis,
     }
+    if run.basis is not None:
+        data["basis"] = run.basis
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
     spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run
