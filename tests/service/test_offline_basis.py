@@ -140,7 +140,7 @@ CELL = st.text(st.characters(blacklist_categories=["Cs"]), max_size=150)
 NAME = st.text(st.characters(whitelist_categories=["L", "N", "P", "S", "Zs"]), max_size=60)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cells=st.lists(CELL, min_size=2, max_size=8), unit=st.sampled_from(["", "%", " €"]), column=NAME)
 def test_a_headline_is_exactly_a_bold_text_of_the_output(cells: list[str], unit: str, column: str) -> None:
     written = io.StringIO()

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline import search, tool_calls
-from agentsvc_nb.agents.offline.basis import Part, result, whole, without_result
+from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
 from agentsvc_nb.agents.offline.ranking import Wanted
 from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
@@ -89,7 +89,7 @@ class _Answer:
         if basis := whole(self.bases):
             self.turn.rests_on(basis)
 
-    async def _say(self, part: Part) -> None:
+    async def _say(self, part: AnswerPart) -> None:
         await self.voice.say(part.text)
         self.bases.append(part.basis)
 
@@ -150,7 +150,7 @@ class _Answer:
             await self.voice.say(f"{hint}{_files_here(library)}\n\n{_listing(library)}")
 
 
-async def _compute(question: str, library: Library) -> tuple[list[Part], bool]:
+async def _compute(question: str, library: Library) -> tuple[list[AnswerPart], bool]:
     """The results from the tables that suit the question best, or why there are none; and whether they suffice, so that
     no passages follow. There are no parts when the question asks for no calculation."""
     asked = mentions(question, [entry.path for entry in library.entries])
@@ -160,7 +160,7 @@ async def _compute(question: str, library: Library) -> tuple[list[Part], bool]:
     loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
     named, words = set(library.named(question)), asked_words(asked.text)
 
-    def work() -> tuple[list[Part], bool]:
+    def work() -> tuple[list[AnswerPart], bool]:
         plans: list[Plan | Unclear] = []
         for table in loaded:
             stopping.check()
@@ -186,7 +186,7 @@ async def _compute(question: str, library: Library) -> tuple[list[Part], bool]:
     return await asyncio.to_thread(work)
 
 
-def _refusal(made: Unclear) -> Part:
+def _refusal(made: Unclear) -> AnswerPart:
     return without_result("nothing" if made.absent else "asked_back", f"{made.sentence}\n\n")
 
 

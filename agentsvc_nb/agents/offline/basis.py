@@ -16,22 +16,22 @@ _ORDER: Final = get_args(Basis)
 
 
 @dataclass(frozen=True)
-class Part:
+class AnswerPart:
     """A part of an answer, in Markdown, and what it rests on."""
 
     text: str
     basis: AnswerBasis
 
 
-def result(basis: Basis, headline: str, values: Sequence[str], rest: str) -> Part:
+def result(basis: Basis, headline: str, values: Sequence[str], rest: str) -> AnswerPart:
     """A result: its headline, which is plain text and the only bold text of an answer, and Markdown below it."""
     line = label(headline, HEADLINE_CHARS)
     made = AnswerBasis(basis=basis, headline=line, values=list(values))
-    return Part(f"**{escape(line)}**\n\n{rest}", made)
+    return AnswerPart(f"**{escape(line)}**\n\n{rest}", made)
 
 
-def without_result(basis: Basis, text: str) -> Part:
-    return Part(text, AnswerBasis(basis=basis))
+def without_result(basis: Basis, text: str) -> AnswerPart:
+    return AnswerPart(text, AnswerBasis(basis=basis))
 
 
 def whole(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:

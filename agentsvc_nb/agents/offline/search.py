@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import Part, without_result
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.ranking import Passage, Wanted, choose, nearest, rank
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.words import phrases
@@ -61,7 +61,7 @@ async def _openings(library: Library, named: Sequence[str], limit: int) -> list[
     return found[:limit]
 
 
-def answer(found: Found) -> Part:
+def answer(found: Found) -> AnswerPart:
     """The passages under one line that says where they are from. Nothing of it is bold: it is no result."""
     if not found.passages:
         return without_result("nothing", nothing(found.wanted))

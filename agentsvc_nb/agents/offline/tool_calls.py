@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agentsvc_nb.agents.offline.basis import Part, without_result
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import code, quote
 from agentsvc_nb.formats.briefs import amended, in_lines, is_labelled
@@ -188,14 +188,14 @@ async def _brief(workspace: Workspace) -> str:
         return ""
 
 
-def not_run(call: Call) -> Part:
+def not_run(call: Call) -> AnswerPart:
     """Why a call without its input was not made."""
     why = f"The message does not say what it needs: {escape(call.missing)}."
     how = "Write its input as JSON after its name."
     return without_result("asked_back", f"{code(call.tool)} was not run. {why} {how}\n\n")
 
 
-def answer(tool: str, outcome: Outcome) -> Part:
+def answer(tool: str, outcome: Outcome) -> AnswerPart:
     """A tool's outcome: its files, its text, or why it failed."""
     if outcome.error:
         reason, message = outcome.error

@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import Part, result, without_result
+from agentsvc_nb.agents.offline.basis import AnswerPart, result, without_result
 from agentsvc_nb.agents.offline.tables.conditions import fitting, totals
 from agentsvc_nb.agents.offline.tables.measures import Measure, Plan
 from agentsvc_nb.agents.offline.writing import code
@@ -32,13 +32,13 @@ _CALLED: Final = {
 _COUNTED: Final = {"min": "Fewest", "max": "Most"}
 
 
-def carry_out(plan: Plan) -> Part:
+def carry_out(plan: Plan) -> AnswerPart:
     """The answer: its headline, the expression with its result, a table where one helps, and the rows left out."""
     made = _result(plan)
     return replace(made, text=made.text + _left_out(plan))
 
 
-def _result(plan: Plan) -> Part:
+def _result(plan: Plan) -> AnswerPart:
     with localcontext(prec=PRECISION):
         if not plan.rows:
             none = f"No row of {code(plan.table.path)} fits.\n\n{code(expression(plan))}\n\n"
@@ -85,7 +85,7 @@ def _count_rows(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"
 
 
-def _share(plan: Plan) -> Part:
+def _share(plan: Plan) -> AnswerPart:
     """The share of the selected rows in the sum of all rows."""
     whole_rows = fitting(plan.table, ())
     values = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
@@ -129,7 +129,7 @@ def _shown(plan: Plan, value: str) -> str:
     return f"{code(f'{expression(plan)} = {value}')}\n\n"
 
 
-def _counted(plan: Plan) -> Part:
+def _counted(plan: Plan) -> AnswerPart:
     if plan.distinct is None:
         count = str(len(plan.rows))
         return result("computed", f"{count} rows of {plan.table.path}", [count], _shown(plan, count))
@@ -171,7 +171,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _extreme(plan: Plan, measure: Measure) -> Part:
+def _extreme(plan: Plan, measure: Measure) -> AnswerPart:
     chosen = _leading(plan, measure)
     number = measure.numbers.values[chosen[0]] or Decimal(0)
     value = show(number, measure.numbers)
@@ -218,7 +218,7 @@ def _by_group(plan: Plan, group: int) -> list[tuple[Decimal, str]]:
     return sorted(results, reverse=plan.extreme != "min", key=lambda one: one[0])
 
 
-def _grouped(plan: Plan, group: int) -> Part:
+def _grouped(plan: Plan, group: int) -> AnswerPart:
     members, results, measured = _members(plan, group), _by_group(plan, group), plan.measure
     shown = results[: plan.first or GROUPS_SHOWN]
     head, values = _table_head(plan, group, shown) if not plan.extreme else _leading_groups(plan, group, results)
