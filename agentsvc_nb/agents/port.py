@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentsvc_nb.tools.port import Outcome, Tool, Workspace, WorkspaceEntry
+from agentsvc_nb.wire.runs import AnswerBasis
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,11 @@ class RunContext(Protocol):
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def warn(self, code: str, message: str) -> None: ...
+
+    def rests_on(self, basis: AnswerBasis) -> None:
+        """Say what the answer rests on. It is told once, when the run completes (`answer.basis`): the last one counts,
+        and after a crash or a `rewind` it must be said anew."""
+        ...
 
     async def write(self, path: str, data: bytes) -> None:
         """Write a file into the chat's workspace."""

@@ -71,6 +71,9 @@ DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes i
 OUTPUT_BYTES: Final = 4 * MB  # a run's answer
 RESULT_BYTES: Final = 4 * MB  # a tool's result
 MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progress
+HEADLINE_CHARS: Final = 200  # the headline of `answer.basis`
+BASIS_VALUES_MAX: Final = 50  # its values
+BASIS_VALUE_CHARS: Final = 200  # one of them
 
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000

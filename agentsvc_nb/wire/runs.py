@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model, Request
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, REASON_CHARS, SESSION_CHARS
+from agentsvc_nb.wire.limits import (
+    ATTACHMENTS_MAX,
+    BASIS_VALUE_CHARS,
+    BASIS_VALUES_MAX,
+    HEADLINE_CHARS,
+    REASON_CHARS,
+    SESSION_CHARS,
+)
+from agentsvc_nb.wire.text import label
 
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
@@ -78,11 +86,38 @@ class Usage(Model):
     cost_microcents: int = 0
 
 
+Basis = Literal["computed", "looked_up", "quoted", "near", "outline", "asked_back", "nothing", "cannot"]
+
+
+class AnswerBasis(Model):
+    """What an answer rests on, by its agent (docs/api/models.md "What an answer rests on").
+
+    `headline` is the answer in one line of plain text, `values` the answer itself; only `computed` and `looked_up` have
+    them. A text that is too long is cut, and values beyond the fiftieth are dropped. Show an unknown `basis` as no
+    claim.
+    """
+
+    basis: Basis | str
+    headline: str | None = None
+    values: list[str] = Field(default_factory=list)
+
+    @field_validator("headline")
+    @classmethod
+    def _one_line(cls, headline: str | None) -> str | None:
+        return None if headline is None else label(headline, HEADLINE_CHARS)
+
+    @field_validator("values")
+    @classmethod
+    def _bounded(cls, values: list[str]) -> list[str]:
+        return [label(value, BASIS_VALUE_CHARS) for value in values[:BASIS_VALUES_MAX]]
+
+
 class Run(Model):
     """One agent turn inside a chat.
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
-    object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own.
+    object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own; `basis` what the answer of a completed
+    run rests on, when its agent said so.
     """
 
     object: str = "agent_run"
@@ -100,6 +135,7 @@ class Run(Model):
     steps: int = 0
     usage: Usage = Field(default_factory=Usage)
     model: str | None = None
+    basis: AnswerBasis | None = None
     app_url: str | None = None
 
     @property
@@ -120,6 +156,7 @@ EventType = Literal[
     "job.submitted",
     "progress",
     "warning",
+    "answer.basis",
     "run.resumed",
     "run.ended",
 ]

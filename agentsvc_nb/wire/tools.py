@@ -9,7 +9,7 @@ from pydantic import Field
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.runs import Project, Session, Usage
+from agentsvc_nb.wire.runs import AnswerBasis, Project, Session, Usage
 
 JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 JOB_TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
@@ -107,6 +107,7 @@ class Answer(Model):
     app_url: str | None = None
     run_id: str | None = None
     steps: int = 0
+    basis: AnswerBasis | None = None
     raw: dict[str, Any] = Field(default_factory=dict, repr=False)
 
 

@@ -21,6 +21,7 @@ from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.runs import AnswerBasis
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,9 @@ class MemoryRunContext:
 
     async def warn(self, code: str, message: str) -> None:
         self.events.append(("warn", (code, message)))
+
+    def rests_on(self, basis: AnswerBasis) -> None:
+        self.events.append(("basis", basis))
 
     async def write(self, path: str, data: bytes) -> None:
         self.files.put(path, data)

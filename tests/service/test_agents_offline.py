@@ -188,7 +188,7 @@ def test_pictures_in_clear_words(tmp_path: Path) -> None:
     assert tool == "create_images"
     assert given_["request"]["outputs"] == {"mode": "count", "count": 3}
     assert "Northpeak" in given_["request"]["brief"]
-    assert "**3 pictures made**" in turn.said
+    assert "3 pictures made" in turn.said
     assert "Parents aged 30 to 45" in turn.said
     assert sum(path.endswith(".png") for path in turn.files.outputs) == 3
 
@@ -444,7 +444,7 @@ def test_an_amount_is_one_word_and_a_light_verb_hides_no_sentence(tmp_path: Path
     said = ask("Where does $55,000 go?", tmp_path, {"brief.md": brief}).said
     assert "production has $55,000" in said
     assert "nothing found" not in said
-    assert said.startswith("**55,000, go: 1 passage")
+    assert said.startswith("55,000, go: 1 passage")
     assert "nothing found for: 77,000" in ask("Is $77,000 there?", tmp_path, {"brief.md": brief}).said
 
 

@@ -128,7 +128,8 @@ class RunStates(RuleBasedStateMachine):
     @rule(attempt=attempts, status=st.sampled_from(sorted(TERMINAL)))
     def finish(self, attempt: tuple[str, int], status: str) -> None:
         current = self.read(lambda tx: runs.get(tx, attempt[0]))
-        record = self.run(attempts.finish(self.context, *attempt, Ending(status)))
+        basis = {"basis": "nothing"} if status == "completed" else None
+        record = self.run(attempts.finish(self.context, *attempt, Ending(status, basis=basis)))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (record is not None) == owns
 

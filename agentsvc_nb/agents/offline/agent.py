@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline import search, tool_calls
+from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
 from agentsvc_nb.agents.offline.ranking import Wanted
 from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
@@ -21,12 +22,12 @@ from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
 from agentsvc_nb.agents.offline.tables.planning import plan
 from agentsvc_nb.agents.offline.tables.results import carry_out
-from agentsvc_nb.agents.offline.tool_calls import answer as pictures_answer
-from agentsvc_nb.agents.offline.tool_calls import with_brief
+from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
+from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools import stopping
+from agentsvc_nb.wire.runs import AnswerBasis
 
 FILES_SHOWN: Final = 50
 TABLES_MAX: Final = 3
@@ -48,7 +49,7 @@ _SHORTENED: Final = (
     f"Only the first and last {MESSAGE_CHARS // 2:,} characters of the message were read: put a long text into a file."
 )
 
-Part = Callable[[], Awaitable[None]]
+Work = Callable[[], Awaitable[None]]
 
 
 class Offline:
@@ -60,7 +61,7 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: parts done, files cited, passages that may still be quoted."""
+    """The state of one answer: parts done, files cited, passages that may still be quoted, what the parts rest on."""
 
     def __init__(self, turn: RunContext) -> None:
         self.turn = turn
@@ -70,6 +71,7 @@ class _Answer:
         self.done = int(state.get("done", 0))
         self.cited: list[str] = list(state.get("cited", []))
         self.left = int(state.get("left", search.PASSAGES_MAX))
+        self.bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
 
     async def give(self) -> None:
         calls = tool_calls.wanted(self.message, self.turn.tools())
@@ -79,10 +81,17 @@ class _Answer:
         if self.done == 0:
             await self._begin(calls, questions)
         for number in range(self.done, len(parts)):
-            await self.turn.checkpoint({"done": number, "cited": self.cited, "left": self.left})
+            bases = [basis.model_dump(mode="json") for basis in self.bases]
+            await self.turn.checkpoint({"done": number, "cited": self.cited, "left": self.left, "bases": bases})
             await self.turn.step()
             await parts[number]()
         await self.voice.say(SIGNATURE)
+        if basis := whole(self.bases):
+            self.turn.rests_on(basis)
+
+    async def _say(self, part: AnswerPart) -> None:
+        await self.voice.say(part.text)
+        self.bases.append(part.basis)
 
     async def _begin(self, calls: Sequence[tool_calls.Call], questions: Sequence[str]) -> None:
         await self.voice.count_input(self.message)
@@ -91,38 +100,38 @@ class _Answer:
         lines = [*(f"run {call.tool}" for call in calls), *(f"look up: {_short(question)}" for question in questions)]
         await self.turn.think("Plan: " + "; ".join(f"({number}) {line}" for number, line in enumerate(lines, 1)) + "\n")
 
-    def _calling(self, call: tool_calls.Call) -> Part:
+    def _calling(self, call: tool_calls.Call) -> Work:
         return lambda: self._call(call)
 
-    def _asking(self, questions: Sequence[str]) -> list[Part]:
+    def _asking(self, questions: Sequence[str]) -> list[Work]:
         return [self._question(question, len(questions) - number) for number, question in enumerate(questions)]
 
-    def _question(self, question: str, open_questions: int) -> Part:
+    def _question(self, question: str, open_questions: int) -> Work:
         return lambda: self._ask(question, open_questions)
 
     async def _call(self, call: tool_calls.Call) -> None:
         if call.given is None:
-            why = f"The message does not say what it needs: {escape(call.missing)}."
-            how = "Write its input as JSON after its name."
-            return await self.voice.say(f"**{code(call.tool)} was not run.** {why} {how}\n\n")
+            return await self._say(not_run(call))
         given = call.given
         if call.tool == "create_images":
             given = await with_brief(given, self.turn.workspace)
         outcome = await self.turn.call(call.tool, given)
-        await self.voice.say(pictures_answer(call.tool, outcome))
+        await self._say(tool_answer(call.tool, outcome))
 
     async def _ask(self, question: str, open_questions: int) -> None:
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
-            return await self.voice.say(CAN_DO + ("" if library.entries else NO_FILES))
+            return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
         if not library.entries:
             wanted = Wanted.of(question)
-            return await self.voice.say((search.nothing(wanted) if wanted.words else "") + NO_FILES)
+            said = (search.nothing(wanted) if wanted.words else "") + NO_FILES
+            return await self._say(without_result("nothing", said))
         if about_files(question):
-            return await self.voice.say(_listing(library))
+            paths = [entry.path for entry in library.entries]
+            return await self._say(result("looked_up", _files_here(library), paths, _listing(library)))
         computed, enough = await _compute(question, library)
-        if computed:
-            await self.voice.say(computed)
+        for part in computed:
+            await self._say(part)
         if enough:
             return
         await self._quote(question, library, open_questions)
@@ -135,21 +144,23 @@ class _Answer:
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
         await self.voice.count_input(" ".join(passage.text for passage in found.passages))
-        await self.voice.say(search.answer(found))
+        await self._say(search.answer(found))
         if not found.passages:
-            await self.voice.say(("" if asks(question) else CAN_DO) + _listing(library))
+            hint = "" if asks(question) else CAN_DO
+            await self.voice.say(f"{hint}{_files_here(library)}\n\n{_listing(library)}")
 
 
-async def _compute(question: str, library: Library) -> tuple[str, bool]:
+async def _compute(question: str, library: Library) -> tuple[list[AnswerPart], bool]:
     """The results from the tables that suit the question best, or why there are none; and whether they suffice, so that
-    no passages follow. The text is empty when the question asks for no calculation."""
+    no passages follow. There are no parts when the question asks for no calculation."""
     asked = mentions(question, [entry.path for entry in library.entries])
     if asked.unknown:
-        return "".join(f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown), False
+        lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
+        return [without_result("nothing", "".join(lines))], False
     loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
     named, words = set(library.named(question)), asked_words(asked.text)
 
-    def work() -> tuple[str, bool]:
+    def work() -> tuple[list[AnswerPart], bool]:
         plans: list[Plan | Unclear] = []
         for table in loaded:
             stopping.check()
@@ -169,10 +180,14 @@ async def _compute(question: str, library: Library) -> tuple[str, bool]:
         chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
         if any(map(_is_withheld, chosen)):
             chosen = [made for made in chosen[:1] if made.fit >= _SURE or 2 * made.explained >= words]
-        shown = [f"{made.sentence}\n\n" if isinstance(made, Unclear) else carry_out(made) for made in chosen]
-        return "".join(shown), any(made.fit > 0 and _is_enough(made, words) for made in chosen)
+        shown = [_refusal(made) if isinstance(made, Unclear) else carry_out(made) for made in chosen]
+        return shown, any(made.fit > 0 and _is_enough(made, words) for made in chosen)
 
     return await asyncio.to_thread(work)
+
+
+def _refusal(made: Unclear) -> AnswerPart:
+    return without_result("nothing" if made.absent else "asked_back", f"{made.sentence}\n\n")
 
 
 def _is_withheld(made: Plan | Unclear) -> bool:
@@ -189,7 +204,11 @@ def _listing(library: Library) -> str:
     shown = library.entries[:FILES_SHOWN]
     lines = [f"- {code(entry.path)} ({_size(entry.size_bytes)})\n" for entry in shown]
     more = f"- and {len(library.entries) - FILES_SHOWN} more\n" if len(library.entries) > FILES_SHOWN else ""
-    return f"**{_count(len(library.entries))} in this chat**\n\n{''.join(lines)}{more}\n"
+    return f"{''.join(lines)}{more}\n"
+
+
+def _files_here(library: Library) -> str:
+    return f"{_count(len(library.entries))} in this chat"
 
 
 def _count(files: int) -> str:

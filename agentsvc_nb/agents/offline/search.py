@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.ranking import Passage, Wanted, choose, nearest, rank
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.words import phrases
@@ -60,17 +61,18 @@ async def _openings(library: Library, named: Sequence[str], limit: int) -> list[
     return found[:limit]
 
 
-def answer(found: Found) -> str:
-    """The passages as Markdown under one bold line."""
+def answer(found: Found) -> AnswerPart:
+    """The passages under one line that says where they are from. Nothing of it is bold: it is no result."""
     if not found.passages:
-        return nothing(found.wanted)
+        return without_result("nothing", nothing(found.wanted))
     paths = list(dict.fromkeys(passage.path for passage in found.passages))
     count = "1 passage" if len(found.passages) == 1 else f"{len(found.passages)} passages"
     about = f"{_listed(found.wanted.words)}: " if found.wanted.stems else ""
-    head = f"**{about}{count} from {' and '.join(code(path) for path in paths)}**\n\n"
+    head = f"{about}{count} from {' and '.join(code(path) for path in paths)}\n\n"
     if found.guessed:
-        head = f"{nothing(found.wanted)}**Near in meaning, and perhaps no answer: {count}**\n\n"
-    return head + "".join(quote(passage.text, source(passage)) for passage in found.passages)
+        head = f"{nothing(found.wanted)}Near in meaning, and perhaps no answer: {count}\n\n"
+    quoted = "".join(quote(passage.text, source(passage)) for passage in found.passages)
+    return without_result("near" if found.guessed else "quoted", head + quoted)
 
 
 def source(passage: Passage) -> str:

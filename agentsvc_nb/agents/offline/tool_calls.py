@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import code, quote
 from agentsvc_nb.formats.briefs import amended, in_lines, is_labelled
@@ -187,15 +188,24 @@ async def _brief(workspace: Workspace) -> str:
         return ""
 
 
-def answer(tool: str, outcome: Outcome) -> str:
-    """A tool's outcome as Markdown: its files, its text, or why it failed."""
+def not_run(call: Call) -> AnswerPart:
+    """Why a call without its input was not made."""
+    why = f"The message does not say what it needs: {escape(call.missing)}."
+    how = "Write its input as JSON after its name."
+    return without_result("asked_back", f"{code(call.tool)} was not run. {why} {how}\n\n")
+
+
+def answer(tool: str, outcome: Outcome) -> AnswerPart:
+    """A tool's outcome: its files, its text, or why it failed."""
     if outcome.error:
         reason, message = outcome.error
-        return f"**{code(tool)} failed** ({code(reason)}): {escape(message)}\n\n"
+        return without_result("nothing", f"{code(tool)} failed ({code(reason)}): {escape(message)}\n\n")
     images = [block["path"] for block in outcome.content if block.get("type") == "image" and "path" in block]
     texts = [str(block["text"]) for block in outcome.content if block.get("type") == "text" and block.get("text")]
     if not images:
-        return f"**{code(tool)} is done.**\n\n" + "".join(quote(text, code(tool)) for text in texts if text.strip())
+        quotes = "".join(quote(text, code(tool)) for text in texts if text.strip())
+        return without_result("quoted", f"{code(tool)} is done.\n\n{quotes}")
     made = "1 picture" if len(images) == 1 else f"{len(images)} pictures"
     notes = "".join(f"{escape(text)}\n\n" for text in texts)
-    return f"**{made} made**\n\n" + "".join(f"- {code(path)}\n" for path in images) + f"\n{notes}"
+    files = "".join(f"- {code(path)}\n" for path in images)
+    return without_result("quoted", f"{made} made\n\n{files}\n{notes}")

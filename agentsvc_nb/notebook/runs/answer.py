@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import AnswerBasis, Run
 from agentsvc_nb.wire.text import plain
 
 REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
@@ -165,6 +165,11 @@ class CellAnswer(WorkResult):
         if found is None or self._shape is None:
             return found
         return self._shape.read(found, **self.attrs)
+
+    @property
+    def basis(self) -> AnswerBasis | None:
+        """What the answer rests on (`computed`, `quoted`, ...), by its agent; None if the agent did not say."""
+        return self.run.basis
 
     @property
     def code(self) -> str | None:

@@ -55,6 +55,8 @@ class RunRecord:
     charge_hold_microcents: int
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
+    basis: str | None
+    """As JSON, the payload of `answer.basis`."""
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -73,6 +75,8 @@ class Ending:
     structured_output: dict[str, Any] | None = None
     last_error: str | None = None
     last_error_message: str | None = None
+    basis: dict[str, Any] | None = None
+    """What the answer rests on, as the payload of `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
     """Language model usage of the agent, without that of jobs."""
@@ -214,6 +218,8 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: 
         structured_output=_dump(ending.structured_output),
         last_error=ending.last_error,
         last_error_message=ending.last_error_message,
+        basis=_dump(ending.basis),
+        events=2 if ending.basis is None else 3,
         steps=ending.steps,
         input_tokens=ending.spent.input_tokens + jobs.input_tokens,
         output_tokens=ending.spent.output_tokens + jobs.output_tokens,
@@ -307,5 +313,6 @@ def document(row: Row, origin: str) -> dict[str, Any]:
         "steps": row["steps"],
         "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
         "model": row["model"],
+        "basis": _load(row["basis"]),
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }

@@ -1,4 +1,4 @@
--- A run's first event, that of its claim and its last two are counted where the run is written.
+-- A run's first event, that of its claim and its last two or three are counted where the run is written.
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
@@ -22,7 +22,7 @@ SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: shown
 SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
-    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model
+    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, basis
 FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: status
@@ -95,5 +95,6 @@ UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'runnin
 -- name: finish
 UPDATE run SET status = :status, output = :output, structured_output = :structured_output, last_error = :last_error,
     last_error_message = :last_error_message, steps = :steps, input_tokens = :input_tokens,
-    output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now, last_event = last_event + 2
+    output_tokens = :output_tokens, cost_microcents = :cost_microcents, basis = :basis, ended_at = :now,
+    last_event = last_event + :events
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *

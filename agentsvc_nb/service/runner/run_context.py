@@ -22,7 +22,7 @@ from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, AnswerBasis
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -33,6 +33,7 @@ class LiveRunContext:
     """`agents.port.RunContext` for one attempt at one run."""
 
     state: dict[str, Any] | None
+    _basis: AnswerBasis | None
     _steps: int
     _spent: Spent
     _held: int
@@ -108,6 +109,9 @@ class LiveRunContext:
     async def warn(self, code: str, message: str) -> None:
         await self.log.append("warning", {"code": code, "message": message})
 
+    def rests_on(self, basis: AnswerBasis) -> None:
+        self._basis = basis
+
     async def write(self, path: str, data: bytes) -> None:
         record = await self.workspace.write(path, data, Author("output", run_id=self._run.run_id))
         await self._calls.written(record)
@@ -174,13 +178,15 @@ class LiveRunContext:
         return {"steps": self._steps, **asdict(self._spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
-        """An `Ending` with the steps and usage so far."""
-        return Ending(status, **fields, steps=self._steps, spent=self._spent)
+        """An `Ending` with the steps and usage so far, and of a completed run what its answer rests on."""
+        basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
+        return Ending(status, **fields, basis=basis, steps=self._steps, spent=self._spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         """Continue from a checkpoint; from the beginning with an empty one."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
+        self._basis = None
         self._said = [checkpoint.get("said", "")]
         self._room = OUTPUT_BYTES - len(self._said[0].encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)

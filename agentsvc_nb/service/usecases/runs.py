@@ -244,8 +244,8 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
-    """End a run: its record, its last status event, `run.ended`, its bill and its ask job. None when `attempt` is no
-    longer the run's."""
+    """End a run: its record, its last events (with `answer.basis` if its agent said it), its bill and its ask job. None
+    when `attempt` is no longer the run's."""
     billed = _is_billed(ending)
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
@@ -253,6 +253,8 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     if record is not None:
         if billed:  # the agent's part; jobs are billed when they end
             money.bill_tokens(tx, record, ending.spent, now)
+        if ending.basis is not None:
+            runs.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
         runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         _end_ask_job(tx, record, origin, now)
@@ -328,13 +330,15 @@ def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
 
 
 def _ask_job_ending(run: RunRecord, origin: str) -> JobEnding:
-    data = {
+    data: dict[str, Any] = {
         "answer": run.output,
         "chat": run.chat,
         "app_url": run.document(origin)["app_url"],
         "run_id": run.run_id,
         "steps": run.steps,
     }
+    if run.basis is not None:
+        data["basis"] = json.loads(run.basis)
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
     spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run

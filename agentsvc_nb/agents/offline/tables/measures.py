@@ -29,6 +29,8 @@ class Unclear:
     explained: int = 0
     withheld: bool = False
     """Whether something could be computed that answers only a part of the question."""
+    absent: bool = False
+    """Whether the question is about something that the table does not hold."""
 
 
 def several(table: Table, columns: Sequence[int], fit: float) -> Unclear:
@@ -45,7 +47,9 @@ def no_column(table: Table, words: str, fit: float = 0.0) -> Unclear:
 
 
 def no_value(table: Table, name: str, fit: float) -> Unclear:
-    return Unclear(table, f"There is no {escape(name)} in {code(table.path)}, so there is no result for it.", fit)
+    return Unclear(
+        table, f"There is no {escape(name)} in {code(table.path)}, so there is no result for it.", fit, absent=True
+    )
 
 
 @dataclass(frozen=True)
@@ -267,3 +271,5 @@ class Plan:
     """Words that were read as a column's name with typing errors, each with that name."""
     explained: int = 0
     """How many words of the question it explains."""
+    names: bool = True
+    """Whether an extreme is asked for by its name (`which product`), not by its number (`the highest price`)."""

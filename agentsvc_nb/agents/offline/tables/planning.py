@@ -219,8 +219,17 @@ def _reduction(
     return Plan(
         table, operation, held, measured, where, by, extreme=extreme if by is not None else "", first=first(folded),
         fit=measured.fit, dropped=dropped, entity=naming(table) if wanted is None else wanted,
-        turned=turned,
+        turned=turned, names=wanted is not None or by is not None or _wants_name(folded, measured),
     )  # fmt: skip
+
+
+def _wants_name(folded: str, measured: Measure) -> bool:
+    """Whether the row with the highest or lowest number is asked for, not the number: `who`, `which product`, or no
+    word of the measure (`the cheapest`)."""
+    own = {stem(part) for part in parts(measured.name)}
+    nouns = (found[1].split()[0] for found in ops.WHICH.finditer(folded))
+    named = any(noun not in STOP and not ops.is_operation(noun) and stem(noun) not in own for noun in nouns)
+    return named or ops.ASKED.search(folded) is not None or not own & {stem(word) for word in folded.split()}
 
 
 def _operation(table: Table, named: Sequence[str], extreme: str, measured: Measure, folded: str, by: int | None) -> str:

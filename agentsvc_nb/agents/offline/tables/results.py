@@ -8,11 +8,12 @@ from decimal import Decimal, localcontext
 from statistics import median
 from typing import Final
 
+from agentsvc_nb.agents.offline.basis import AnswerPart, result, without_result
 from agentsvc_nb.agents.offline.tables.conditions import fitting, totals
 from agentsvc_nb.agents.offline.tables.measures import Measure, Plan
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.safe_text import escape, table
-from agentsvc_nb.formats.tables.plain import PRECISION, show
+from agentsvc_nb.formats.tables.plain import PRECISION, Numbers, show
 
 ROWS_SHOWN: Final = 5
 GROUPS_SHOWN: Final = 20
@@ -31,16 +32,17 @@ _CALLED: Final = {
 _COUNTED: Final = {"min": "Fewest", "max": "Most"}
 
 
-def carry_out(plan: Plan) -> str:
-    """The answer as Markdown: a bold line, the expression with its result, a table where one helps, and the rows left
-    out."""
-    return _result(plan) + _left_out(plan)
+def carry_out(plan: Plan) -> AnswerPart:
+    """The answer: its headline, the expression with its result, a table where one helps, and the rows left out."""
+    made = _result(plan)
+    return replace(made, text=made.text + _left_out(plan))
 
 
-def _result(plan: Plan) -> str:
+def _result(plan: Plan) -> AnswerPart:
     with localcontext(prec=PRECISION):
         if not plan.rows:
-            return f"**No row of {code(plan.table.path)} fits.**\n\n{code(expression(plan))}\n\n"
+            none = f"No row of {code(plan.table.path)} fits.\n\n{code(expression(plan))}\n\n"
+            return without_result("nothing", none)
         if plan.operation == "share":
             return _share(plan)
         if plan.group is not None:
@@ -49,8 +51,15 @@ def _result(plan: Plan) -> str:
             return _counted(plan)
         if plan.operation in ("min", "max"):
             return _extreme(plan, plan.measure)
-        value = show(_reduce(plan.operation, plan.measure, plan.rows), plan.measure.numbers)
-        return f"**{_CALLED[plan.operation]} {escape(plan.measure.name)}: {value}**\n\n{_shown(plan, value)}"
+        number = _reduce(plan.operation, plan.measure, plan.rows)
+        value = show(number, plan.measure.numbers)
+        head = f"{_CALLED[plan.operation]} {plan.measure.name}: {value}"
+        return result("computed", head, [_bare(number, plan.measure.numbers)], _shown(plan, value))
+
+
+def _bare(number: Decimal, numbers: Numbers) -> str:
+    """The number as it is shown, without its unit."""
+    return show(number, replace(numbers, unit=""))
 
 
 def _left_out(plan: Plan) -> str:
@@ -76,20 +85,21 @@ def _count_rows(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"
 
 
-def _share(plan: Plan) -> str:
+def _share(plan: Plan) -> AnswerPart:
     """The share of the selected rows in the sum of all rows."""
     whole_rows = fitting(plan.table, ())
     values = plan.measure.numbers.values if plan.measure else [Decimal(1)] * len(plan.table.rows)
     numbers = [values[row] for row in whole_rows]
     whole = sum((value for value in numbers if value is not None), Decimal(0))
     if not plan.filters or not whole:
-        return f"**No share of {code(plan.table.path)}:** name the rows whose share is wanted.\n\n"
+        ask = f"There is no share of {code(plan.table.path)}: name the rows whose share is wanted.\n\n"
+        return without_result("asked_back", ask)
     part = sum((value for row in plan.rows if (value := values[row]) is not None), Decimal(0))
     name = plan.measure.name if plan.measure else "rows"
-    share = f"{100 * part / whole:.2f}%"
+    share = f"{100 * part / whole:.2f}"
     done = "sum" if plan.measure else "count"
-    shown = f"{expression(replace(plan, operation=done))} / {done}({name}) over {_count_rows(len(numbers))} = {share}"
-    return f"**Share of {escape(name)}: {share}**\n\n{code(shown)}\n\n"
+    shown = f"{expression(replace(plan, operation=done))} / {done}({name}) over {_count_rows(len(numbers))} = {share}%"
+    return result("computed", f"Share of {name}: {share}%", [share], f"{code(shown)}\n\n")
 
 
 def _reduce(operation: str, measure: Measure, rows: Sequence[int]) -> Decimal:
@@ -119,13 +129,14 @@ def _shown(plan: Plan, value: str) -> str:
     return f"{code(f'{expression(plan)} = {value}')}\n\n"
 
 
-def _counted(plan: Plan) -> str:
+def _counted(plan: Plan) -> AnswerPart:
     if plan.distinct is None:
-        return f"**{len(plan.rows)} rows of {code(plan.table.path)}**\n\n{_shown(plan, str(len(plan.rows)))}"
+        count = str(len(plan.rows))
+        return result("computed", f"{count} rows of {plan.table.path}", [count], _shown(plan, count))
     values = sorted({cell for row in plan.rows if (cell := plan.table.rows[row][plan.distinct])})
     named = ", ".join(escape(value) for value in values[:GROUPS_SHOWN]) + (", …" if len(values) > GROUPS_SHOWN else "")
-    title = escape(plan.table.columns[plan.distinct])
-    return f"**{len(values)} different values of {title}:** {named}\n\n{_shown(plan, str(len(values)))}"
+    count, title = str(len(values)), plan.table.columns[plan.distinct]
+    return result("computed", f"{count} different values of {title}", [count], f"{named}\n\n{_shown(plan, count)}")
 
 
 def leaders(plan: Plan) -> list[str]:
@@ -160,16 +171,19 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _extreme(plan: Plan, measure: Measure) -> str:
+def _extreme(plan: Plan, measure: Measure) -> AnswerPart:
     chosen = _leading(plan, measure)
-    value = show(measure.numbers.values[chosen[0]] or Decimal(0), measure.numbers)
+    number = measure.numbers.values[chosen[0]] or Decimal(0)
+    value = show(number, measure.numbers)
     called = _distinct(_name(plan, row) for row in chosen)
-    names = ", ".join(map(escape, called[:ROWS_SHOWN]))
+    names = ", ".join(called[:ROWS_SHOWN])
     names += f" and {len(called) - ROWS_SHOWN} more" if len(called) > ROWS_SHOWN else ""
-    head = f"{_CALLED[plan.operation]} {escape(measure.name)}: {names}, {value}"
+    head = f"{_CALLED[plan.operation]} {measure.name}: {names}, {value}"
     if plan.first > 1:
-        head = f"{_CALLED[plan.operation]} {len(chosen)} by {escape(measure.name)}: {names}"
-    return f"**{head}**\n\n{_shown(plan, value)}{_rows(plan, measure, chosen[: max(plan.first, ROWS_SHOWN)])}"
+        head = f"{_CALLED[plan.operation]} {len(chosen)} by {measure.name}: {names}"
+    values = called if plan.first > 1 or plan.names else [_bare(number, measure.numbers)]
+    rows = _rows(plan, measure, chosen[: max(plan.first, ROWS_SHOWN)])
+    return result("computed", head, values, f"{_shown(plan, value)}{rows}")
 
 
 def _rows(plan: Plan, measure: Measure, rows: Sequence[int]) -> str:
@@ -204,27 +218,40 @@ def _by_group(plan: Plan, group: int) -> list[tuple[Decimal, str]]:
     return sorted(results, reverse=plan.extreme != "min", key=lambda one: one[0])
 
 
-def _grouped(plan: Plan, group: int) -> str:
+def _grouped(plan: Plan, group: int) -> AnswerPart:
     members, results, measured = _members(plan, group), _by_group(plan, group), plan.measure
+    shown = results[: plan.first or GROUPS_SHOWN]
+    head, values = _table_head(plan, group, shown) if not plan.extreme else _leading_groups(plan, group, results)
+    lines = [[label, _number(plan, number), str(len(members[label]))] for number, label in shown]
+    done = f"{plan.operation}({measured.name if measured else 'rows'})"
+    shown_table = table([plan.table.columns[group], done, "rows"], lines)
+    return result("computed", head, values, f"{code(expression(plan))}\n\n{shown_table}\n")
 
-    def shown(number: Decimal) -> str:
-        return show(number, measured.numbers) if measured else str(number)
 
-    title, name = escape(plan.table.columns[group]), escape(measured.name) if measured else "rows"
-    head = f"**{_CALLED.get(plan.operation, 'Count of')} {name} by {title}**"
-    if plan.extreme and plan.first <= 1:
-        leaders = [escape(label) for number, label in results if number == results[0][0]]
-        called = _CALLED[plan.extreme] if measured else _COUNTED[plan.extreme]
-        head = f"**{called} {name} by {title}: {', '.join(leaders[:ROWS_SHOWN])}, {shown(results[0][0])}**"
-    elif plan.extreme:
-        leaders = [escape(label) for _, label in results[: plan.first]]
-        by = f"{_CALLED.get(plan.operation, 'count').lower()} {name}"
-        counted = f"{_CALLED[plan.extreme]} {len(leaders)} of {title} by {by}"
-        head = f"**{counted}: {', '.join(leaders[:ROWS_SHOWN])}{', …' if len(leaders) > ROWS_SHOWN else ''}**"
-    lines = [
-        [label, shown(number), str(len(members[label]))] for number, label in results[: plan.first or GROUPS_SHOWN]
-    ]
-    shown_table = table(
-        [plan.table.columns[group], f"{plan.operation}({measured.name if measured else 'rows'})", "rows"], lines
-    )
-    return f"{head}\n\n{code(expression(plan))}\n\n{shown_table}\n"
+def _number(plan: Plan, number: Decimal) -> str:
+    return show(number, plan.measure.numbers) if plan.measure else str(number)
+
+
+def _value(plan: Plan, number: Decimal) -> str:
+    return _bare(number, plan.measure.numbers) if plan.measure else str(number)
+
+
+def _table_head(plan: Plan, group: int, results: Sequence[tuple[Decimal, str]]) -> tuple[str, list[str]]:
+    """The headline of a table of groups, and its values: name and number of each."""
+    name = plan.measure.name if plan.measure else "rows"
+    values = [text for number, label in results for text in (label, _value(plan, number))]
+    return f"{_CALLED.get(plan.operation, 'Count of')} {name} by {plan.table.columns[group]}", values
+
+
+def _leading_groups(plan: Plan, group: int, results: Sequence[tuple[Decimal, str]]) -> tuple[str, list[str]]:
+    """The headline and the values of the question which group leads, or which ones do."""
+    title, name = plan.table.columns[group], plan.measure.name if plan.measure else "rows"
+    first = [label for number, label in results if number == results[0][0]]
+    if plan.first <= 1:
+        called = _CALLED[plan.extreme] if plan.measure else _COUNTED[plan.extreme]
+        head = f"{called} {name} by {title}: {', '.join(first[:ROWS_SHOWN])}, {_number(plan, results[0][0])}"
+        return head, first if plan.names else [_value(plan, results[0][0])]
+    first = [label for _, label in results[: plan.first]]
+    by = f"{_CALLED.get(plan.operation, 'count').lower()} {name}"
+    more = ", …" if len(first) > ROWS_SHOWN else ""
+    return f"{_CALLED[plan.extreme]} {len(first)} of {title} by {by}: {', '.join(first[:ROWS_SHOWN])}{more}", first
