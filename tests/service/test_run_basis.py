@@ -92,7 +92,8 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
 @pytest.mark.parametrize("script", [twice, anew_after_a_rewind])
 def test_the_last_one_is_told_once_before_the_end(script: Script, tmp_path: Path) -> None:
     record, events = asyncio.run(finished(tmp_path, script))
-    assert record.basis and json.loads(record.basis) == COMPUTED.model_dump()
+    assert record.basis
+    assert json.loads(record.basis) == COMPUTED.model_dump()
     assert [event.type for event in events][-3:] == ["answer.basis", "run.status", "run.ended"]
     assert [json.loads(event.payload) for event in events if event.type == "answer.basis"] == [COMPUTED.model_dump()]
     assert [event.id for event in events] == list(range(1, record.last_event + 1))
