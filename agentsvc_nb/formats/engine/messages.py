@@ -64,9 +64,9 @@ Question = ReadQuestion | ComputeQuestion | SqlQuestion
 
 
 class TableQuestion(BaseModel):
-    """A question, and the folder where tables are kept."""
+    """A question, and the folder where tables are kept: the one that the process works in."""
 
-    folder: str
+    folder: str = "."
     question: Annotated[Question, Field(discriminator="is_a")]
 
 

@@ -39,7 +39,7 @@ class TableProcess:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
-        self._pool = ChildPool(CHILD, LIMITS)
+        self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
         self._told: OrderedDict[str, tuple[TableAnswer, int]] = OrderedDict()
 
     def start(self) -> None:
@@ -70,7 +70,7 @@ class TableProcess:
 
     async def _ask(self, question: Question, account: str) -> tuple[TableAnswer, int]:
         """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
-        asked = TableQuestion(folder=str(self._folder), question=question).model_dump_json().encode()
+        asked = TableQuestion(question=question).model_dump_json().encode()
         try:
             said = await self._pool.ask(asked, PATIENCE_SECONDS, ANSWER_BYTES, account)
         except NoAnswer:

@@ -21,13 +21,15 @@ from agentsvc_nb.formats.tables.model import (
 
 ENGINE: Final[dict[str, Any]] = {
     "memory_limit": "1GB",
+    "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""No temporary files, no downloads of extensions, no access to the variables of this process."""
+"""No temporary files, beside which SQL could write its own; no downloads of extensions; no access to the variables of
+this process."""
 _UNPACKED_MAX: Final = 4 * BYTES_MAX
 
 
