@@ -1,0 +1,87 @@
+"""Tables that were read are kept as databases of DuckDB in a folder, one a content, under its hash: whichever process
+is asked next need not read the file again. What is read is never changed; what was not used for long is removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from agentsvc_nb.formats.engine.loading import load
+from agentsvc_nb.formats.engine.messages import TableAnswer, TableFile
+from agentsvc_nb.formats.engine.plain import load_plain
+from agentsvc_nb.formats.engine.profiling import profile
+from agentsvc_nb.formats.engine.sweeping import sweep
+from agentsvc_nb.formats.plans.dialect import text
+from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.formats.tables.model import UnreadableTable
+from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.formats.tables.workbooks import ENGINE
+
+
+def read(folder: Path, file: TableFile) -> TableAnswer:
+    """The profiles of a file's tables, which are kept from then on; or why it can't be read."""
+    told, database = _paths(folder, file)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(database)
+        os.utime(told)
+        return TableAnswer.model_validate_json(told.read_bytes())
+    made = _made(database, file)
+    part = _part(told)
+    part.write_text(made.model_dump_json())
+    part.replace(told)
+    sweep(folder)
+    return made
+
+
+def _made(database: Path, file: TableFile) -> TableAnswer:
+    part = _part(database)
+    part.unlink(missing_ok=True)
+    try:
+        with duckdb.connect(str(part), config=ENGINE) as engine:
+            made = TableAnswer(tables=tuple(_loaded(engine, file)))
+    except UnreadableTable as error:
+        made = TableAnswer(error=("unreadable", "", str(error)))
+    part.replace(database)
+    return made
+
+
+def _loaded(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[TableProfile]:
+    """Make the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
+    delimited = file.ending in (".csv", ".tsv", ".tab")
+    if delimited and (plain := load_plain(engine, "t0", Path(file.file), file.ending != ".csv")):
+        yield profile(engine, "t0", plain)
+        return
+    for place, table in enumerate(read_tables(f"table{file.ending}", "", Path(file.file))):
+        load(engine, f"t{place}", table)
+        yield profile(engine, f"t{place}", table)
+
+
+def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
+    """Make the file's tables those of the database `name`, `t0`, `t1` and so on, which can't be changed. They are read
+    if they are not kept. Raises `UnreadableTable`.
+
+    The engine lets SQL that reaches no other file detach a database and attach it again, to write to it. So it gets a
+    name of the file that is gone before SQL is run; where names of open files can't go, it gets a copy.
+    """
+    if error := read(folder, file).error:
+        raise UnreadableTable(error[2])
+    with tempfile.TemporaryDirectory(dir=folder, prefix="asked-", ignore_cleanup_errors=True) as passing:
+        alias = Path(passing, name)
+        (os.link if os.name == "posix" else shutil.copyfile)(_paths(folder, file)[1], alias)
+        engine.execute(f"ATTACH {text(str(alias))} AS {name} (READ_ONLY)")
+
+
+def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
+    """What is told of the tables, and the database with them."""
+    return folder / f"{file.key}.json", folder / f"{file.key}.duckdb"
+
+
+def _part(path: Path) -> Path:
+    """Where the file is written until it is whole."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
