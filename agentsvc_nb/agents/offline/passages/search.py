@@ -19,8 +19,8 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
 
 PASSAGES_MAX: Final = 5
-NEAR_MAX: Final = 3
-"""Passages that are only near: more of them would be a heap."""
+PARTLY_MAX: Final = 2
+"""Passages shown for having a part of the question's words, where meaning can't be compared."""
 WORDS_SHOWN: Final = 12
 
 
@@ -46,7 +46,8 @@ async def passages_for(question: str, library: Library, corpus: Corpus, limit: i
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
     covered = {one.passage: one.covered for one in ranking.scored}
-    near = await asyncio.to_thread(nearest, question, reading.passages, min(limit, NEAR_MAX), covered)
+    near = await asyncio.to_thread(nearest, question, reading.passages, limit, covered)
+    near = near or [one.passage for one in ranking.scored if one.partly][: min(limit, PARTLY_MAX)]
     return Found(wanted.words, near, guessed=True, absent=absent)
 
 
@@ -68,7 +69,7 @@ def answer(found: Found) -> AnswerPart:
     quoted = "".join(quote(passage.text, source(passage)) for passage in found.passages)
     count = "1 passage" if len(found.passages) == 1 else f"{len(found.passages)} passages"
     if found.guessed:
-        near = f"Near in meaning, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
+        near = f"Near, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
         return without_result("near" if found.passages else "nothing", _not_found(found) + near)
     paths = list(dict.fromkeys(passage.path for passage in found.passages))
     head = f"{_listed(found.words)}: {count} from {' and '.join(code(path) for path in paths)}\n\n"
