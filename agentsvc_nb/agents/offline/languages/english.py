@@ -87,10 +87,10 @@ _MEANINGS: Final = {
     "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+|and over"
     "|or larger",
     "post:<=": "or less|or fewer|or lower|or below|and below|or under|and under|or earlier|or smaller|and less",
-    "time:<": "before|prior to|earlier than",
+    "time:<": "before|strictly before|prior to|earlier than",
     "time:>": "after|later than|following",
-    "time:>=": "since|starting|from|starting from|beginning",
-    "time:<=": "until|till|up to|through|by the end of|to the end of",
+    "time:>=": "on or after|since|starting|from|starting from|beginning",
+    "time:<=": "on or before|until|till|up to|through|by the end of|to the end of",
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
@@ -102,7 +102,7 @@ _MEANINGS: Final = {
     "or": "or|either",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
-    "by": "by|for each|per|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
+    "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
     "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different|over the",
     "period:day": "day|days",
     "period:week": "week|weeks",
@@ -116,9 +116,10 @@ _MEANINGS: Final = {
     "each:quarter": "quarterly|quarter by quarter",
     "each:year": "yearly|annual|annually|year by year",
     "weekend": "weekend|weekends",
-    "empty": "empty|missing|blank|no value in|no value for|no|null|is missing|missing values in|missing values of"
+    "empty": "empty|missing|blank|no value in|no value for|null|is missing|missing values in|missing values of"
     "|missing values|missing value|empty cells in|empty values in|empty cells|without a value in|without a value for"
-    "|without any|without|lack|lacking|unknown|no value",
+    "|unknown|no value",
+    "no": "no|without|without any|lack|lacking",
     "filled": "not empty|not missing|filled|filled in|not blank|with a value in|a value in|non empty|a value for"
     "|known|with any",
     "contains": "contain|contains|containing|include|includes|including|the word|with the word|contain the word"
@@ -133,6 +134,16 @@ _MEANINGS: Final = {
     "quarter:4": "q4|fourth quarter|last quarter of",
     "half:1": "h1|first half|first half of",
     "half:2": "h2|second half|second half of",
+    "implied_more:depth desc": "deeper",
+    "implied_more:length desc": "longer",
+    "implied_more:length asc": "shorter",
+    "implied_more:height desc": "taller",
+    "implied_more:weight desc": "heavier",
+    "implied_more:weight asc": "lighter",
+    "implied_more:cost desc": "more expensive|pricier",
+    "implied_more:cost asc": "cheaper|less expensive",
+    "implied_more:time asc": "earlier|older",
+    "implied_more:time desc": "later|newer|more recent",
     "same": "same|identical",
 }
 _LIGHT: Final = """
@@ -143,6 +154,11 @@ listed list listing lists table tables chart data dataset spreadsheet sheet file
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells different whose name called named here following respective people's one ones amount
+sold sell sells selling bought buy purchased ordered placed received receive receives earned earn earns gained obtained
+achieved played play plays participated participating competed competing completed complete done ran run runs running
+released issued built produced scored recorded registered reported observed measured attended spent made credited
+belong belongs belonging comes located situated based assigned happened used using consist consists contain
+generated generate brought bring brings total's result results come coming people worked works working living live lives
 where wherever whole entire actually ever according based per's calculate compute want need like see find
 """
 _ALIKE: Final = """

@@ -14,7 +14,10 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.phrases import aggregate, grouped, makes_groups, period
 from agentsvc_nb.agents.offline.tables.rules import has, pattern, values
 from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan
+from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 LIMIT_MAX: Final = 1000
 
@@ -27,6 +30,8 @@ class Reading:
     plan: Plan
     asked: tuple[int, ...] = ()
     absolute: bool = False
+    settled: tuple[Code, ...] = ()
+    """What the question itself has said, and so needs no asking back."""
 
 
 @dataclass(slots=True)
@@ -47,13 +52,10 @@ class _Parts:
 
 def assembled(items: Sequence[Item], links: TableLinks) -> Reading | None:
     """The reading; None if some item has no place in it."""
-    parts = _Parts(links, [])
-    for item in items:
-        if item.tag == "cond":
-            parts.conditions.append(item.value)
-        elif item.tag == "group":
-            parts.groups.append(item.value)
-    parts.core = _without_joints(items)
+    parts = _Parts(links, list(items))
+    parts.conditions = values(items, "cond")
+    parts.groups = values(items, "group")
+    parts.core = [item for item in items if item.tag not in ("cond", "group")]
     if len(parts.groups) > 2 or _contradicts(parts.conditions):
         return None
     if has(parts.core, "only") and parts.conditions:
@@ -65,15 +67,15 @@ def assembled(items: Sequence[Item], links: TableLinks) -> Reading | None:
     return None
 
 
-def _without_joints(items: Sequence[Item]) -> list[Item]:
-    """The items that are no conditions or groups, without an `and` that only joins such."""
+def set_apart(items: Sequence[Item]) -> list[Item]:
+    """Conditions and groups behind all other items, without an `and` that only joins such."""
     aside = ("cond", "group")
     kept = []
     for at, item in enumerate(items):
         near = [items[place].tag for place in (at - 1, at + 1) if 0 <= place < len(items)]
         if item.tag not in aside and not (item.tag == "and" and any(tag in aside for tag in near)):
             kept.append(item)
-    return kept
+    return [*kept, *(item for item in items if item.tag in aside)]
 
 
 def _contradicts(conditions: Sequence[Condition]) -> bool:
@@ -87,35 +89,35 @@ def _contradicts(conditions: Sequence[Condition]) -> bool:
 # Which column is meant by a question word.
 
 
-def _label(links: TableLinks) -> Column | None:
-    """The column that names the rows: of texts, no two of which are equal; the first of them."""
-    texts = [one for one in links.table.columns if one.kind == "text"]
-    keys = [one for one in texts if links.is_key(one) and not one.empty]
-    named = [one for one in links.named("name", "names") if one in texts]
-    found = [one for one in named if one in keys] or keys[:1]
-    return links.column(found[0].name) if found else None
-
-
-_PERSONS: Final = ("name", "player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer",
-                   "employee", "customer", "manager", "coach", "director", "author", "artist", "team", "nation",
-                   "country", "champion", "competitor", "skater", "cyclist", "student", "member", "president")  # fmt: skip
-_PLACES: Final = ("location", "venue", "city", "place", "town", "stadium", "country", "site", "state", "region")
+_PERSONS: Final = (
+    ("player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer", "employee", "customer",
+     "manager", "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
+     "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "client", "cliente"),
+    ("name", "names", "nom", "nombre"),
+    ("team", "nation", "country", "club"),
+)  # fmt: skip
+"""Nouns for who, the nearest first."""
+_PLACES: Final = ("location", "venue", "city", "place", "town", "stadium", "country", "site", "state", "region",
+                  "ort", "stadt", "land", "ville", "lieu", "pays", "ciudad", "lugar", "pais")  # fmt: skip
 
 
 def _asked_by(word: str, parts: _Parts) -> Column | None:
     """The one column that answers who, when or where."""
     links = parts.links
     limited = {column_of(one.left).name for one in leaves(parts.where) if isinstance(one, Criterion)}
+    tiers: list[list[ColumnProfile]] = []
     match word:
         case "person":
-            found = [one for one in links.named(*_PERSONS) if one.kind == "text" and one.name not in limited]
+            tiers = [links.named(*nouns) for nouns in _PERSONS]
         case "time":
-            found = links.dates() or links.years() or [one for one in links.named("date", "year")]
+            tiers = [links.dates(), links.years(), links.named("date"), links.named("year")]
         case "place":
-            found = [one for one in links.named(*_PLACES) if one.kind == "text"]
-        case _:
-            return None
-    return links.column(found[0].name) if len(found) == 1 else None
+            tiers = [links.named(*_PLACES)]
+    for tier in tiers:
+        found = [one for one in tier if one.name not in limited and (word == "time" or one.kind == "text")]
+        if found:
+            return links.column(found[0].name) if len(found) == 1 else None
+    return None
 
 
 def _focus(parts: _Parts) -> Column | None:
@@ -130,14 +132,24 @@ _Make = Callable[[_Parts], Reading | None]
 
 
 def _measures(parts: _Parts) -> Reading | None:
+    """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
+    links = parts.links
+    if len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table):
+        if all(isinstance(one, Aggregate) and one.operation == "mean" for one in found):
+            return Reading(parts.plan(*found, groups=[]))
     return Reading(parts.plan(*found))
 
 
 def _count(parts: _Parts) -> Reading | None:
     if not parts.conditions and not parts.groups:
         return None
+    if not has(parts.core, "rows") and parts.links.named(*_AMOUNTS):
+        return None  # `how many tents`: pieces, or rows
     return Reading(parts.plan(Aggregate("count")))
+
+
+_AMOUNTS: Final = ("unit", "units", "quantity", "qty", "pieces", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
 
 
 def _count_of(parts: _Parts) -> Reading | None:
@@ -158,6 +170,8 @@ def _column(parts: _Parts) -> Reading | None:
     column = values(parts.core, "column")[0]
     links, profile = parts.links, parts.links.profile(column)
     if parts.groups:
+        if links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh"):
+            return Reading(parts.plan(Aggregate("count")))
         if not links.adds_up(profile):
             return None
         return Reading(parts.plan(Aggregate("sum", column)))
@@ -170,8 +184,8 @@ def _column(parts: _Parts) -> Reading | None:
         return Reading(parts.plan(select=(column,)))
     if links.adds_up(profile):
         return Reading(parts.plan(Aggregate("sum", column)))
-    if links.is_measure(profile):
-        return None
+    if links.is_key(profile) and not links.is_measure(profile):
+        return Reading(parts.plan(select=(column,)))
     return Reading(parts.plan(groups=[Group(column)]))
 
 
@@ -211,6 +225,8 @@ def _superlative(parts: _Parts) -> Reading | None:
     before, after = parts.core[:at], parts.core[at + 1 :]
     measured = values(after, "measure", "column") or values(before, "measure")
     named = values(before, "column")
+    if not measured and len(named) == 2:
+        named, measured = named[:1], named[1:]  # `which player weighed the least`
     if len(measured) != 1:
         return None
     group = _period_asked(before, parts)
@@ -270,6 +286,8 @@ def _first(
 def _of_group(column: Column, summed: bool, descending: bool, parts: _Parts) -> Measure | None:
     """What `the highest X` of a group is: its sum for amounts, else its extreme; of texts, how many there are."""
     profile = parts.links.profile(column)
+    if summed and is_identifier(profile, parts.links.table):
+        return Aggregate("count")
     if profile.kind == "number":
         if parts.links.adds_up(profile):
             return Aggregate("sum", column)
@@ -293,8 +311,10 @@ def _most_rows(parts: _Parts) -> Reading | None:
 
 def _implied(parts: _Parts) -> Reading | None:
     """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
-    item = next(item for item in parts.core if item.tag == "implied")
+    item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
     which, _, direction = item.value.partition(" ")
+    if item.tag == "implied_more" and not _either(parts):
+        return None
     links, named = parts.links, values(parts.core, "column")
     found = _implied_columns(which, links)
     if which == "time" and item.value.endswith("asc") and len(found) != 1:
@@ -321,14 +341,15 @@ def _row_or_extreme(
         return None
     if links.is_key(links.profile(subject)):
         order = (Order(1, descending),)
-        return Reading(parts.plan(select=(subject, column), order=order, limit=limit), (0,))
+        return Reading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
     made = aggregate("max" if descending else "min", column, links)
     if made is None:
         return None
     plan = parts.plan(made, groups=[grouped(subject, links)], order=(Order(1, descending),), limit=limit)
-    return Reading(plan, (0,))
+    return Reading(plan, (0,), settled=_SAID)
 
 
+_SAID: Final[tuple[Code, ...]] = ("date_ordered",)
 _IMPLIED: Final = {
     "cost": ("price", "cost", "preis", "prix", "precio"),
     "length": ("length", "duration", "distance", "time", "runtime", "lange", "dauer", "duree", "longueur"),
@@ -455,10 +476,12 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* period? column? number? sup|most|more|less column|measure", _superlative),
         ("wh* number? column? sup|most|more|less column|measure", _superlative),
         ("wh* number column sup|most column|measure", _superlative),
+        ("wh* column column sup|most|more|less", _superlative),
         ("wh* period|column most rows", _most_rows),
         ("wh* number? implied column*", _implied),
         ("wh* number? column implied column?", _implied),
-        ("wh* implied", _implied),
+        ("wh* implied|implied_more", _implied),
+        ("wh* column implied_more", _implied),
         ("wh* top|bottom number? column|period ordered column|measure", _top),
         ("wh* top|bottom number? column|period ordered_by|measure", _top),
         ("wh* number top|bottom column|period ordered column|measure", _top),

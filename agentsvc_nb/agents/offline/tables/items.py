@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
 _WORD: Final = 1.0
-_LIGHT_BESIDES: Final = 0.3
+_LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
 

@@ -155,17 +155,46 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
 
 
 def _cells(items: Sequence[Item], _: TableLinks) -> Made:
-    found = values(items, "cell")
-    columns = {column for column, _ in found}
-    if len(columns) != 1:
-        return None
-    return Item("cells", (next(iter(columns)), tuple(dict.fromkeys(text for _, text in found))))
+    """Values beside each other: those of one column together, with an `or` between columns."""
+    made: list[Item] = []
+    joint = ""
+    for item in items:
+        if item.tag != "cell":
+            joint = item.tag
+            continue
+        column, text = item.value
+        last = made[-1] if made and made[-1].tag == "cells" else None
+        if last is not None and last.value[0] == column:
+            texts = tuple(dict.fromkeys((*last.value[1], text)))
+            made[-1] = Item("cells", (column, texts), (*last.told, *item.told))
+        else:
+            made += [Item("or")] if joint == "or" else []
+            made.append(Item("cells", (column, (text,)), item.told))
+        joint = ""
+    return made
 
 
 def _pair(items: Sequence[Item], _: TableLinks) -> Made:
     """`A than B`, two values to be compared."""
     (column, one), (other, two) = values(items, "cell")
     return Item("pair", (column, one, two)) if column == other and one != two else None
+
+
+def _ends(items: Sequence[Item], _: TableLinks) -> Made:
+    """`between A and B`, as differences have it."""
+    return items[1:] if items[1].value[0] == items[3].value[0] else None
+
+
+def _none(items: Sequence[Item], links: TableLinks) -> Made:
+    """`no discount`: where there is none, if empty cells alone can say so."""
+    column = values(items, "column")[0]
+    profile = links.profile(column)
+    zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
+    if profile.kind == "boolean":
+        return Item("cond", Criterion(column, "=", False))
+    if profile.empty and not zero:
+        return Item("cond", Empty(column))
+    return Item("cond", Criterion(column, "=", Decimal(0))) if zero and not profile.empty else None
 
 
 def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
@@ -291,8 +320,8 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
-    rule("cell (and|or? cell)+", _cells),
-    rule("cell", _cells),
+    rule("between cell and cell", _ends),
+    rule("cell (and|or? cell)*", _cells),
     rule("column not? cells", _in),
     rule("not? cells column", _in),
     rule("not? cells", _in),
@@ -305,9 +334,9 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? bound", _dated),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
-    rule("column not? empty", _empty),
-    rule("column filled", _empty),
+    rule("no column", _none),
     rule("empty|filled column", _empty),
+    rule("column not? empty|filled", _empty),
     rule("not? column", _yes),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),

@@ -140,7 +140,7 @@ class TableLinks:
     def mistyped(self, word: Word, language: Language) -> Iterator[Link]:
         """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
         written = word.tokens[0] if len(word.tokens) == 1 else ""
-        if len(written) < _TYPO_LETTERS_MIN or not written.isalpha() or written in meanings() or language.knows(written):
+        if len(written) < _TYPO_LETTERS_MIN or not written.isalpha() or meanings().spells(written) or language.knows(written):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():

@@ -34,6 +34,12 @@ def period(by: str, links: TableLinks, column: Column | None = None) -> Group | 
     return None
 
 
+def _per_column(items: Sequence[Item], links: TableLinks) -> Made:
+    column = values(items, "column")[0]
+    amount = links.profile(column).kind == "number" and links.adds_up(links.profile(column))
+    return None if amount else Item("group", grouped(column, links))
+
+
 def _by_columns(items: Sequence[Item], links: TableLinks) -> Made:
     found = values(items, "column")
     if not all(makes_groups(column, links) for column in found):
@@ -64,7 +70,7 @@ def _before(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
     left, right = values(items, "column")
-    if left == right or not all(links.is_measure(links.profile(one)) for one in (left, right)):
+    if left == right or not all(links.adds_up(links.profile(one)) for one in (left, right)):
         return None
     return Item("measure", (Compared("ratio", Aggregate("sum", left), Aggregate("sum", right)),))
 
@@ -72,6 +78,8 @@ def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
 GROUPS: Final[tuple[Rule, ...]] = (
     rule("ratio column and|to column", _ratio),
     rule("column per column", _ratio),
+    rule("per column", _per_column),
+    rule("per period", _by_period),
     rule("by period and? column", _by_mixed),
     rule("by column and period", _by_mixed),
     rule("by column and column", _by_columns),
@@ -105,6 +113,8 @@ def _counted(items: Sequence[Item], links: TableLinks) -> Made:
     """`how many units`, `total number of units`: their sum."""
     column = values(items, "column")[0]
     profile = links.profile(column)
+    if not set(values(items, "op")) <= {"sum"}:
+        return None
     if not links.adds_up(profile) or profile.unit == "%":
         return None
     return Item("measure", (Aggregate("sum", column),))
@@ -135,7 +145,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("distinct count column", _different),
-    rule("count op? column", _counted),
+    rule("count op? column op?", _counted),
     rule("much op? column", _counted),
     rule("count rows", _rows),
     rule("column op", _measured),

@@ -8,7 +8,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
 from agentsvc_nb.agents.offline.languages.language import Language
-from agentsvc_nb.agents.offline.tables.assembling import Reading, assembled
+from agentsvc_nb.agents.offline.tables.assembling import Reading, assembled, set_apart
 from agentsvc_nb.agents.offline.tables.items import Item, Path, paths
 from agentsvc_nb.agents.offline.tables.limits import AMOUNTS, CONDITIONS
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
@@ -93,17 +93,18 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) ->
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = _objected(rivals[0].reading.plan, table)
+    speaks_against = _objected(rivals[0].reading, table)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(rivals[0].reading, rivals[0].told)
 
 
-def _objected(plan: Plan, table: TableProfile) -> str:
+def _objected(reading: Reading, table: TableProfile) -> str:
+    plan = reading.plan
     tables = {table.name: table}
     try:
         statement(plan, tables)
-        found = objections(plan, tables)
+        found = [one for one in objections(plan, tables) if one.code not in reading.settled]
     except PlanError as error:
         return str(error)
     return found[0].message if found else ""
@@ -122,9 +123,9 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
-    for rules in (AMOUNTS, GROUPS, CONDITIONS, MEASURES):
+    for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return list(items)
+    return reduced(set_apart(items), MEASURES, links)
 
 
 def _distinct(read: Sequence[_Read]) -> list[_Read]:
