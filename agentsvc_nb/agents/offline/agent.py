@@ -13,10 +13,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline import search, tool_calls
+from agentsvc_nb.agents.offline import requests, tool_calls
 from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
+from agentsvc_nb.agents.offline.outline import outline
+from agentsvc_nb.agents.offline.passages import search
+from agentsvc_nb.agents.offline.passages.corpus import Corpus
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
-from agentsvc_nb.agents.offline.ranking import Wanted
 from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
@@ -24,9 +26,12 @@ from agentsvc_nb.agents.offline.tables.planning import plan
 from agentsvc_nb.agents.offline.tables.results import carry_out
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
+from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.port import WorkspaceEntry
 from agentsvc_nb.wire.runs import AnswerBasis
 
 FILES_SHOWN: Final = 50
@@ -67,6 +72,7 @@ class _Answer:
         self.turn = turn
         self.message = readable(turn.message)
         self.voice = Voice(turn)
+        self.corpus = Corpus(turn.workspace)
         state: dict[str, Any] = turn.state or {}
         self.done = int(state.get("done", 0))
         self.cited: list[str] = list(state.get("cited", []))
@@ -76,7 +82,7 @@ class _Answer:
     async def give(self) -> None:
         calls = tool_calls.wanted(self.message, self.turn.tools())
         rest = tool_calls.remainder(self.message, calls)
-        questions = split(rest) if rest.strip() or not calls else []
+        questions = requests.with_one_for_models(split(rest)) if rest.strip() or not calls else []
         parts = [*map(self._calling, calls), *self._asking(questions)]
         if self.done == 0:
             await self._begin(calls, questions)
@@ -122,13 +128,16 @@ class _Answer:
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
+        if requests.needs_model(question) or _about_pictures(question, library):
+            return await self._say(requests.cannot())
         if not library.entries:
-            wanted = Wanted.of(question)
-            said = (search.nothing(wanted) if wanted.words else "") + NO_FILES
-            return await self._say(without_result("nothing", said))
+            words = content_words(question)
+            return await self._say(without_result("nothing", (search.nothing(words) if words else "") + NO_FILES))
         if about_files(question):
             paths = [entry.path for entry in library.entries]
             return await self._say(result("looked_up", _files_here(library), paths, _listing(library)))
+        if (asked := _outlined(question, library)) is not None:
+            return await self._say(await outline(asked, self.turn.workspace, self.corpus))
         computed, enough = await _compute(question, library)
         for part in computed:
             await self._say(part)
@@ -139,7 +148,7 @@ class _Answer:
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
-        found = await search.passages_for(question, library, limit, self.cited)
+        found = await search.passages_for(question, library, self.corpus, limit, self.cited)
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
@@ -148,6 +157,26 @@ class _Answer:
         if not found.passages:
             hint = "" if asks(question) else CAN_DO
             await self.voice.say(f"{hint}{_files_here(library)}\n\n{_listing(library)}")
+
+
+def _about_pictures(question: str, library: Library) -> bool:
+    """Whether the question names files and all of them are pictures, of which only a model can say something."""
+    kinds = {entry.path: entry.media_type for entry in library.entries}
+    named = library.named(question)
+    return bool(named) and all(kinds[path].startswith(("image/", "video/")) for path in named)
+
+
+def _outlined(question: str, library: Library) -> list[WorkspaceEntry] | None:
+    """The files to outline where the question asks for it, or names files and nothing else; None for a question about
+    something in them."""
+    named = library.named(question)
+    said = requests.outline_words(question)
+    if said is None and not named:
+        return None
+    taken = {token for word in said or () for token in tokens(word)} | search.title_tokens(named)
+    if any(not set(tokens(word)) <= taken for word in content_words(question)):
+        return None
+    return [entry for entry in library.entries if not named or entry.path in named]
 
 
 async def _compute(question: str, library: Library) -> tuple[list[AnswerPart], bool]:

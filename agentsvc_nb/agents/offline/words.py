@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -62,6 +62,7 @@ _QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|�
 _ENDINGS: Final = ("ungen", "ations", "ation", "ing", "ers", "ies", "en", "er", "es", "ed", "em", "s", "n", "e", "y")
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """A word without its commonest endings: enough for plurals and cases to meet, in four languages.
 

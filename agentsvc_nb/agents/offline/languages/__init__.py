@@ -1,1 +1,1 @@
-"""What words of a language mean in questions about tables: one module of data for each language."""
+"""What words of a language mean: one module of data for each language."""
