@@ -31,7 +31,14 @@ class Language:
 
 
 def language(
-    code: str, meanings: Mapping[str, str], light: str, alike: str, levels: str, months: str, weekdays: str, numbers: str
+    code: str,
+    meanings: Mapping[str, str],
+    light: str,
+    alike: str,
+    levels: str,
+    months: str,
+    weekdays: str,
+    numbers: str,
 ) -> Language:
     """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines."""
     found: dict[tuple[str, ...], list[Meaning]] = {}

@@ -4,7 +4,6 @@ was left out; or what is asked back."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -13,13 +12,15 @@ from agentsvc_nb.agents.offline.tables.assembling import Reading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import code
+from agentsvc_nb.formats.plans.conditions import Criterion
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import Compared
-from agentsvc_nb.formats.plans.profiles import TableProfile, Tables
+from agentsvc_nb.formats.plans.profiles import Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.wire.runs import Basis
 
 HEADLINE_VALUES: Final = 5
 VALUES_MAX: Final = 1000
@@ -36,9 +37,9 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
         out = f"{left_out(found)}\n\n" if found.left_out else ""
         return without_result("nothing", f"No row of {code(table.path)} fits.\n\n{code(line)}\n\n{out}{notes}")
     single = len(found.rows) == 1 and len(found.columns) == 1
-    value = f" = {_only(reading, found)}" if single else ""
+    value = f" = {shown(found.rows[0][0], found.columns[0])}" if single else ""
     body = f"{left_out(found)}\n\n" if single and found.left_out else "" if single else f"{markdown(found)}\n"
-    basis = "looked_up" if not reading.plan.measures else "computed"
+    basis: Basis = "looked_up" if not reading.plan.measures else "computed"
     return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
 
 
@@ -49,11 +50,6 @@ def values_of(reading: Reading, found: Result) -> list[str]:
         plain(row[place], found.columns[place]) for row in found.rows for place in places if row[place] is not None
     ]
     return [value.removeprefix("-") for value in values] if reading.absolute else values
-
-
-def _only(reading: Reading, found: Result) -> str:
-    value = shown(found.rows[0][0], found.columns[0])
-    return value
 
 
 def _headline(reading: Reading, found: Result) -> str:
@@ -67,7 +63,8 @@ def _headline(reading: Reading, found: Result) -> str:
         amount = f" ({title}: {shown(rows[0][-1], last)})" if len(found.rows) == 1 else f" (by {title})"
         return f"{names}{more}{amount}"
     if not plan.measures:
-        listed = dict.fromkeys(", ".join(shown(cell, column) for cell, column in zip(row, columns, strict=True)) for row in rows)
+        lines = (", ".join(map(shown, row, columns)) for row in rows)
+        listed = dict.fromkeys(lines)
         return f"{', '.join(column.title for column in columns)}: {'; '.join(listed)}{more}"
     title = " and ".join(map(measure, plan.measures))
     title = title[0].upper() + title[1:]
@@ -75,10 +72,7 @@ def _headline(reading: Reading, found: Result) -> str:
         values = ", ".join(shown(cell, column) for cell, column in zip(found.rows[0], columns, strict=True))
         return f"{title}: {_signed(reading, found, values)}"
     by = " and ".join(column.title for column in columns[: len(plan.groups)])
-    first = "; ".join(
-        f"{', '.join(shown(cell, column) for cell, column in zip(row[:-1], columns, strict=False))} {shown(row[-1], columns[-1])}"
-        for row in rows[:3]
-    )
+    first = "; ".join(f"{', '.join(map(shown, row[:-1], columns))} {shown(row[-1], columns[-1])}" for row in rows[:3])
     return f"{title} by {by}: {first}{', …' if len(found.rows) > 3 else ''}"
 
 
@@ -88,7 +82,9 @@ def _signed(reading: Reading, found: Result, values: str) -> str:
     number = found.rows[0][0]
     if not reading.absolute or not isinstance(one, Compared) or not isinstance(number, Decimal):
         return values
-    return f"{values.removeprefix('-')} ({'the first' if number > 0 else 'the second' if number < 0 else 'neither'} is larger)"
+    side = one.left if number > 0 else one.right
+    larger = f" (larger: {side.where.right})" if number and isinstance(side.where, Criterion) else ""
+    return f"{values.removeprefix('-')}{larger}"
 
 
 def _block(text: str) -> str:
@@ -96,13 +92,10 @@ def _block(text: str) -> str:
     return f"{fence}sql\n{text}\n{fence}\n\n"
 
 
-def asked_back(back: AskedBack, tables: Sequence[TableProfile]) -> AnswerPart:
+def asked_back(back: AskedBack) -> AnswerPart:
     """What was not understood, and questions that would be."""
-    del tables
     said = f"{escape(back.reason)}\n\n"
     readings = list(dict.fromkeys(filter(None, (question(one.plan) for one in back.readings))))
     if readings:
         said += "Ask for one of these:\n\n" + "".join(f"- {code(one)}\n" for one in readings) + "\n"
     return without_result("asked_back", said)
-
-

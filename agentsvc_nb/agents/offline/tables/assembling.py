@@ -11,10 +11,10 @@ from typing import Final, cast
 from agentsvc_nb.agents.offline.tables.items import Item
 from agentsvc_nb.agents.offline.tables.limits import joined
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.phrases import aggregate, grouped, makes_groups, period
+from agentsvc_nb.agents.offline.tables.phrases import aggregate, grouped, period
 from agentsvc_nb.agents.offline.tables.rules import has, pattern, values
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, leaves
 from agentsvc_nb.formats.plans.checks import Code
+from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, leaves
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_identifier
@@ -135,9 +135,9 @@ def _measures(parts: _Parts) -> Reading | None:
     """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
     links = parts.links
-    if len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table):
-        if all(isinstance(one, Aggregate) and one.operation == "mean" for one in found):
-            return Reading(parts.plan(*found, groups=[]))
+    by_row = len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table)
+    if by_row and all(isinstance(one, Aggregate) and one.operation == "mean" for one in found):
+        return Reading(parts.plan(*found, groups=[]))
     return Reading(parts.plan(*found))
 
 
@@ -149,7 +149,7 @@ def _count(parts: _Parts) -> Reading | None:
     return Reading(parts.plan(Aggregate("count")))
 
 
-_AMOUNTS: Final = ("unit", "units", "quantity", "qty", "pieces", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
+_AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
 
 
 def _count_of(parts: _Parts) -> Reading | None:
@@ -328,14 +328,12 @@ def _implied(parts: _Parts) -> Reading | None:
     if subject == column:
         subject = None
     if subject is None:
-        return _extreme(column, direction == "desc", parts) if explicit or has(parts.core, "wh") and named else None
+        return _extreme(column, direction == "desc", parts) if explicit or (has(parts.core, "wh") and named) else None
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
 
 
-def _row_or_extreme(
-    subject: Column, column: Column, descending: bool, limit: int, parts: _Parts
-) -> Reading | None:
+def _row_or_extreme(subject: Column, column: Column, descending: bool, limit: int, parts: _Parts) -> Reading | None:
     links = parts.links
     if parts.groups or links.profile(column).kind == "text":
         return None
@@ -497,4 +495,3 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* much more|less column pair", _difference),
     )
 )
-

@@ -66,7 +66,9 @@ def _meanings(
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
-            item = Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
+            item = (
+                Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
+            )
             yield item, length, _WORD + link.distance
     if word.quoted:
         yield Item("text", word.text), 1, _WORD + 0.5

@@ -294,7 +294,7 @@ def _containing(items: Sequence[Item], links: TableLinks) -> Made:
     columns = values(items, "column")
     if len(columns) != 1 or links.profile(columns[0]).kind != "text":
         return None
-    text = next((item.value if item.tag == "text" else item.value[1] for item in items if item.tag in ("text", "cell")))
+    text = next(item.value if item.tag == "text" else item.value[1] for item in items if item.tag in ("text", "cell"))
     return _negated(items, Contains(columns[0], text))
 
 

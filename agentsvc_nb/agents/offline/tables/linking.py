@@ -83,9 +83,9 @@ class TableLinks:
     def links(self, span: Sequence[Word]) -> Iterator[Link]:
         """What the words mean together."""
         asked = tuple(token for word in span for token in word.tokens)
-        if not asked or (len(span) == 1 and not span[0].quoted and len(asked[0]) == 1 and asked[0] not in self.vocabulary):
-            if not asked or asked not in self._cells:
-                return
+        letter = len(span) == 1 and not span[0].quoted and len("".join(asked)) == 1
+        if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._cells):
+            return
         yield from self._columns(asked)
         yield from self._values(asked, span)
 
@@ -140,7 +140,12 @@ class TableLinks:
     def mistyped(self, word: Word, language: Language) -> Iterator[Link]:
         """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
         written = word.tokens[0] if len(word.tokens) == 1 else ""
-        if len(written) < _TYPO_LETTERS_MIN or not written.isalpha() or meanings().spells(written) or language.knows(written):
+        if (
+            len(written) < _TYPO_LETTERS_MIN
+            or not written.isalpha()
+            or meanings().spells(written)
+            or language.knows(written)
+        ):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
@@ -149,7 +154,7 @@ class TableLinks:
                 near[name, None] = edits
         for folded, places in self._cells.items():
             if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
-                near |= {place: edits for place in places}
+                near |= dict.fromkeys(places, edits)
         best = [place for place, edits in near.items() if edits == min(near.values())]
         if len(best) == 1:
             name, value = best[0]
@@ -164,8 +169,11 @@ class TableLinks:
 
     def is_measure(self, column: ColumnProfile) -> bool:
         """Whether its numbers are amounts, and not names of something."""
-        return column.kind == "number" and not is_label(column) and not is_identifier(column, self.table) and bool(
-            column.name.strip("# ")
+        return (
+            column.kind == "number"
+            and not is_label(column)
+            and not is_identifier(column, self.table)
+            and bool(column.name.strip("# "))
         )
 
     def adds_up(self, column: ColumnProfile) -> bool:
@@ -186,7 +194,11 @@ class TableLinks:
 
     def named(self, *nouns: str) -> list[ColumnProfile]:
         """Columns whose header has one of the nouns."""
-        return [one for one in self.table.columns if any(alike(noun, word) for noun in nouns for word in self.headers[one.name])]
+        return [
+            one
+            for one in self.table.columns
+            if any(alike(noun, word) for noun in nouns for word in self.headers[one.name])
+        ]
 
 
 def _edits(one: str, other: str) -> int | None:
@@ -194,7 +206,8 @@ def _edits(one: str, other: str) -> int | None:
     most = 1 if len(one) < 8 else 2
     if abs(len(one) - len(other)) > most or one[0] != other[0]:
         return None
-    before, row = [], list(range(len(other) + 1))
+    before: list[int] = []
+    row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):
         last, before, row = before, row, [at]
         for place, there in enumerate(other, 1):

@@ -69,7 +69,9 @@ def _parts(written: str) -> Iterator[Word]:
 
 def _number(written: str, digits: str, ordinal: bool) -> Word:
     plain = digits.replace(",", "")
-    return Word(written, tuple(tokens(written if ordinal else plain)) or (plain,), number=Decimal(plain), ordinal=ordinal)
+    return Word(
+        written, tuple(tokens(written if ordinal else plain)) or (plain,), number=Decimal(plain), ordinal=ordinal
+    )
 
 
 def _dated(written: str) -> Word:

@@ -111,7 +111,7 @@ def _objected(reading: Reading, table: TableProfile) -> str:
 
 
 def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
-    found = []
+    found: list[_Read] = []
     for way in ways:
         if found and way.cost > found[0].cost + _MARGIN:
             break

@@ -90,7 +90,9 @@ def _asked(one: Measure) -> str:
             return "number of rows"
         case Aggregate(operand=Column(name=name), where=None, operation=operation) if operation in _CALLED:
             return f"{_CALLED[operation]} {quoted(name)}"
-        case Compared(operation="ratio", left=Aggregate(operand=Column(name=left)), right=Aggregate(operand=Column(name=right))):
+        case Compared(
+            operation="ratio", left=Aggregate(operand=Column(name=left)), right=Aggregate(operand=Column(name=right))
+        ):
             return f"ratio of {quoted(left)} to {quoted(right)}"
         case _:
             return ""
