@@ -181,6 +181,7 @@ _MEANINGS: Final = {
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus",
     "only": "only|just|solely|exclusively|alone",
+    "comma": ",",
     "and": "and|&|as well as|plus|both",
     "or": "or|either",
     "than": "than|then",
@@ -308,12 +309,18 @@ gpa level horsepower mpg displacement acceleration wind radius area salary incom
 magnitude capacity pace frequency
 """
 
+_UNSUMMED: Final = """
+price prices temperature temp age latitude longitude lat lon rating ratings rate pressure humidity density grade gpa
+index year speed rank mpg
+"""
+
 ENGLISH: Final[Language] = language(
     "en",
     _MEANINGS,
     _LIGHT,
     _ALIKE,
     _LEVELS,
+    _UNSUMMED,
     months="january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
     "|october oct|november nov|december dec",
     weekdays="monday mondays|tuesday tuesdays|wednesday wednesdays|thursday thursdays|friday fridays|saturday saturdays"

@@ -24,6 +24,8 @@ class Language:
     light: frozenset[str]
     alike: tuple[frozenset[str], ...]
     levels: frozenset[str]
+    """Nouns of numbers of which the largest is rather meant than their sum, as populations."""
+    unsummed: frozenset[str]
     """Nouns of numbers that have no sum, as prices."""
 
     def knows(self, word: str) -> bool:
@@ -36,6 +38,7 @@ def language(
     light: str,
     alike: str,
     levels: str,
+    unsummed: str,
     months: str,
     weekdays: str,
     numbers: str,
@@ -53,4 +56,6 @@ def language(
     found.pop((), None)
     sets = tuple(frozenset(tokens(line)) for line in alike.strip().splitlines())
     phrases = {phrase: tuple(dict.fromkeys(some)) for phrase, some in found.items()}
-    return Language(code, phrases, frozenset(tokens(light)), sets, frozenset(tokens(levels)))
+    return Language(
+        code, phrases, frozenset(tokens(light)), sets, frozenset(tokens(levels)), frozenset(tokens(unsummed))
+    )

@@ -160,7 +160,7 @@ def _cells(items: Sequence[Item], _: TableLinks) -> Made:
     joint = ""
     for item in items:
         if item.tag != "cell":
-            joint = item.tag
+            joint = item.tag if item.tag != "comma" else joint
             continue
         column, text = item.value
         last = made[-1] if made and made[-1].tag == "cells" else None
@@ -321,7 +321,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
     rule("between cell and cell", _ends),
-    rule("cell (and|or? cell)*", _cells),
+    rule("cell (and|or|comma+ cell)*", _cells),
     rule("column not? cells", _in),
     rule("not? cells column", _in),
     rule("not? cells", _in),

@@ -26,8 +26,10 @@ def grouped(column: Column, links: TableLinks) -> Group:
     return Group(column, "day" if links.profile(column).kind == "datetime" else "")
 
 
-def period(by: str, links: TableLinks, column: Column | None = None) -> Group | None:
+def period(by: str | tuple[str, Column], links: TableLinks, column: Column | None = None) -> Group | None:
     """Groups by a period of the dates; None if several columns have some."""
+    if isinstance(by, tuple):
+        by, column = by
     dates = [column] if column else [links.column(one.name) for one in links.dates()]
     if len(dates) == 1 and links.profile(dates[0]).kind in ("date", "datetime"):
         return Group(dates[0], cast(Period | Literal["weekday"], by))
@@ -62,6 +64,12 @@ def _by_mixed(items: Sequence[Item], links: TableLinks) -> Made:
     return pair if items[1].tag == "period" else pair[::-1]
 
 
+def _period_of(items: Sequence[Item], links: TableLinks) -> Made:
+    """`month of order date`."""
+    column = values(items, "column")[0]
+    return Item("period", (items[0].value, column)) if links.profile(column).kind in ("date", "datetime") else None
+
+
 def _before(items: Sequence[Item], links: TableLinks) -> Made:
     by = items[0].value
     made = period(by, links) if by else None
@@ -78,12 +86,12 @@ def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
 GROUPS: Final[tuple[Rule, ...]] = (
     rule("ratio column and|to column", _ratio),
     rule("column per column", _ratio),
+    rule("period column", _period_of),
     rule("per column", _per_column),
     rule("per period", _by_period),
     rule("by period and? column", _by_mixed),
     rule("by column and period", _by_mixed),
     rule("by column and column", _by_columns),
-    rule("by period column", _by_period),
     rule("by period", _by_period),
     rule("by column", _by_columns),
     rule("each", _by_period),
@@ -94,6 +102,8 @@ GROUPS: Final[tuple[Rule, ...]] = (
 def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | None:
     """None where the column has no such value."""
     profile = links.profile(column)
+    if operation == "sum" and not links.language.unsummed.isdisjoint(links.headers[column.name]):
+        return None
     if operation in _QUANTILES:
         if profile.kind != "number":
             return None

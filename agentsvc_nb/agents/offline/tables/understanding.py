@@ -123,9 +123,19 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
+    items = _without_commas(items)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
     return reduced(set_apart(items), MEASURES, links)
+
+
+def _without_commas(items: Sequence[Item]) -> list[Item]:
+    """A comma means something between values alone."""
+    kept: list[Item] = []
+    for item, after in zip(items, [*items[1:], Item("end")], strict=True):
+        if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
+            kept.append(item)
+    return kept
 
 
 def _distinct(read: Sequence[_Read]) -> list[_Read]:

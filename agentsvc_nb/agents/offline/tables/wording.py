@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Final
 
@@ -23,6 +24,8 @@ from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Correlati
 
 _CALLED: Final = {"sum": "total", "mean": "average", "median": "median", "min": "lowest", "max": "highest",
                   "stddev": "standard deviation of", "distinct": "number of different"}  # fmt: skip
+_ASKED: Final = {"min": "minimum", "max": "maximum"}
+_DATED: Final = {"<": "before", ">": "after", "<=": "until", ">=": "since", "=": "", "!=": "not"}
 _COMPARED: Final = {"<": "under", ">": "over", "<=": "at most", ">=": "at least", "=": "", "!=": "not"}
 
 
@@ -62,7 +65,8 @@ def question(plan: Plan) -> str:
         return ""
     asked = ""
     if plan.measures:
-        asked = _asked(plan.measures[0])
+        if not (asked := _asked(plan.measures[0])):
+            return ""
     elif plan.select:
         asked = f"list {quoted(plan.select[0].name)}"
     if plan.limit is not None:
@@ -89,7 +93,12 @@ def _asked(one: Measure) -> str:
         case Aggregate(operand=None, where=None):
             return "number of rows"
         case Aggregate(operand=Column(name=name), where=None, operation=operation) if operation in _CALLED:
-            return f"{_CALLED[operation]} {quoted(name)}"
+            return f"{_ASKED.get(operation, _CALLED[operation])} {quoted(name)}"
+        case Along(operation="share", of=of):
+            return f"share of {_asked(of)}" if of.operation == "sum" else ""
+        case Along(operation=operation, of=of):
+            called = {"running": "running total of", "change": "growth of", "difference": "change of"}
+            return f"{called[operation]} {_asked(of)}"
         case Compared(
             operation="ratio", left=Aggregate(operand=Column(name=left)), right=Aggregate(operand=Column(name=right))
         ):
@@ -105,7 +114,8 @@ def _group(group: Group) -> str:
 def _limit(condition: Condition) -> str:
     match condition:
         case Criterion(left=Column(name=name), right=right) if not isinstance(right, Column):
-            return f"{quoted(name)} {_COMPARED[condition.operator]} {_value(right)}".replace("  ", " ")
+            word = (_DATED if isinstance(right, date) else _COMPARED)[condition.operator]
+            return f"{quoted(name)} {word} {_value(right)}".replace("  ", " ")
         case OneOf(subject=Column(name=name)):
             return f"{quoted(name)} {' or '.join(map(_value, condition.values))}"
         case Between(subject=Column(name=name)):
