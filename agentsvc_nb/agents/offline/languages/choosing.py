@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
+from agentsvc_nb.agents.offline.languages.french import FRENCH
+from agentsvc_nb.agents.offline.languages.german import GERMAN
 from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.languages.spanish import SPANISH
 
-LANGUAGES: Final[tuple[Language, ...]] = (ENGLISH,)
+LANGUAGES: Final[tuple[Language, ...]] = (ENGLISH, GERMAN, FRENCH, SPANISH)
 
 
 class _Word(Protocol):

@@ -80,6 +80,10 @@ class TableLinks:
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    @cached_property
+    def _known_forms(self) -> frozenset[str]:
+        return frozenset(form for token in self.vocabulary for form in forms(token))
+
     def links(self, span: Sequence[Word]) -> Iterator[Link]:
         """What the words mean together."""
         asked = tuple(token for word in span for token in word.tokens)
@@ -90,6 +94,8 @@ class TableLinks:
         yield from self._values(asked, span)
 
     def _columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
+        if len(asked) > 1 and any(self._known_forms.isdisjoint(forms(one)) for one in asked):
+            return
         found = [(self._header_distance(asked, header), name) for name, header in self.headers.items()]
         near = [(distance, name) for distance, name in found if distance is not None]
         partial = [name for distance, name in near if distance >= PART]
@@ -113,7 +119,8 @@ class TableLinks:
                 return NAMING
             return PART
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
-            return ALIKE if len(header) == 1 or header[-1] in _NAMING else ALIKE + 0.2
+            others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
+            return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
         return None
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:

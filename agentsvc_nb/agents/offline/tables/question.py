@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from agentsvc_nb.formats.normalization import tokens
@@ -90,6 +91,7 @@ def _dated(written: str) -> Word:
         return Word(written, (written,))
 
 
+@lru_cache(20_000)
 def forms(word: str) -> frozenset[str]:
     """A folded word and what it may be the plural or a case of; two words are alike if they have a form in common."""
     found = {word}
@@ -104,5 +106,6 @@ def forms(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(50_000)
 def alike(one: str, other: str) -> bool:
     return one == other or not forms(one).isdisjoint(forms(other))
