@@ -128,14 +128,17 @@ class _Answer:
         if about_files(question):
             paths = [entry.path for entry in library.entries]
             return await self._say(result("looked_up", _files_here(library), paths, _listing(library)))
-        if (asked := _outlined(question, library)) is not None:
-            return await self._say(await outline(asked, self.turn.workspace, self.corpus))
+        outlined = _outlined(question, library)
+        if outlined and requests.outline_words(question) is not None:
+            return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         paths = [entry.path for entry in library.entries]
         computed, enough = await tables.ask(question, paths, self.turn.workspace.tables)
         for part in computed:
             await self._say(part)
         if enough:
             return
+        if outlined:
+            return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         await self._quote(question, library, open_questions)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
@@ -159,16 +162,16 @@ def _about_pictures(question: str, library: Library) -> bool:
     return bool(named) and all(kinds[path].startswith(("image/", "video/")) for path in named)
 
 
-def _outlined(question: str, library: Library) -> list[WorkspaceEntry] | None:
-    """The files to outline where the question asks for it, or names files and nothing else; None for a question about
+def _outlined(question: str, library: Library) -> list[WorkspaceEntry]:
+    """The files to outline where the question asks for it, or names files and nothing else; none for a question about
     something in them."""
     named = library.named(question)
     said = requests.outline_words(question)
     if said is None and not named:
-        return None
+        return []
     taken = {token for word in said or () for token in tokens(word)} | search.title_tokens(named)
     if any(not set(tokens(word)) <= taken for word in content_words(question)):
-        return None
+        return []
     return [entry for entry in library.entries if not named or entry.path in named]
 
 

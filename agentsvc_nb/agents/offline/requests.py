@@ -4,7 +4,7 @@ answer to a question must hold. The words stand in `languages/`."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -23,8 +23,8 @@ LANGUAGES: Final[Mapping[str, Requests]] = {
 SWITCH: Final = "agentsvc restart --model anthropic:claude-sonnet-4-6"
 """With `ANTHROPIC_API_KEY` set; docs/models.md has the others."""
 _CANNOT: Final = (
-    "I cannot write, translate, judge or describe pictures: I am the offline agent, which quotes and computes, and that "
-    f"needs a language model. In a terminal: `{SWITCH}`\n\n"
+    "I cannot write, translate, judge or describe pictures: that needs a language model, and I am the offline agent, "
+    f"which quotes and computes. To switch, in a terminal: `{SWITCH}`\n\n"
 )
 _GAP: Final = r"(?:\S+ ){0,6}?"
 
@@ -38,7 +38,7 @@ def language_of(text: str) -> str:
 
 
 def needs_model(text: str) -> bool:
-    """Whether a sentence of a text asks for what only a language model does: to write, translate, judge, or describe a picture.
+    """Whether a sentence of a text asks for what needs a model: to write, translate, judge, or describe a picture.
 
     >>> needs_model("Please translate the brief"), needs_model("Wer übersetzt den Text?")
     (True, False)
@@ -75,7 +75,11 @@ def outline_words(sentence: str) -> Sequence[str] | None:
         rest = _pattern(name, "polite").sub("", folded, count=1)
         if found := _pattern(name, "summaries").match(rest):
             taken = _phrase_words(name, "summaries") | _phrase_words(name, "shapes") | _phrase_words(name, "polite")
-            return [*folded[: len(folded) - len(rest)].split(), *(word for word in rest.split() if word in taken), found[0]]
+            return [
+                *folded[: len(folded) - len(rest)].split(),
+                *(word for word in rest.split() if word in taken),
+                found[0],
+            ]
     return None
 
 
@@ -112,7 +116,11 @@ def _judges(name: str, folded: str, rest: str) -> bool:
     """Whether the sentence asks for an opinion, or politely for something to be written."""
     if re.search(rf"(?:^| )(?:{_alternatives(name, 'opinions')}) ", folded):
         return True
-    if rest != folded and re.search(rf" (?:{_alternatives(name, 'infinitives')}) $", f" {rest}") and _some(name, "infinitives"):
+    if (
+        rest != folded
+        and re.search(rf" (?:{_alternatives(name, 'infinitives')}) $", f" {rest}")
+        and _some(name, "infinitives")
+    ):
         return True
     is_it = _pattern(name, "is_it").match(folded)
     return is_it is not None and re.search(rf" (?:{_alternatives(name, 'judged')}) $", folded) is not None
@@ -160,5 +168,5 @@ def _markers(name: str) -> frozenset[str]:
 
 
 @cache
-def _numbers() -> Iterable[str]:
+def _numbers() -> frozenset[str]:
     return frozenset(word for name in LANGUAGES for word in _phrase_words(name, "numbers"))

@@ -75,10 +75,6 @@ def stem(word: str) -> str:
     return word[:3] if len(word) == 4 and word[3] == "s" and word[2] not in "su" else word
 
 
-LIGHT_STEMS: Final = frozenset(map(stem, LIGHT))
-"""The same as stems, as passages are compared."""
-
-
 def stems(text: str) -> list[str]:
     return [stem(token) for token in tokens(text)]
 

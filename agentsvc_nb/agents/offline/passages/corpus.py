@@ -40,14 +40,15 @@ class Corpus:
         self._passages: dict[tuple[str, str], list[Passage]] = {}
 
     async def read(
-        self, entries: Sequence[WorkspaceEntry], first: Sequence[str], words: Sequence[str], phrases: Sequence[str]
+        self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
     ) -> Reading:
-        """The passages of the files, those of the paths `first` before all others. When they are too many, the files
-        that the workspace's search finds for the words are preferred."""
+        """The passages of the files, those of the paths `first` before all others; of large tables the rows with the
+        stems. When there are too many files, those that the workspace's search finds for the words and quoted phrases
+        `looked_for` are preferred."""
         paths = {entry.path: entry for entry in entries}
         order = [path for path in first if path in paths]
         if len(paths) > READ_FILES_MAX or sum(entry.size_bytes for entry in entries) > READ_CHARS_MAX:
-            order += await self._find(words, phrases)
+            order += await self._find(looked_for)
         reading, room, scanned = Reading(), READ_CHARS_MAX, SCANNED_BYTES_MAX
         for number, path in enumerate(dict.fromkeys([*order, *paths])):
             entry = paths.get(path)
@@ -58,7 +59,7 @@ class Corpus:
                 reading.whole = False
                 continue
             if large:
-                found = await self._rows(path, words)
+                found = await self._rows(path, stems)
                 scanned -= entry.size_bytes
                 reading.others += found.rows - len(found.passages)
                 reading.holding += found.holding
@@ -77,16 +78,17 @@ class Corpus:
         """The passages of one file, whatever its size."""
         return await self._read(entry)
 
-    async def _find(self, words: Sequence[str], phrases: Sequence[str]) -> list[str]:
-        every, some = query(words, phrases, " "), query(words, phrases, " or ")
+    async def _find(self, looked_for: Sequence[str]) -> list[str]:
+        """The paths of files with all the words, then of those with some."""
+        every, some = query(looked_for, " "), query(looked_for, " or ")
         found = [path for path, _ in await self._workspace.search(every)] if every else []
         if some != every:
             found += [path for path, _ in await self._workspace.search(some)]
         return found
 
-    async def _rows(self, path: str, words: Sequence[str]) -> RowsFound:
+    async def _rows(self, path: str, stems: Sequence[str]) -> RowsFound:
         try:
-            return await asyncio.to_thread(find_rows, path, await self._workspace.open(path), words)
+            return await asyncio.to_thread(find_rows, path, await self._workspace.open(path), stems)
         except FileNotFoundError:
             return RowsFound()
 
@@ -101,14 +103,14 @@ class Corpus:
         return self._passages[key]
 
 
-def query(words: Sequence[str], phrases: Sequence[str], joined: str) -> str:
-    """A query for the workspace's search, as many words as fit; phrases keep their quotation marks.
+def query(looked_for: Sequence[str], joined: str) -> str:
+    """A query for the workspace's search: as many words and quoted phrases as fit.
 
-    >>> query(["price", "tent"], ["summer sale"], " or ")
+    >>> query(['"summer sale"', "price", "tent"], " or ")
     '"summer sale" or price or tent'
     """
     made = ""
-    for part in [*(f'"{phrase}"' for phrase in phrases), *words]:
+    for part in looked_for:
         longer = made + joined + part if made else part
         if len(longer) <= QUERY_MAX_CHARS:
             made = longer

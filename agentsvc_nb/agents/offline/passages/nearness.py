@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -19,9 +20,11 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools import stopping
 
 PASSAGES_COMPARED: Final = 5_000
-_NEAR: Final = 0.46
+_COVERED: Final = 0.3
+"""Weight of the words that question and passage share, beside the nearness of all."""
+_NEAR: Final = 0.5
 """A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
-_NEARLY: Final = 0.75
+_NEARLY: Final = 0.8
 """Passages with at least this part of the nearest one's score are shown, too: which of them answers is a guess."""
 _WHOLE: Final = 0.7
 """Weight of the likeness of the whole texts; the rest is how near each word of the question is to its nearest word."""
@@ -30,18 +33,20 @@ _FAR, _SAME = 0.2, 0.8
 _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
 
 
-def nearest(question: str, passages: Sequence[Passage], limit: int) -> list[Passage]:
-    """At most `limit` passages of sentences, nearest in meaning first. None when the question has a name that no
-    passage has, or no English words."""
+def nearest(
+    question: str, passages: Sequence[Passage], limit: int, covered: Mapping[Passage, float] = MappingProxyType({})
+) -> list[Passage]:
+    """At most `limit` passages, nearest in meaning first; `covered` is how much of the question's own words a passage
+    has. None when the question has a name that no passage has, or no English words."""
     asked = _words(question)
-    prose = [passage for passage in passages if passage.is_prose][:PASSAGES_COMPARED]
-    texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in prose]
+    compared = [passage for passage in passages if passage.kind != "title"][:PASSAGES_COMPARED]
+    texts = [_words(" ".join((passage.text, *passage.headings))) for passage in compared]
     if not asked or not any(texts) or _names(question) - {stem(word) for words in texts for word in words}:
         return []
-    scores = _scores(asked, texts)
+    scores = _scores(asked, texts) + _COVERED * np.array([covered.get(one, 0.0) for one in compared], np.float32)
     order = np.argsort(-scores, kind="stable")[:limit]
     best = scores[order[0]]
-    return [prose[row] for row in order if scores[row] >= _NEARLY * best] if best > _NEAR else []
+    return [compared[row] for row in order if scores[row] >= _NEARLY * best] if best > _NEAR else []
 
 
 def _words(text: str) -> list[str]:

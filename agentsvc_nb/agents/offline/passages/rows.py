@@ -1,4 +1,4 @@
-"""The rows of a large table that hold words of a question: found in the file's bytes, without a passage for each row."""
+"""The rows of a large table that hold words of a question, found without a passage for each row."""
 
 from __future__ import annotations
 

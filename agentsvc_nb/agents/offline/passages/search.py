@@ -10,7 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.passages.corpus import Corpus, Reading
 from agentsvc_nb.agents.offline.passages.nearness import nearest
-from agentsvc_nb.agents.offline.passages.ranking import Wanted, choose, rank, terms_of
+from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
 from agentsvc_nb.agents.offline.passages.splitting import Passage
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.words import STOP, phrases
@@ -39,12 +39,14 @@ async def passages_for(question: str, library: Library, corpus: Corpus, limit: i
     """At most `limit` passages that answer the question; `cited` are paths quoted before."""
     named = library.named(question)
     wanted = Wanted.of(question, but=title_tokens(named))
-    reading = await corpus.read(library.entries, named, wanted.stems, wanted.words, phrases(question))
+    looked_for = [*(f'"{phrase}"' for phrase in phrases(question)), *wanted.words]
+    reading = await corpus.read(library.entries, named, wanted.stems, looked_for)
     ranking = await asyncio.to_thread(rank, wanted, reading, named)
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
-    near = await asyncio.to_thread(nearest, question, reading.passages, min(limit, NEAR_MAX))
+    covered = {one.passage: one.covered for one in ranking.scored}
+    near = await asyncio.to_thread(nearest, question, reading.passages, min(limit, NEAR_MAX), covered)
     return Found(wanted.words, near, guessed=True, absent=absent)
 
 
@@ -54,10 +56,11 @@ async def _absent(wanted: Wanted, stems: Collection[str], reading: Reading, corp
     return lacking if reading.whole else [word for word in lacking if not await corpus.knows(word)]
 
 
-def _in_order(chosen: Sequence[Passage]) -> list[Passage]:
-    """The passages of the best file first, and those of each file in the file's order."""
-    paths = list(dict.fromkeys(passage.path for passage in chosen))
-    return sorted(chosen, key=lambda passage: (paths.index(passage.path), passage.line))
+def _in_order(chosen: Sequence[Scored]) -> list[Passage]:
+    """The passages of the best file first; those of a file that answer alike in the file's order."""
+    paths = list(dict.fromkeys(one.passage.path for one in chosen))
+    chosen = sorted(chosen, key=lambda one: (paths.index(one.passage.path), -round(one.score, 1), one.passage.line))
+    return [one.passage for one in chosen]
 
 
 def answer(found: Found) -> AnswerPart:

@@ -84,7 +84,9 @@ def _is_records(value: object) -> bool:
 
 
 def _fields(record: dict[str, Any]) -> str:
-    texts = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in record.items()}
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in record.items()
+    }
     return " · ".join(f"{key}: {' '.join(text.split())}" for key, text in texts.items() if text not in ("", "null"))
 
 
@@ -93,6 +95,7 @@ _UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,})\s*")
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 """The line between the header and the rows of a table in Markdown."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|(?<=[。！？])")
+_SENTENCE = re.compile(r"[.!?…。！？:;][\"'”’»)*_]*$")
 _TITLE_WORDS: Final = 8
 _TITLE = re.compile(r"[^\W\d_][^.!?;:,|\t]*:?")
 _TRAIL_END: Final = 7
@@ -183,7 +186,9 @@ class _Splitter:
     def _heading(self, block: _Block) -> list[Passage]:
         """A heading without text below it is a passage by itself."""
         marked = HEADING.fullmatch(block.text)
-        level, title = (len(marked[1]), marked[2].rstrip("#").strip() or marked[2]) if marked else (_TRAIL_END, block.text)
+        level, title = (
+            (len(marked[1]), marked[2].rstrip("#").strip() or marked[2]) if marked else (_TRAIL_END, block.text)
+        )
         before = self._left_alone() if self._alone and self._alone[0] != block.line else []
         self._trail = {above: name for above, name in self._trail.items() if above < level}
         self._alone = (block.line, title, tuple(self._trail.values()))
@@ -231,6 +236,8 @@ def _is_title(block: _Block, after: _Block) -> bool:
     line = block.lines[0]
     if line.endswith(":") and after.kind == "item":
         return False
+    if after.kind == "text" and len(after.lines) == 1 and not _SENTENCE.search(after.text):
+        return False
     return len(line.split()) <= _TITLE_WORDS and not re.search(r"\d", line) and _TITLE.fullmatch(line) is not None
 
 
@@ -258,7 +265,11 @@ def _sentences(text: str) -> list[str]:
             cuts.add(before.end())
     edges = [0, *sorted(cuts - {0, len(text)}), len(text)]
     whole = [text[start:end] for start, end in pairwise(edges)]
-    return [part for sentence in whole for part in re.findall(rf"(?s).{{1,{SENTENCE_CHARS}}}(?:\s|$)|.{{1,{SENTENCE_CHARS}}}", sentence)]
+    return [
+        part
+        for sentence in whole
+        for part in re.findall(rf"(?s).{{1,{SENTENCE_CHARS}}}(?:\s|$)|.{{1,{SENTENCE_CHARS}}}", sentence)
+    ]
 
 
 def sentences(text: str) -> list[str]:
