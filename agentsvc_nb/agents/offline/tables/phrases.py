@@ -19,7 +19,8 @@ _QUANTILES: Final = {"quartile1": "0.25", "quartile3": "0.75", "p90": "0.9", "p9
 
 def makes_groups(column: Column, links: TableLinks) -> bool:
     profile = links.profile(column)
-    return profile.kind != "number" or not links.adds_up(profile) or profile.distinct <= GROUPS_LIKELY_MAX
+    few = profile.distinct <= min(GROUPS_LIKELY_MAX, links.table.rows // 2)
+    return profile.kind != "number" or not links.adds_up(profile) or few
 
 
 def grouped(column: Column, links: TableLinks) -> Group:
