@@ -9,7 +9,6 @@ Each part is a model step with a checkpoint before it, so that a crash repeats o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
@@ -18,26 +17,19 @@ from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_
 from agentsvc_nb.agents.offline.outline import outline
 from agentsvc_nb.agents.offline.passages import search
 from agentsvc_nb.agents.offline.passages.corpus import Corpus
-from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
-from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
+from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
+from agentsvc_nb.agents.offline.tables import asking as tables
 from agentsvc_nb.agents.offline.tables.library import Library
-from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
-from agentsvc_nb.agents.offline.tables.planning import plan
-from agentsvc_nb.agents.offline.tables.results import carry_out
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.tools import stopping
 from agentsvc_nb.tools.port import WorkspaceEntry
 from agentsvc_nb.wire.runs import AnswerBasis
 
 FILES_SHOWN: Final = 50
-TABLES_MAX: Final = 3
-_SURE: Final = 0.6
-"""A withheld calculation with a lower fit is shown only when it explains half of the question's words."""
 SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
@@ -139,7 +131,8 @@ class _Answer:
         outlined = _outlined(question, library)
         if outlined and requests.outline_words(question) is not None:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
-        computed, enough = await _compute(question, library)
+        paths = [entry.path for entry in library.entries]
+        computed, enough = await tables.ask(question, paths, self.turn.workspace.tables)
         for part in computed:
             await self._say(part)
         if enough:
@@ -182,56 +175,6 @@ def _outlined(question: str, library: Library) -> list[WorkspaceEntry]:
     if any(not set(tokens(word)) <= taken for word in content_words(question)):
         return []
     return [entry for entry in library.entries if not named or entry.path in named]
-
-
-async def _compute(question: str, library: Library) -> tuple[list[AnswerPart], bool]:
-    """The results from the tables that suit the question best, or why there are none; and whether they suffice, so that
-    no passages follow. There are no parts when the question asks for no calculation."""
-    asked = mentions(question, [entry.path for entry in library.entries])
-    if asked.unknown:
-        lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
-        return [without_result("nothing", "".join(lines))], False
-    loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
-    named, words = set(library.named(question)), asked_words(asked.text)
-
-    def work() -> tuple[list[AnswerPart], bool]:
-        plans: list[Plan | Unclear] = []
-        for table in loaded:
-            stopping.check()
-            if made := plan(asked.text, table, named=table.path in named):
-                plans.append(made)
-        fits = [
-            (
-                isinstance(made, Plan) and bool(made.rows),
-                made.fit > 0,
-                made.explained,
-                made.table.path in named,
-                made.fit,
-            )
-            for made in plans
-        ]
-        best = max(fits, default=None)
-        chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
-        if any(map(_is_withheld, chosen)):
-            chosen = [made for made in chosen[:1] if made.fit >= _SURE or 2 * made.explained >= words]
-        shown = [_refusal(made) if isinstance(made, Unclear) else carry_out(made) for made in chosen]
-        return shown, any(made.fit > 0 and _is_enough(made, words) for made in chosen)
-
-    return await asyncio.to_thread(work)
-
-
-def _refusal(made: Unclear) -> AnswerPart:
-    return without_result("nothing" if made.absent else "asked_back", f"{made.sentence}\n\n")
-
-
-def _is_withheld(made: Plan | Unclear) -> bool:
-    """Whether only a part of the question was understood, so that passages may say more."""
-    return isinstance(made, Unclear) and made.withheld
-
-
-def _is_enough(made: Plan | Unclear, words: int) -> bool:
-    """Whether no passages need to follow: for a result, or a refusal that explains half of the question's words."""
-    return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
 
 
 def _listing(library: Library) -> str:

@@ -115,6 +115,10 @@ class Meanings:
         """Whether the word is known in this form or another, and so not misspelled."""
         return word in self._rows or stem(word) in self._stems
 
+    def spells(self, word: str) -> bool:
+        """Whether the word is known exactly so."""
+        return word in self._rows
+
     def of(self, words: Sequence[str]) -> Vectors:
         """The vectors of the words, one row each: of length 1, or zeros for an unknown word."""
         rows = [self._rows.get(word, self._stems.get(stem(word), -1)) for word in words]

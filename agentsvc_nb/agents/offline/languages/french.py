@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.language import Language, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -65,3 +66,159 @@ REQUESTS: Final = Requests(
     "|bientôt|gratuit|mensuel|annuel|quotidien|hebdomadaire|fois",
     irregular="vendre vendu vente|acheter achat|payer paiement|perdre perdu perte|coûter coût",
 )
+
+# What words mean in questions about tables.
+
+_MEANINGS: Final = {
+    "wh:thing": "quel|quelle|quels|quelles|que|quoi|qu est ce que|quel est|quelle est",
+    "wh:person": "qui",
+    "wh:time": "quand|à quelle date",
+    "wh:place": "où",
+    "wh:list": "liste|montre|montrez|donne|donnez|affiche|affichez|nomme|lister|montre moi|donne moi|indique",
+    "count": "combien de|combien d|nombre de|nombre d|le nombre de|combien",
+    "much": "combien|à combien",
+    "rows": "lignes|ligne|entrées|fois|souvent|enregistrements",
+    "op:sum": "total|totale|totaux|somme|somme de|somme des|somme du|au total|total de|total des|total du|en tout",
+    "op:mean": "moyenne|moyen|moyenne de|moyenne des|moyenne du|en moyenne|moyens|moyennes",
+    "op:median": "médiane|médian|médiane de|médiane du|médiane des",
+    "op:stddev": "écart type|écart type de|écart type des|écart type du",
+    "op:min": "minimum|minimal|minimale|minimum de",
+    "op:max": "maximum|maximal|maximale|maximum de",
+    "distinct": "différents|différentes|distincts|distinctes|différent|uniques",
+    "share": "part|part de|part des|part du|pourcentage|pourcentage de|pourcentage des|pourcentage du|proportion"
+    "|proportion de",
+    "along:running": "cumul|cumul de|cumul du|cumulé|cumulée|total cumulé|somme cumulée|total cumulé de"
+    "|total cumulé du",
+    "along:change": "croissance|croissance de|croissance du|croissance des|variation en pourcentage"
+    "|évolution en pourcentage",
+    "along:difference": "variation|variation de|variation du|évolution|évolution de|évolution du",
+    "before_period:month": "de mois en mois|par rapport au mois précédent|d un mois à l autre",
+    "before_period:year": "d une année à l autre|par rapport à l année précédente",
+    "before_period:quarter": "par rapport au trimestre précédent",
+    "correlation": "corrélation|corrélation entre|corrélation de",
+    "difference": "différence|différence entre|différence de|écart|écart entre|écart de",
+    "ratio": "rapport|rapport entre|ratio|ratio de|ratio entre|divisé par",
+    "per": "par",
+    "most:desc": "le plus de|le plus d|le plus",
+    "most:asc": "le moins de|le moins d|le moins",
+    "sup:desc": "le plus élevé|la plus élevée|plus élevé|plus élevée|plus grand|plus grande|le plus grand"
+    "|la plus grande|le plus haut|la plus haute|plus haut|plus haute|plus fort|plus forte",
+    "sup:asc": "le plus bas|la plus basse|plus bas|plus basse|le plus petit|la plus petite|plus petit|plus petite"
+    "|le plus faible|la plus faible|plus faible",
+    "implied:cost desc": "le plus cher|la plus chère|plus cher|plus chère",
+    "implied:cost asc": "le moins cher|la moins chère|moins cher|moins chère",
+    "implied:length desc": "le plus long|la plus longue|plus long|plus longue",
+    "implied:length asc": "le plus court|la plus courte|plus court|plus courte",
+    "implied:time desc": "le plus récent|la plus récente|plus récent|plus récente",
+    "implied:time asc": "le plus ancien|la plus ancienne|plus ancien|plus ancienne",
+    "top": "top|premiers|premières|meilleurs|meilleures",
+    "bottom": "derniers|dernières",
+    "ordered": "par|selon|en termes de|d après",
+    "more": "plus de|plus",
+    "less": "moins de|moins",
+    "cmp:>": "plus de|plus que|supérieur à|supérieure à|supérieurs à|au dessus de|plus grand que|plus d",
+    "cmp:<": "moins de|moins que|inférieur à|inférieure à|inférieurs à|en dessous de|moins d",
+    "cmp:>=": "au moins|au minimum|pas moins de|minimum",
+    "cmp:<=": "au plus|au maximum|pas plus de|jusqu à",
+    "cmp:=": "exactement|égal à|égale à",
+    "post:>=": "ou plus|et plus",
+    "post:<=": "ou moins|et moins",
+    "time:<": "avant|avant le",
+    "time:>": "après|après le",
+    "time:>=": "depuis|depuis le|à partir de|à partir du|dès",
+    "time:<=": "jusqu au|jusqu à|jusqu en",
+    "between": "entre",
+    "from": "de|du",
+    "to": "à|au|jusqu à|jusqu au",
+    "not": "pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de",
+    "only": "seulement|uniquement|seul|seule",
+    "comma": ",",
+    "and": "et|ainsi que|&",
+    "or": "ou|soit",
+    "than": "que",
+    "versus": "contre|par rapport à|vs",
+    "by": "par|pour chaque|selon|de chaque|chaque|ventilé par|groupé par|dans chaque",
+    "period:day": "jour|jours",
+    "period:week": "semaine|semaines",
+    "period:month": "mois",
+    "period:quarter": "trimestre|trimestres",
+    "period:year": "année|années|an|ans",
+    "period:weekday": "jour de la semaine|jours de la semaine",
+    "each:day": "quotidien|quotidienne",
+    "each:week": "hebdomadaire",
+    "each:month": "mensuel|mensuelle|mensuels",
+    "each:quarter": "trimestriel|trimestrielle",
+    "each:year": "annuel|annuelle|annuels",
+    "weekend": "week end|weekend",
+    "empty": "vide|vides|manquant|manquante|manquants|manquantes",
+    "no": "sans|aucun|aucune|pas de",
+    "filled": "non vide|renseigné|renseignée",
+    "contains": "contient|contiennent|contenant|le mot",
+    "times_scale:1000": "mille",
+    "times_scale:1000000": "million|millions",
+    "times_scale:1000000000": "milliard|milliards",
+    "yesno": "est ce que|est|sont|a|ont|était|étaient",
+    "quarter:1": "t1|q1|premier trimestre",
+    "quarter:2": "t2|q2|deuxième trimestre|second trimestre",
+    "quarter:3": "t3|q3|troisième trimestre",
+    "quarter:4": "t4|q4|quatrième trimestre",
+    "half:1": "premier semestre",
+    "half:2": "second semestre|deuxième semestre",
+}
+_LIGHT: Final = """
+le la les l un une des du de d en dans au aux à a ont eu est sont était étaient été fut furent il elle ils elles
+y ce cet cette ces se s sur avec pour qui que quel quelle quels quelles par nous vous je tu moi me mon ma mes
+notre nos son sa ses leur leurs svp peux tu pouvez tous toutes tout toute chaque fait font vendu vendus vendues
+vendue acheté achetés obtenu reçu réalisé provient proviennent vient viennent valeur valeurs colonne tableau
+fichier table données calcule calculer dont t c ne s'il plait
+"""
+_ALIKE: Final = """
+chiffre_d_affaires ca revenu revenus revenue sales ventes
+coût coûts dépense dépenses cost costs spend
+prix price prices
+client clients customer customers
+canal canaux channel channels
+pays country countries
+ville villes city cities
+quantité quantités unités unité units quantity qty
+commande commandes order orders
+produit produits article articles product products
+catégorie catégories category categories
+date jour date
+région régions region
+employé employés salarié salariés employee employees
+salaire salaires salary salaries
+remise remises discount discounts
+département service department
+âge age
+poids weight
+durée longueur duration length
+bénéfice profit
+campagne campagnes campaign campaigns
+clics clic clicks
+année années year years
+nom noms name
+population habitants population
+"""
+_LEVELS: Final = """
+prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps
+année superficie population salaire vitesse price rate age height weight score rating temperature
+"""
+_UNSUMMED: Final = """
+prix taux âge température note rang année price age rating temperature rate rank year
+"""
+
+FRENCH: Final[Language] = language(
+    "fr",
+    _MEANINGS,
+    _LIGHT,
+    _ALIKE,
+    _LEVELS,
+    _UNSUMMED,
+    months="janvier janv|février févr|mars|avril avr|mai|juin|juillet juil|août|septembre sept|octobre oct"
+    "|novembre nov|décembre déc",
+    weekdays="lundi lundis|mardi mardis|mercredi mercredis|jeudi jeudis|vendredi vendredis|samedi samedis"
+    "|dimanche dimanches",
+    numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
+)
+"""French."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.language import Language, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -60,3 +61,154 @@ REQUESTS: Final = Requests(
     "|pronto|gratis|mensual|anual|diario|semanal|vez|veces|tras",
     irregular="vender vendió venta|comprar compra|pagar pago|perder pérdida|costar costo coste cuesta|empezar empieza",
 )
+
+# What words mean in questions about tables.
+
+_MEANINGS: Final = {
+    "wh:thing": "qué|cuál|cuáles|cuál es|cuál fue",
+    "wh:person": "quién|quiénes",
+    "wh:time": "cuándo|en qué fecha",
+    "wh:place": "dónde",
+    "wh:list": "lista|muestra|muéstrame|dame|enumera|nombra|muestra me|listar|indica",
+    "count": "cuántos|cuántas|número de|cantidad de|el número de|la cantidad de",
+    "much": "cuánto|cuánta",
+    "rows": "filas|fila|registros|entradas|veces|frecuencia",
+    "op:sum": "total|totales|suma|suma de|total de|en total|la suma de",
+    "op:mean": "promedio|media|promedio de|media de|medio|en promedio|promedio del|media del",
+    "op:median": "mediana|mediana de|mediana del",
+    "op:stddev": "desviación estándar|desviación estándar de|desviación típica de",
+    "op:min": "mínimo|mínima|mínimo de",
+    "op:max": "máximo|máxima|máximo de",
+    "distinct": "distintos|distintas|diferentes|únicos|únicas",
+    "share": "porcentaje|porcentaje de|proporción|proporción de|participación|qué parte de|parte de|cuota de"
+    "|porcentaje del|qué porcentaje de",
+    "along:running": "acumulado|acumulada|total acumulado|total acumulado de|suma acumulada de",
+    "along:change": "crecimiento|crecimiento de|variación porcentual|cambio porcentual|crecimiento del"
+    "|variación porcentual de",
+    "along:difference": "cambio|cambio de|variación|variación de|cambio en",
+    "before_period:month": "de mes a mes|respecto al mes anterior|mes a mes|frente al mes anterior",
+    "before_period:year": "de año en año|respecto al año anterior",
+    "before_period:quarter": "respecto al trimestre anterior",
+    "correlation": "correlación|correlación entre|correlación de",
+    "difference": "diferencia|diferencia entre|diferencia de|diferencia en",
+    "ratio": "relación|relación entre|razón entre|dividido por|ratio|ratio de",
+    "per": "por",
+    "most:desc": "más|la mayor cantidad de|el mayor número de",
+    "most:asc": "menos|la menor cantidad de|el menor número de",
+    "sup:desc": "mayor|mayores|más alto|más alta|más altos|el más alto|la más alta|más grande|el mayor|la mayor",
+    "sup:asc": "menor|menores|más bajo|más baja|más pequeño|más pequeña|el menor|la menor",
+    "implied:cost desc": "más caro|más cara",
+    "implied:cost asc": "más barato|más barata",
+    "implied:length desc": "más largo|más larga",
+    "implied:length asc": "más corto|más corta",
+    "implied:time desc": "más reciente",
+    "implied:time asc": "más antiguo|más antigua",
+    "top": "top|primeros|primeras|mejores",
+    "bottom": "últimos|últimas|peores",
+    "ordered": "por|según|en términos de",
+    "more": "más",
+    "less": "menos",
+    "cmp:>": "más de|más que|mayor que|mayor a|mayores que|superior a|por encima de",
+    "cmp:<": "menos de|menos que|menor que|menor a|menores que|inferior a|por debajo de",
+    "cmp:>=": "al menos|como mínimo|por lo menos|no menos de",
+    "cmp:<=": "como máximo|a lo sumo|no más de|hasta",
+    "cmp:=": "exactamente|igual a",
+    "post:>=": "o más|y más",
+    "post:<=": "o menos|y menos",
+    "time:<": "antes de|antes del",
+    "time:>": "después de|después del|tras",
+    "time:>=": "desde|a partir de|desde el|a partir del",
+    "time:<=": "hasta|hasta el",
+    "between": "entre",
+    "from": "de|desde|del",
+    "to": "a|hasta|al",
+    "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos",
+    "only": "solo|sólo|solamente|únicamente",
+    "comma": ",",
+    "and": "y|e|así como|&",
+    "or": "o|u",
+    "than": "que",
+    "versus": "frente a|comparado con|vs|contra",
+    "by": "por|por cada|para cada|según|cada|de cada|agrupado por|desglosado por|en cada",
+    "period:day": "día|días",
+    "period:week": "semana|semanas",
+    "period:month": "mes|meses",
+    "period:quarter": "trimestre|trimestres",
+    "period:year": "año|años",
+    "period:weekday": "día de la semana|días de la semana",
+    "each:day": "diario|diaria|diarios",
+    "each:week": "semanal|semanales",
+    "each:month": "mensual|mensuales",
+    "each:quarter": "trimestral|trimestrales",
+    "each:year": "anual|anuales",
+    "weekend": "fin de semana|fines de semana",
+    "empty": "vacío|vacía|vacíos|vacías|faltante|faltantes|falta|faltan",
+    "no": "sin|ningún|ninguna|no tienen|no tiene",
+    "filled": "no vacío|rellenado",
+    "contains": "contiene|contienen|la palabra",
+    "times_scale:1000": "mil",
+    "times_scale:1000000": "millón|millones",
+    "yesno": "es|son|hay|tiene|tienen|fue|fueron|hubo",
+    "quarter:1": "t1|q1|primer trimestre",
+    "quarter:2": "t2|q2|segundo trimestre",
+    "quarter:3": "t3|q3|tercer trimestre",
+    "quarter:4": "t4|q4|cuarto trimestre",
+    "half:1": "primer semestre",
+    "half:2": "segundo semestre",
+}
+_LIGHT: Final = """
+el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han
+tiene tienen tuvo tuvieron se su sus este esta estos estas ese esa mi mis nuestro nos me te yo favor todos todas
+todo toda cada vendió vendieron vendido vendidos vendidas vendidas compró compraron comprado obtuvo proviene
+provienen viene vienen generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué
+cuál cuáles dónde cuándo
+"""
+_ALIKE: Final = """
+ingresos ingreso ventas venta facturación revenue sales
+coste costes costo costos gasto gastos cost costs spend
+precio precios price prices
+cliente clientes customer customers
+canal canales channel channels
+país países country countries
+ciudad ciudades city cities
+cantidad unidades unidad units quantity qty
+pedido pedidos orden órdenes order orders
+producto productos artículo artículos product products
+categoría categorías category categories
+fecha día date
+región regiones region
+empleado empleados employee employees
+salario salarios sueldo salary salaries
+descuento descuentos discount discounts
+departamento department
+edad age
+peso weight
+duración longitud duration length
+beneficio ganancia profit
+campaña campañas campaign campaigns
+clics clic clicks
+año años year years
+nombre nombres name
+población habitantes population
+"""
+_LEVELS: Final = """
+precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año
+superficie población salario velocidad price rate age height weight score rating temperature
+"""
+_UNSUMMED: Final = """
+precio tasa edad temperatura nota rango año price age rating temperature rate rank year
+"""
+
+SPANISH: Final[Language] = language(
+    "es",
+    _MEANINGS,
+    _LIGHT,
+    _ALIKE,
+    _LEVELS,
+    _UNSUMMED,
+    months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"
+    "|octubre oct|noviembre nov|diciembre dic",
+    weekdays="lunes|martes|miércoles|jueves|viernes|sábado sábados|domingo domingos",
+    numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
+)
+"""Spanish."""
