@@ -181,8 +181,8 @@ class MemoryRunContext:
     def rests_on(self, basis: AnswerBasis) -> None:
         self.events.append(("basis", basis))
 
-    async def write(self, path: str, data: bytes) -> None:
-        self.files.put(path, data)
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        self.files.put(path, data, output)
         self.events.append(("write", path))
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
