@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.access import Access, KnownKeys
@@ -101,6 +102,7 @@ class ServiceState:
         self._database.open()
         await searching.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
+        self.services.storage.tables.start()
         waiting = await self.services.runs.recover()
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
         for run_id in waiting:
@@ -125,6 +127,7 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         self.services.judges.close()
+        await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
         self._database.close()
 
@@ -202,7 +205,8 @@ def _assemble(
     workers = LocalWorkers()
     judges = Judges()
     use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
-    storage = Storage(use_case, blobs, Readings(use_case, blobs))
+    tables = TableProcess(DataFolder(settings.data).tables)
+    storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
     catalog = tools(settings, getattr(agent, "complete", None))
     workers.jobs = JobRunner(storage, catalog)

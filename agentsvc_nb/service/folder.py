@@ -42,7 +42,7 @@ class DatabaseLost(FolderFault):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|blobs|blobs\.lock|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"lock|blobs|blobs\.lock|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
     r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
@@ -108,6 +108,11 @@ class DataFolder:
     def blobs(self) -> Path:
         """The folder of blobs: contents of files, by their hash."""
         return self.path / "blobs"
+
+    @property
+    def tables(self) -> Path:
+        """The folder of tables that were read, which a server empties when it starts."""
+        return self.path / "tables"
 
     @property
     def models(self) -> Path:

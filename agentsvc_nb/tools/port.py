@@ -14,6 +14,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools import stopping
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, URL_CHARS
@@ -107,6 +110,28 @@ class Workspace(Protocol):
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         """Paths whose name or contents match the query (the grammar of `/files/search`), best first, at most 100."""
+        ...
+
+    @property
+    def tables(self) -> WorkspaceTables: ...
+
+
+class WorkspaceTables(Protocol):
+    """The tables in the files of one chat. They are read and asked in a process of their own. Each method raises
+    `WorkFailure("too_much_work")` when that takes too long or too much memory."""
+
+    async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
+        """The tables of these files, or of all that may have some, in the order of the chat's files. No two tables of
+        the chat have the same name. Raises `FileNotFoundError`."""
+        ...
+
+    async def compute(self, plan: Plan) -> Result:
+        """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
+        ...
+
+    async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
+        """The answer to a query over the tables of these files, or of all. Raises `FileNotFoundError`, and
+        `WorkFailure("query_failed")` with the engine's message."""
         ...
 
 

@@ -5,6 +5,7 @@ They hold agents and tools to the ports without a database; the service's own ar
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import mimetypes
 import uuid
@@ -15,9 +16,20 @@ from typing import Any
 
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
+from agentsvc_nb.formats.engine.child import answer
+from agentsvc_nb.formats.engine.messages import (
+    ComputeQuestion,
+    Question,
+    ReadQuestion,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+    TableQuestion,
+)
 from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.runner.tables import ChatTables
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
@@ -39,6 +51,8 @@ class MemoryWorkspace:
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
         self.folder = folder
         self.outputs: dict[str, tuple[str, str] | None] = {}
+        kept = TablesHere(folder.with_name(f"{folder.name}-tables"))
+        self.tables = ChatTables(self.list, lambda entry: folder / entry.path, kept)
         self.queries: list[str] = []
         for path, content in (files or {}).items():
             self.put(path, content.encode() if isinstance(content, str) else content)
@@ -75,6 +89,23 @@ class MemoryWorkspace:
         if parsed is None:
             return []
         return [(path, 1.0) for path in sorted(self.outputs) if matches(parsed, f"{path} {await self.text(path)}")]
+
+
+class TablesHere:
+    """Reads tables and answers questions about them in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def read(self, file: TableFile, account: str) -> TableAnswer:
+        return await self._ask(ReadQuestion(file=file))
+
+    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
+        return await self._ask(question)
+
+    async def _ask(self, question: Question) -> TableAnswer:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return await asyncio.to_thread(answer, TableQuestion(folder=str(self.folder), question=question))
 
 
 class MemoryToolContext:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.service.ports import Clock, Database
 from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.signals import LocalSignals
@@ -59,4 +60,4 @@ def use_case(database: Database, clock: Clock | int | None = None, settings: Set
 def storage(database: Database, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
     """What workers share, with its blobs in `folder`."""
     context, blobs = use_case(database, clock, settings), LocalBlobs(folder)
-    return Storage(context, blobs, Readings(context, blobs))
+    return Storage(context, blobs, Readings(context, blobs), TableProcess(folder.with_name("tables")))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency
@@ -39,7 +40,7 @@ class Store:
 
     def sweep(self) -> None:
         context = use_case(self.database, self.clock)
-        storage = Storage(context, self.blobs, Readings(context, self.blobs))
+        storage = Storage(context, self.blobs, Readings(context, self.blobs), TableProcess(self.folder.tables))
         asyncio.run(Retention(storage, self.folder.hold_blobs).sweep())
 
     def put(self, text: str) -> Content:

@@ -22,7 +22,8 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """A column. `decimals` is the largest number of decimals of its numbers, and None for floating point."""
+    """A column. `decimals` is the largest number of decimals of its numbers, and None for floating point. `smallest`
+    and `largest` are of all kinds but text; `values` of text, each once, the commonest first."""
 
     name: str
     kind: Kind
@@ -39,13 +40,14 @@ class ColumnProfile:
 @dataclass(frozen=True, slots=True)
 class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several. No two names of its
-    columns are equal."""
+    columns are equal. `notes` are sentences on how it was read."""
 
     name: str
     path: str
     rows: int
     columns: tuple[ColumnProfile, ...]
     sheet: str = ""
+    notes: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnProfile:
         """Raises `PlanError` when there is none of this name."""

@@ -74,7 +74,7 @@ def _said(value: Value | None, column: ResultColumn, thousands: str, unit: str) 
         case datetime():
             return value.isoformat(" ").removesuffix(" 00:00:00")
         case date():
-            return _period(value, column.by)
+            return _period(value, column.by or column.unit)
         case time():
             return value.isoformat().removesuffix(":00") if value.second == 0 else value.isoformat()
         case str():

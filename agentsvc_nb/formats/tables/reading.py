@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from agentsvc_nb.formats.media_types import OFFICE
 from agentsvc_nb.formats.tables.columns import Hints, plain_value, read_columns, text_of
 from agentsvc_nb.formats.tables.delimited import read_delimited
+from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.formats.tables.layout import TableGrid, arrange, parted
 from agentsvc_nb.formats.tables.markup import read_document, read_html, read_markdown
 from agentsvc_nb.formats.tables.model import (
@@ -44,14 +44,14 @@ def read_tables(name: str, media_type: str, file: Path) -> list[ReadTable]:
     """
     reader = _reader(name, media_type)
     if reader is None:
-        raise UnreadableTable(f"{name} is no file of tables.")
+        raise UnreadableTable("The file is none of tables.")
     if file.stat().st_size > BYTES_MAX:
-        raise UnreadableTable(f"{name} is larger than {BYTES_MAX // 10**6} MB.")
+        raise UnreadableTable(f"The file is larger than {BYTES_MAX // 10**6} MB.")
     with _without_collections():
         try:
             raw = reader(PurePosixPath(name).stem, file)
         except RecursionError:
-            raise UnreadableTable(f"{name} nests too deeply.") from None
+            raise UnreadableTable("The file nests too deeply.") from None
         parts = [part for one in raw for part in parted(one)]
         return [table for part in parts[:TABLES_MAX] if (table := read_table(part)) is not None]
 
@@ -66,11 +66,6 @@ def _without_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def has_tables(name: str, media_type: str) -> bool:
-    """Whether files of this kind may hold tables."""
-    return _reader(name, media_type) is not None
 
 
 def read_table(raw: RawTable) -> ReadTable | None:
@@ -159,22 +154,7 @@ _BY_ENDING: Final[dict[str, _Reader]] = {
     ".docx": read_document,
     **dict.fromkeys((".parquet", ".pq"), read_parquet),
 }
-_BY_TYPE: Final = {
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    OFFICE + "spreadsheetml.sheet": ".xlsx",
-    "application/vnd.ms-excel": ".xls",
-    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
-    "application/json": ".json",
-    "application/x-ndjson": ".jsonl",
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/markdown": ".md",
-    OFFICE + "wordprocessingml.document": ".docx",
-    "application/vnd.apache.parquet": ".parquet",
-}
 
 
 def _reader(name: str, media_type: str) -> _Reader | None:
-    ending = PurePosixPath(name).suffix.lower()
-    return _BY_ENDING.get(ending) or _BY_ENDING.get(_BY_TYPE.get(media_type.partition(";")[0].strip().lower(), ""))
+    return _BY_ENDING.get(ending_of(name, media_type))

@@ -19,7 +19,7 @@ from agentsvc_nb.formats.tables.model import (
     because,
 )
 
-_ENGINE: Final[dict[str, Any]] = {
+ENGINE: Final[dict[str, Any]] = {
     "memory_limit": "1GB",
     "max_temp_directory_size": "0KB",
     "threads": 1,
@@ -89,7 +89,7 @@ def read_parquet(name: str, file: Path) -> list[RawTable]:
     except ModuleNotFoundError:
         raise UnreadableTable("Parquet is read with duckdb, which is not installed.") from None
     try:
-        with duckdb.connect(":memory:", config=_ENGINE) as engine:
+        with duckdb.connect(":memory:", config=ENGINE) as engine:
             table = engine.read_parquet(str(file))
             columns = table.columns
             kept = columns[:COLUMNS_MAX]

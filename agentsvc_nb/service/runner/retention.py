@@ -52,6 +52,7 @@ class Retention:
         uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         blobs = await asyncio.to_thread(self._remove_blobs, now - BLOB_AGE_MS)
+        await asyncio.to_thread(self._storage.tables.sweep)
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 

@@ -14,9 +14,11 @@ from typing import Any, Final, Protocol
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.documents import has_text, is_quick, read_text
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.runner.readings import Readings
+from agentsvc_nb.service.runner.tables import ChatTables
 from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure, WorkspaceEntry
@@ -51,11 +53,12 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """The use case context, the blob store, and who reads documents, which every worker needs."""
+    """The use case context, the blob store, and who reads documents and tables, which every worker needs."""
 
     use_case: UseCaseContext
     blobs: Blobs
     readings: Readings
+    tables: TableProcess
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
@@ -96,6 +99,7 @@ class ChatWorkspace:
         self._storage = storage
         self._use_case = storage.use_case
         self._chat = chat
+        self.tables = ChatTables(self.list, lambda entry: storage.blobs.path(entry.sha256), storage.tables)
 
     async def list(self) -> Sequence[WorkspaceEntry]:
         return await files.list_all(self._use_case, self._chat)

@@ -1,0 +1,1 @@
+"""Tables in DuckDB: loaded as they were read, described, named, computed with. Only a child process has the engine."""

@@ -1,0 +1,156 @@
+"""The limited child process of tables. Each question has an engine of its own, into which only the tables that it names
+are attached, and those can't be changed; before SQL of somebody else is run, the file system, the network and
+extensions are switched off, and that is locked (docs/decisions/0041-tables-in-a-warm-process.md)."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from agentsvc_nb.formats.children.pool import answer_questions
+from agentsvc_nb.formats.engine.answers import QueryAnswer
+from agentsvc_nb.formats.engine.keeping import attach, read
+from agentsvc_nb.formats.engine.loading import plan_view, sql_view
+from agentsvc_nb.formats.engine.messages import (
+    ComputeQuestion,
+    ReadQuestion,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+    TableQuestion,
+    UsedTable,
+)
+from agentsvc_nb.formats.plans.execution import compute
+from agentsvc_nb.formats.plans.profiles import PlanError
+from agentsvc_nb.formats.tables.model import UnreadableTable
+from agentsvc_nb.formats.tables.workbooks import ENGINE
+
+CPU_SECONDS: Final = 20
+ROWS_MAX: Final = 200
+PLOT_ROWS_MAX: Final = 5_000
+CELL_CHARS: Final = 500
+ANSWER_CHARS: Final = 1_000_000
+"""Characters of all cells together: a table with many columns is shown with fewer rows."""
+ERROR_CHARS: Final = 600
+NOTES_MAX: Final = 40
+
+
+def answer(asked: TableQuestion) -> TableAnswer:
+    folder, question = Path(asked.folder), asked.question
+    try:
+        match question:
+            case ReadQuestion():
+                return read(folder, question.file)
+            case ComputeQuestion():
+                return _computed(folder, question)
+            case SqlQuestion():
+                return _queried(folder, question)
+    except UnreadableTable as error:
+        return TableAnswer(error=("unreadable", "", str(error)))
+    except FileNotFoundError:
+        return TableAnswer(error=("unreadable", "", "The file is gone."))
+    except PlanError as error:
+        return TableAnswer(error=("plan", error.code, str(error)))
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return TableAnswer(error=("too_much", "", "This takes too much memory: ask for less."))
+
+
+def _computed(folder: Path, question: ComputeQuestion) -> TableAnswer:
+    with duckdb.connect(":memory:", config=ENGINE) as engine:
+        for table, source in _attached(engine, folder, question.tables):
+            engine.execute(plan_view(table.profile, source))
+        try:
+            result = compute(engine, question.plan, {one.profile.name: one.profile for one in question.tables})
+        except (duckdb.OutOfRangeException, duckdb.ConversionException):
+            raise PlanError("too_large", "The numbers are too large to be computed exactly.") from None
+    return TableAnswer(result=result)
+
+
+def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
+    with duckdb.connect(":memory:", config=ENGINE) as engine:
+        for table, source in _attached(engine, folder, question.tables):
+            engine.execute(sql_view(table.profile, source))
+        engine.execute("SET enable_external_access = false")
+        engine.execute("SET lock_configuration = true")
+        try:
+            return _rows(engine, question, folder)
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            return TableAnswer(error=("query", "", str(error)[:ERROR_CHARS]))
+
+
+def _attached(
+    engine: duckdb.DuckDBPyConnection, folder: Path, tables: Sequence[UsedTable]
+) -> Iterator[tuple[UsedTable, str]]:
+    """Each table with its name in the database that its file's tables were attached as."""
+    names: dict[TableFile, str] = {}
+    for table in tables:
+        if table.file not in names:
+            names[table.file] = f"k{len(names)}"
+            attach(engine, folder, table.file, names[table.file])
+        yield table, f"{names[table.file]}.t{table.place}"
+
+
+def _rows(engine: duckdb.DuckDBPyConnection, question: SqlQuestion, folder: Path) -> TableAnswer:
+    found = engine.execute(question.sql)
+    columns = [column[0] for column in found.description or []]
+    limit = PLOT_ROWS_MAX if question.plot else ROWS_MAX
+    rows = [list(row) for row in islice(iter(found.fetchone, None), limit + 1)]
+    shown = _shown(rows)
+    asked = question.sql.casefold()
+    used = [one.profile for one in question.tables if one.profile.name.casefold() in asked]
+    notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
+    picture = ""
+    if question.plot:
+        from agentsvc_nb.formats.engine.pictures import picture as drawn
+
+        picture = base64.b64encode(drawn(columns, rows[:limit], question.plot, folder)).decode()
+    return TableAnswer(
+        query=QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes)), picture=picture
+    )
+
+
+def _shown(rows: list[list[Any]]) -> list[tuple[Any, ...]]:
+    """As many of the first rows as fit into an answer, but at least one."""
+    shown: list[tuple[Any, ...]] = []
+    room = ANSWER_CHARS
+    for row in rows[:ROWS_MAX]:
+        cells = tuple(map(_cell, row))
+        room -= sum(len(str(cell)) for cell in cells)
+        if shown and room < 0:
+            break
+        shown.append(cells)
+    return shown
+
+
+def _cell(value: object) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, int | float | None) else str(value)[:CELL_CHARS]
+
+
+def _answered(question: bytes) -> bytes:
+    _limit_time()
+    return answer(TableQuestion.model_validate_json(question)).model_dump_json().encode()
+
+
+def _limit_time() -> None:
+    """End this process once it has worked longer from now on than a question may take."""
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + 1 + CPU_SECONDS, hard))
+
+
+if __name__ == "__main__":
+    answer_questions(_answered)

@@ -1,0 +1,69 @@
+"""Tables that were read are kept as databases of DuckDB in a folder, one a content, under its hash: whichever process
+is asked next need not read the file again. What is read is never changed; what was not used for long is removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import duckdb
+
+from agentsvc_nb.formats.engine.loading import load
+from agentsvc_nb.formats.engine.messages import TableAnswer, TableFile
+from agentsvc_nb.formats.engine.profiling import profile
+from agentsvc_nb.formats.engine.sweeping import sweep
+from agentsvc_nb.formats.plans.dialect import text
+from agentsvc_nb.formats.tables.model import UnreadableTable
+from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.formats.tables.workbooks import ENGINE
+
+
+def read(folder: Path, file: TableFile) -> TableAnswer:
+    """The profiles of a file's tables, which are kept from then on; or why it can't be read."""
+    told, database = _paths(folder, file)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(database)
+        os.utime(told)
+        return TableAnswer.model_validate_json(told.read_bytes())
+    made = _made(database, file)
+    part = _part(told)
+    part.write_text(made.model_dump_json())
+    part.replace(told)
+    sweep(folder)
+    return made
+
+
+def _made(database: Path, file: TableFile) -> TableAnswer:
+    try:
+        tables = read_tables(f"table{file.ending}", "", Path(file.file))
+    except UnreadableTable as error:
+        database.touch()
+        return TableAnswer(error=("unreadable", "", str(error)))
+    part = _part(database)
+    part.unlink(missing_ok=True)
+    profiles = []
+    with duckdb.connect(str(part), config=ENGINE) as engine:
+        for place, table in enumerate(tables):
+            load(engine, f"t{place}", table)
+            profiles.append(profile(engine, f"t{place}", table))
+    part.replace(database)
+    return TableAnswer(tables=tuple(profiles))
+
+
+def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
+    """Make the file's tables those of the database `name`, `t0`, `t1` and so on, which can't be changed. They are read
+    if they are not kept. Raises `UnreadableTable`."""
+    if error := read(folder, file).error:
+        raise UnreadableTable(error[2])
+    engine.execute(f"ATTACH {text(str(_paths(folder, file)[1]))} AS {name} (READ_ONLY)")
+
+
+def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
+    """What is told of the tables, and the database with them."""
+    return folder / f"{file.key}.json", folder / f"{file.key}.duckdb"
+
+
+def _part(path: Path) -> Path:
+    """Where the file is written until it is whole."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")

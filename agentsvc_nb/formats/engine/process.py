@@ -1,0 +1,83 @@
+"""The process of tables: it reads a content once, and answers questions about its tables. The service's own process
+never imports the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.formats.engine.messages import (
+    ComputeQuestion,
+    Question,
+    ReadQuestion,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+    TableQuestion,
+)
+from agentsvc_nb.formats.engine.sweeping import sweep
+from agentsvc_nb.formats.sandbox import Limits
+
+CHILD: Final = "agentsvc_nb.formats.engine.child"
+LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
+PATIENCE_SECONDS: Final = 60.0
+ANSWER_BYTES: Final = 50_000_000
+"""Limit of the child's answer: cells, and a picture in base64."""
+TOLD_BYTES: Final = 16_000_000
+"""Of profiles that the service itself remembers."""
+_TOO_MUCH: Final = TableAnswer(
+    error=("too_much", "", "This takes too long or too much memory: ask for less, or of smaller files.")
+)
+
+
+class TableProcess:
+    """Children that share a folder in which they keep what they read (`keeping`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._pool = ChildPool(CHILD, LIMITS)
+        self._told: OrderedDict[str, tuple[TableAnswer, int]] = OrderedDict()
+
+    def start(self) -> None:
+        """Remove what an earlier server kept. Requires the data folder's lock."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what was not used for long."""
+        sweep(self._folder)
+
+    async def read(self, file: TableFile, account: str) -> TableAnswer:
+        """The profiles of a file's tables, or why it can't be read."""
+        if file.key in self._told:
+            self._told.move_to_end(file.key)
+            return self._told[file.key][0]
+        said, length = await self._ask(ReadQuestion(file=file), account)
+        if said.error is None or said.error[0] == "unreadable":
+            self._remember(file.key, said, length)
+        return said
+
+    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
+        return (await self._ask(question, account))[0]
+
+    def close(self) -> None:
+        """End the children."""
+        self._pool.close()
+
+    async def _ask(self, question: Question, account: str) -> tuple[TableAnswer, int]:
+        """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
+        asked = TableQuestion(folder=str(self._folder), question=question).model_dump_json().encode()
+        try:
+            said = await self._pool.ask(asked, PATIENCE_SECONDS, ANSWER_BYTES, account)
+        except NoAnswer:
+            return _TOO_MUCH, 0
+        return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)
+
+    def _remember(self, key: str, said: TableAnswer, length: int) -> None:
+        self._told[key] = said, length
+        while sum(length for _, length in self._told.values()) > TOLD_BYTES and len(self._told) > 1:
+            self._told.popitem(last=False)
