@@ -18,6 +18,7 @@ from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
     ComputeQuestion,
     Question,
     ReadQuestion,
@@ -43,6 +44,7 @@ class Entry:
     size_bytes: int
     sha256: str
     kind: str = "upload"
+    output_type: str | None = None
 
 
 class MemoryWorkspace:
@@ -72,7 +74,8 @@ class MemoryWorkspace:
     def _entry(self, path: str) -> Entry:
         data = self.bytes(path)
         media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest())
+        _, output_type = self.outputs[path] or ("", None)
+        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
 
     async def open(self, path: str) -> Path:
         if path not in self.outputs:
@@ -100,7 +103,7 @@ class TablesHere:
     async def read(self, file: TableFile, account: str) -> TableAnswer:
         return await self._ask(ReadQuestion(file=file))
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:

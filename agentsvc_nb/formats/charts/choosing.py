@@ -12,7 +12,7 @@ from typing import Final, Literal, cast
 from agentsvc_nb.formats.plans.conditions import Value
 from agentsvc_nb.formats.plans.results import Result, ResultColumn
 
-Kind = Literal["bar", "line", "scatter"]
+ChartKind = Literal["bar", "line", "scatter"]
 BARS_MAX: Final = 40
 SERIES_MAX: Final = 8
 _YEARS: Final = range(1000, 3000)
@@ -37,7 +37,7 @@ class ChartData:
     """What to draw: at each of `places`, values of the column `across`, a value of each series, of the column `up`.
     `note` says what of the result is not drawn."""
 
-    kind: Kind
+    kind: ChartKind
     across: ResultColumn
     places: tuple[Value | None, ...]
     up: ResultColumn
@@ -47,7 +47,7 @@ class ChartData:
     note: str = ""
 
 
-def choose(result: Result, kind: Kind | None = None) -> ChartData:
+def choose(result: Result, kind: ChartKind | None = None) -> ChartData:
     """Raises `ChartError` when there is nothing to compare."""
     columns = range(len(result.columns))
     numbers = [at for at in columns if _is_measure(result.columns[at])]
@@ -60,7 +60,7 @@ def choose(result: Result, kind: Kind | None = None) -> ChartData:
         raise ChartError("A chart compares groups, periods or two columns of numbers: ask for the number by one.")
     times = [at for at in names if _is_time(result, at)]
     across = times[0] if times and kind != "bar" else names[0]
-    drawn: Kind = "line" if times and kind != "bar" and len({row[across] for row in result.rows}) > 2 else "bar"
+    drawn: ChartKind = "line" if times and kind != "bar" and len({row[across] for row in result.rows}) > 2 else "bar"
     split = next((at for at in names if at != across), None)
     if split is not None and len({row[across] for row in result.rows}) < len(result.rows):
         found = _split(result, across, split, numbers[0])
@@ -130,7 +130,7 @@ def _split(result: Result, across: int, split: int, measure: int) -> ChartData:
     return ChartData("bar", result.columns[across], tuple(places), up, series, legend)
 
 
-def _limited(found: ChartData, kind: Kind) -> ChartData:
+def _limited(found: ChartData, kind: ChartKind) -> ChartData:
     """No more than can be told apart; periods in their order."""
     notes = [found.note] if found.note else []
     series = found.series

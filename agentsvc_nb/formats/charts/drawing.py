@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agentsvc_nb.formats.charts.choosing import ChartData, ChartError, Kind, choose, days, position
+from agentsvc_nb.formats.charts.choosing import ChartData, ChartError, ChartKind, choose, days, position
 from agentsvc_nb.formats.charts.labels import axis_title, day_ticks, lines, numbers, spread
 from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from agentsvc_nb.formats.plans.showing import NO_VALUE, plain, shown
@@ -34,14 +34,14 @@ _SCRIPTS: Final = (
 
 
 def chart(result: Result, title: str, kind: str | None = None) -> bytes:
-    """A PNG of 960 pixels across. Raises `ChartError` when there is nothing to compare, or `kind` is none of `Kind`."""
+    """A PNG of 960 pixels across. Raises `ChartError` when there is nothing to compare, or there is no such `kind`."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     if kind not in (None, "bar", "line", "scatter"):
         raise ChartError("A chart has bars, a line, or points: bar, line or scatter.")
-    data = choose(result, cast("Kind | None", kind))
+    data = choose(result, cast("ChartKind | None", kind))
     style: Any = {**_STYLE, "font.family": _families()}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(_WIDTH, _height(data)), dpi=DOTS_PER_INCH, layout="constrained")

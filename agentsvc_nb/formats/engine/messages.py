@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from agentsvc_nb.formats.charts.choosing import ChartKind
 from agentsvc_nb.formats.engine.answers import Plot, QueryAnswer
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import TableProfile
@@ -51,6 +52,15 @@ class ComputeQuestion(BaseModel):
     is_a: Literal["compute"] = "compute"
 
 
+class ChartQuestion(BaseModel):
+    """What does the result look like?"""
+
+    result: Result
+    title: str
+    kind: ChartKind | None = None
+    is_a: Literal["chart"] = "chart"
+
+
 class SqlQuestion(BaseModel):
     """What does the query give?"""
 
@@ -60,7 +70,7 @@ class SqlQuestion(BaseModel):
     is_a: Literal["sql"] = "sql"
 
 
-Question = ReadQuestion | ComputeQuestion | SqlQuestion
+Question = ReadQuestion | ComputeQuestion | SqlQuestion | ChartQuestion
 
 
 class TableQuestion(BaseModel):
@@ -77,6 +87,6 @@ class TableAnswer(BaseModel):
     result: Result | None = None
     query: QueryAnswer | None = None
     picture: str = ""
-    """Of the query, in base64."""
-    error: tuple[Literal["unreadable", "plan", "query", "too_much"], str, str] | None = None
+    """A PNG of the query or the chart, in base64."""
+    error: tuple[Literal["unreadable", "plan", "query", "chart", "too_much"], str, str] | None = None
     """What failed, the code of a plan's error, and a sentence."""

@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.words import stems
 from agentsvc_nb.formats.decoding import text_of
 from agentsvc_nb.formats.queries import is_scratch, tokens
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
-from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import COMPUTED, Workspace, WorkspaceEntry
 from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
@@ -26,7 +26,8 @@ class Library:
 
     def __init__(self, workspace: Workspace, entries: Sequence[WorkspaceEntry]) -> None:
         self.workspace = workspace
-        self.entries = [entry for entry in entries if not is_scratch(entry.path)]
+        usable = (entry for entry in entries if entry.output_type not in COMPUTED)
+        self.entries = [entry for entry in usable if not is_scratch(entry.path)]
         self._passages: dict[str, list[Passage]] = {}
         self._tables: dict[str, Table | None] = {}
 
