@@ -86,6 +86,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
             assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
     events, _ = database.read(lambda tx: runs.events(tx, run.run_id, 0, 100, 10**9))
     database.close()
+    storage.tables.close()
     return record, events
 
 
