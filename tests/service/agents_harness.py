@@ -25,7 +25,6 @@ from agentsvc_nb.formats.engine.messages import (
     SqlQuestion,
     TableAnswer,
     TableFile,
-    TableQuestion,
 )
 from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.formats.schemas import output
@@ -101,14 +100,14 @@ class TablesHere:
         self.folder = folder
 
     async def read(self, file: TableFile, account: str) -> TableAnswer:
-        return await self._ask(ReadQuestion(file=file))
+        return await self._ask(ReadQuestion(file))
 
     async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:
         self.folder.mkdir(parents=True, exist_ok=True)
-        return await asyncio.to_thread(answer, TableQuestion(folder=str(self.folder), question=question))
+        return await asyncio.to_thread(answer, question, self.folder)
 
 
 class MemoryToolContext:

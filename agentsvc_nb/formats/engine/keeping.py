@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -53,10 +55,17 @@ def _made(database: Path, file: TableFile) -> TableAnswer:
 
 def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
     """Make the file's tables those of the database `name`, `t0`, `t1` and so on, which can't be changed. They are read
-    if they are not kept. Raises `UnreadableTable`."""
+    if they are not kept. Raises `UnreadableTable`.
+
+    The engine lets SQL that reaches no other file detach a database and attach it again, to write to it. So it gets a
+    name of the file that is gone before SQL is run; where names of open files can't go, it gets a copy.
+    """
     if error := read(folder, file).error:
         raise UnreadableTable(error[2])
-    engine.execute(f"ATTACH {text(str(_paths(folder, file)[1]))} AS {name} (READ_ONLY)")
+    with tempfile.TemporaryDirectory(dir=folder, prefix="asked-", ignore_cleanup_errors=True) as passing:
+        alias = Path(passing, name)
+        (os.link if os.name == "posix" else shutil.copyfile)(_paths(folder, file)[1], alias)
+        engine.execute(f"ATTACH {text(str(alias))} AS {name} (READ_ONLY)")
 
 
 def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
