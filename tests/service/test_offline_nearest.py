@@ -12,7 +12,8 @@ import pytest
 
 from agentsvc_nb.agents import choose, offline
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.ranking import nearest, passages
+from agentsvc_nb.agents.offline.passages.nearness import nearest
+from agentsvc_nb.agents.offline.passages.splitting import passages
 from agentsvc_nb.agents.offline.words import meanings
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 

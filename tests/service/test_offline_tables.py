@@ -82,7 +82,7 @@ def test_a_share_of_nothing_is_asked_back(tmp_path: Path) -> None:
 
 def test_one_word_by_chance_is_no_answer(tmp_path: Path) -> None:
     said = ask("Which dentist opens a bakery in Madrid?", tmp_path)
-    assert "nothing found for: dentist, opens, bakery, Madrid" in said
+    assert "nothing found for: dentist, bakery, Madrid" in said
     assert "The office opens" not in said
 
 

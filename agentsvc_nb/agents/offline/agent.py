@@ -9,30 +9,27 @@ Each part is a model step with a checkpoint before it, so that a crash repeats o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline import search, tool_calls
+from agentsvc_nb.agents.offline import requests, tool_calls
 from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
-from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, mentions, readable, split
-from agentsvc_nb.agents.offline.ranking import Wanted
-from agentsvc_nb.agents.offline.tables.coverage import asked as asked_words
+from agentsvc_nb.agents.offline.outline import outline
+from agentsvc_nb.agents.offline.passages import search
+from agentsvc_nb.agents.offline.passages.corpus import Corpus
+from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
+from agentsvc_nb.agents.offline.tables import asking as tables
 from agentsvc_nb.agents.offline.tables.library import Library
-from agentsvc_nb.agents.offline.tables.measures import Plan, Unclear
-from agentsvc_nb.agents.offline.tables.planning import plan
-from agentsvc_nb.agents.offline.tables.results import carry_out
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
+from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.agents.offline.writing import Voice, code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.tools.port import WorkspaceEntry
 from agentsvc_nb.wire.runs import AnswerBasis
 
 FILES_SHOWN: Final = 50
-TABLES_MAX: Final = 3
-_SURE: Final = 0.6
-"""A withheld calculation with a lower fit is shown only when it explains half of the question's words."""
 SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
@@ -67,6 +64,7 @@ class _Answer:
         self.turn = turn
         self.message = readable(turn.message)
         self.voice = Voice(turn)
+        self.corpus = Corpus(turn.workspace)
         state: dict[str, Any] = turn.state or {}
         self.done = int(state.get("done", 0))
         self.cited: list[str] = list(state.get("cited", []))
@@ -76,7 +74,7 @@ class _Answer:
     async def give(self) -> None:
         calls = tool_calls.wanted(self.message, self.turn.tools())
         rest = tool_calls.remainder(self.message, calls)
-        questions = split(rest) if rest.strip() or not calls else []
+        questions = requests.with_one_for_models(split(rest)) if rest.strip() or not calls else []
         parts = [*map(self._calling, calls), *self._asking(questions)]
         if self.done == 0:
             await self._begin(calls, questions)
@@ -122,24 +120,31 @@ class _Answer:
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
+        if requests.needs_model(question) or _about_pictures(question, library):
+            return await self._say(requests.cannot())
         if not library.entries:
-            wanted = Wanted.of(question)
-            said = (search.nothing(wanted) if wanted.words else "") + NO_FILES
-            return await self._say(without_result("nothing", said))
+            words = content_words(question)
+            return await self._say(without_result("nothing", (search.nothing(words) if words else "") + NO_FILES))
         if about_files(question):
             paths = [entry.path for entry in library.entries]
             return await self._say(result("looked_up", _files_here(library), paths, _listing(library)))
-        computed, enough = await _compute(question, library)
+        outlined = _outlined(question, library)
+        if outlined and requests.outline_words(question) is not None:
+            return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
+        paths = [entry.path for entry in library.entries]
+        computed, enough = await tables.ask(question, paths, self.turn.workspace.tables)
         for part in computed:
             await self._say(part)
         if enough:
             return
+        if outlined:
+            return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         await self._quote(question, library, open_questions)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
-        found = await search.passages_for(question, library, limit, self.cited)
+        found = await search.passages_for(question, library, self.corpus, limit, self.cited)
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
@@ -150,54 +155,24 @@ class _Answer:
             await self.voice.say(f"{hint}{_files_here(library)}\n\n{_listing(library)}")
 
 
-async def _compute(question: str, library: Library) -> tuple[list[AnswerPart], bool]:
-    """The results from the tables that suit the question best, or why there are none; and whether they suffice, so that
-    no passages follow. There are no parts when the question asks for no calculation."""
-    asked = mentions(question, [entry.path for entry in library.entries])
-    if asked.unknown:
-        lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
-        return [without_result("nothing", "".join(lines))], False
-    loaded = [table for table in await library.tables() if not asked.files or table.path in asked.files]
-    named, words = set(library.named(question)), asked_words(asked.text)
-
-    def work() -> tuple[list[AnswerPart], bool]:
-        plans: list[Plan | Unclear] = []
-        for table in loaded:
-            stopping.check()
-            if made := plan(asked.text, table, named=table.path in named):
-                plans.append(made)
-        fits = [
-            (
-                isinstance(made, Plan) and bool(made.rows),
-                made.fit > 0,
-                made.explained,
-                made.table.path in named,
-                made.fit,
-            )
-            for made in plans
-        ]
-        best = max(fits, default=None)
-        chosen = [made for made, fit in zip(plans, fits, strict=True) if fit == best][:TABLES_MAX]
-        if any(map(_is_withheld, chosen)):
-            chosen = [made for made in chosen[:1] if made.fit >= _SURE or 2 * made.explained >= words]
-        shown = [_refusal(made) if isinstance(made, Unclear) else carry_out(made) for made in chosen]
-        return shown, any(made.fit > 0 and _is_enough(made, words) for made in chosen)
-
-    return await asyncio.to_thread(work)
+def _about_pictures(question: str, library: Library) -> bool:
+    """Whether the question names files and all of them are pictures, of which only a model can say something."""
+    kinds = {entry.path: entry.media_type for entry in library.entries}
+    named = library.named(question)
+    return bool(named) and all(kinds[path].startswith(("image/", "video/")) for path in named)
 
 
-def _refusal(made: Unclear) -> AnswerPart:
-    return without_result("nothing" if made.absent else "asked_back", f"{made.sentence}\n\n")
-
-
-def _is_withheld(made: Plan | Unclear) -> bool:
-    """Whether only a part of the question was understood, so that passages may say more."""
-    return isinstance(made, Unclear) and made.withheld
-
-
-def _is_enough(made: Plan | Unclear, words: int) -> bool:
-    """Whether no passages need to follow: for a result, or a refusal that explains half of the question's words."""
-    return isinstance(made, Plan) or (not made.withheld and 2 * made.explained >= words)
+def _outlined(question: str, library: Library) -> list[WorkspaceEntry]:
+    """The files to outline where the question asks for it, or names files and nothing else; none for a question about
+    something in them."""
+    named = library.named(question)
+    said = requests.outline_words(question)
+    if said is None and not named:
+        return []
+    taken = {token for word in said or () for token in tokens(word)} | search.title_tokens(named)
+    if any(not set(tokens(word)) <= taken for word in content_words(question)):
+        return []
+    return [entry for entry in library.entries if not named or entry.path in named]
 
 
 def _listing(library: Library) -> str:

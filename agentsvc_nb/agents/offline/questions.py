@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from agentsvc_nb.agents.offline.requests import needs_model, outline_words
 from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.tables.plain import Table
@@ -122,11 +123,16 @@ def split(message: str) -> list[str]:
     ['Which has the highest margin', 'what does the brief say about families?']
     """
     parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
-    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？"))]
-    asking = [part for part in asking if content_words(part) or about_files(part)]
+    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or _requests(part)]
+    asking = [part for part in asking if content_words(part) or about_files(part) or _requests(part)]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
     return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
+
+
+def _requests(part: str) -> bool:
+    """Whether the part asks for a text, a judgement or an outline."""
+    return needs_model(part) or outline_words(part) is not None
 
 
 def _sentences(message: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -62,6 +62,7 @@ _QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|�
 _ENDINGS: Final = ("ungen", "ations", "ation", "ing", "ers", "ies", "en", "er", "es", "ed", "em", "s", "n", "e", "y")
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """A word without its commonest endings: enough for plurals and cases to meet, in four languages.
 
@@ -72,10 +73,6 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return stem(word.removesuffix(ending))
     return word[:3] if len(word) == 4 and word[3] == "s" and word[2] not in "su" else word
-
-
-LIGHT_STEMS: Final = frozenset(map(stem, LIGHT))
-"""The same as stems, as passages are compared."""
 
 
 def stems(text: str) -> list[str]:
@@ -117,6 +114,10 @@ class Meanings:
     def __contains__(self, word: str) -> bool:
         """Whether the word is known in this form or another, and so not misspelled."""
         return word in self._rows or stem(word) in self._stems
+
+    def spells(self, word: str) -> bool:
+        """Whether the word is known exactly so."""
+        return word in self._rows
 
     def of(self, words: Sequence[str]) -> Vectors:
         """The vectors of the words, one row each: of length 1, or zeros for an unknown word."""

@@ -39,9 +39,9 @@ def _goes_on(line: str, after: str) -> bool:
     return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
 
 
-PAUSE_SECONDS: Final = 0.03
-PAUSES_MAX: Final = 40
-"""Pauses in one answer: 1.2 s in all, at most."""
+PAUSE_SECONDS: Final = 0.01
+PAUSES_MAX: Final = 10
+"""Pauses in one answer: 0.1 s in all, at most."""
 
 _PIECE = re.compile(r"[^\n]*\n+|[^\n]+")
 

@@ -175,7 +175,7 @@ def parse(path: str, text: str) -> Table | None:
     """The table in a text; None when there is none. The delimiter is detected; short rows are filled up, long ones cut,
     empty ones dropped."""
     try:
-        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, text)) if any(row)]
+        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(path, text)) if any(row)]
     except csv.Error:
         return None
     if len(lines) < 2:
@@ -186,7 +186,7 @@ def parse(path: str, text: str) -> Table | None:
     return Table(path, columns, rows)
 
 
-def _delimiter(path: str, text: str) -> str:
+def delimiter(path: str, text: str) -> str:
     """The delimiter that occurs most often in every one of the first lines; a tab for a `.tsv` file."""
     if path.lower().endswith(".tsv"):
         return "\t"

@@ -1,0 +1,1 @@
+"""What words of a language mean: one module of data for each language."""

@@ -1,0 +1,25 @@
+"""Which language a question is in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from agentsvc_nb.agents.offline.languages.english import ENGLISH
+from agentsvc_nb.agents.offline.languages.french import FRENCH
+from agentsvc_nb.agents.offline.languages.german import GERMAN
+from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.languages.spanish import SPANISH
+
+LANGUAGES: Final[tuple[Language, ...]] = (ENGLISH, GERMAN, FRENCH, SPANISH)
+
+
+class _Word(Protocol):
+    @property
+    def tokens(self) -> tuple[str, ...]: ...
+
+
+def languages_of(words: Sequence[_Word]) -> list[Language]:
+    """Those that know the most of the words."""
+    known = [sum(language.knows(token) for word in words for token in word.tokens) for language in LANGUAGES]
+    return [language for language, count in zip(LANGUAGES, known, strict=True) if count == max(known)]

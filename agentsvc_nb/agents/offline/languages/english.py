@@ -1,0 +1,337 @@
+"""English."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.requests import Requests
+
+# What a message wants: text to be written, an opinion, an outline.
+
+REQUESTS: Final = Requests(
+    markers="the|what|which|who|how|is|are|does|do|of|and|when|where|why|please|my|we|our|did|was|were|with|for|from",
+    polite="please|can you|could you|would you|will you|can you please|could you please|i want you to|i need you to"
+    "|i would like you to|i d like you to|id like you to|help me|help me to|let us|lets|let s|now|then|also|and|ok"
+    "|okay|hi|hello|hey|kindly|i need|i want|i would like|i d like|quickly|just|next|first|so|you should|you must"
+    "|go ahead and|thanks|great|based on *|using *",
+    commands="translate|rewrite|rephrase|reword|paraphrase|proofread|brainstorm|come up with|think of|make up"
+    "|write me|write us|write code|write python|write sql|write an|write a|write the|write some|write copy|write new"
+    "|draft|compose|improve|give me ideas|give me some ideas|give me * ideas|give me feedback|give me your"
+    "|give feedback|give me advice|give me * advice|give me * feedback|turn * into|convert * into a|make * sound"
+    "|make * shorter|make * longer|make * better|make * more|make * less|shorten|polish|spell check|spellcheck"
+    "|critique|criticize|criticise|role play|pretend|imagine|act as|tell me a joke|tell me a story|sing|advise me"
+    "|advise us|reply to|respond to|suggest|recommend|continue the|finish the|simplify|condense|invent"
+    "|explain * as if|explain * like i|explain * to a|explain * simple|explain * simply|explain * in your own words",
+    infinitives="",
+    verbs="write|correct|edit|fix|review|judge|evaluate|assess|rate|appraise|analyse|analyze|interpret|design|plan"
+    "|develop|propose|adapt|expand|prepare|revise|reformulate|transcribe|reflect on|comment on|predict|forecast",
+    objects="a|an|the|me|us|this|that|these|those|my|our|your|it|them|some|any|one|two|three|four|five|ten|all|each"
+    "|whether|how well|new|better|its|their",
+    makers="create|make|generate|produce|build|give me|give us|i need|i want|prepare|send me|provide|find me|need|want",
+    texts="slogan|slogans|tagline|taglines|headline|headlines|claim|claims|email|emails|e mail|mail|newsletter|post"
+    "|posts|tweet|tweets|blog|article|story|stories|poem|essay|speech|letter|press release|ad copy|copy|caption"
+    "|captions|text|texts|script|scripts|pitch|presentation|deck|proposal|strategy|concept|persona|personas|plan"
+    "|agenda|job ad|bio|description|descriptions|cover letter|ideas|idea|suggestions|variants|alternatives|draft"
+    "|rewrite|translation|opinion|advice|feedback|name ideas|jokes|joke|song|code|function|recommendation"
+    "|recommendations|hashtags",
+    opinions="do you think|do you like|do you feel|do you believe|do you prefer|do you recommend|do you suggest"
+    "|would you recommend|would you suggest|would you say|would you do|would you choose|would you improve"
+    "|would you change|your opinion|your view|your thoughts|your take|your advice|your recommendation|your impression"
+    "|your favourite|your favorite|is it a good idea|is this a good idea|would it be better|makes sense to you"
+    "|convince you|could be improved|can be improved|can we improve|could we improve|should be improved|can i improve"
+    "|could i improve|how do i improve|how do we improve|in your eyes|pros and cons|strengths and weaknesses"
+    "|any ideas|any suggestions|which is better|which one is better|which * is better a or b|should i choose"
+    "|should we choose|should we launch|should we use|should we invest|should we change|should we hire"
+    "|should we focus|what if we|how good is|how well does|how convincing|how realistic|what should we do"
+    "|what should i do",
+    is_it="is|are|was|were|isn t|does|do|sounds|seems|looks",
+    judged="good|bad|reasonable|realistic|convincing|persuasive|effective|catchy|compelling|appropriate|sensible|ok"
+    "|okay|sufficient|too high|too low|too long|too short|too expensive|enough|worth it|well written|interesting"
+    "|boring|funny|beautiful|ugly|nice|great|smart|fair|risky|ambitious|attractive|professional|any good|make sense"
+    "|sound right|sound good|look good|sounds good|good enough|clear enough|justified|wise|creative|clear"
+    "|understandable",
+    describes="describe|what is in|what s in|whats in|what is on|what s on|what does * show|what do you see"
+    "|what can you see|what can be seen|look at|caption|what is shown|who is in|who is on|what colour is"
+    "|what color is|read the text in|alt text for|write alt text",
+    pictures="picture|pictures|image|images|photo|photos|photograph|photographs|screenshot|screenshots|logo|drawing"
+    "|illustration|video|videos|painting|banner|thumbnail",
+    summaries="summarise|summarize|summary|summaries|sum up|summing up|outline|overview|tl dr|tldr|gist|recap"
+    "|key points|main points|key takeaways|takeaways|key facts|key messages|main ideas|main idea|give me a summary"
+    "|give me an overview|give me an outline|give me a short summary|give me a brief summary|give me a recap"
+    "|give me the gist|give me the key points|give me the main points|a summary|an overview|an outline|short summary"
+    "|brief summary|executive summary|write a summary|write a short summary|create a summary|make a summary"
+    "|make an outline|create an outline|create an overview|what is * about|what s * about|what are * about"
+    "|whats * about|what does * contain|what is in|what s in|whats in|what are the key points"
+    "|what are the main points|what are the key takeaways|what are the main ideas|what is the gist"
+    "|what is the main idea|what is the key message|tell me about|walk me through|boil * down|digest|condense"
+    "|abstract|synopsis|brief me|show me what is in",
+    shapes="one|two|three|four|five|sentence|sentences|word|words|bullet|bullets|points|point|short|briefly|paragraph"
+    "|paragraphs|page|brief|quick|quickly|concise|content|contents|main|key|file|document|whole|entire|simple|terms"
+    "|line|lines|overview|outline|summary|rows|table|detail|details|pages|please|everything|gist|takeaways|it|these",
+    amounts="how many|how much|how long|how old|how often|how far|how tall|how high|how heavy|how big|how large"
+    "|how wide|how deep|how fast|how hot|how cold|how late|how early|how soon|when|at what time|what time"
+    "|what percentage|what date|what share|what percent|on which date|on what date|in which year|in what year"
+    "|what year|which year|by how much|at how many|for how long|by when|until when|since when"
+    "|what is the phone number|what number|what is the number",
+    numbers="one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+    "|thousand|million|billion|dozen|once|twice|half|third|thirds|quarter|quarters|fifth|tenth|double|triple|none"
+    "|zero|first|second|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may"
+    "|june|july|august|september|october|november|december|spring|summer|autumn|winter|morning|noon|evening|night"
+    "|midnight|dawn|daily|weekly|monthly|yearly|annually|every|each|today|tomorrow|yesterday|weekend|weekends|day"
+    "|week|month|year|hour|minute|before|after|until|during|always|never|no|lifelong|several|many|few|century|decade"
+    "|soon|immediately|free",
+    irregular="sell sold|buy bought|pay paid|write wrote written|meet met|leave left|lose lost|win won"
+    "|begin began begun|speak spoke spoken|think thought|send sent|spend spent|build built|teach taught|catch caught"
+    "|feel felt|fall fell|fallen|grow grew grown|know knew known|draw drew drawn|drive drove driven"
+    "|break broke broken|choose chose chosen|rise rose risen|hold held|sit sat|swim swam swum|sleep slept|feed fed"
+    "|fly flew flown|ride rode ridden|wear wore worn|eat ate eaten|drink drank drunk|hear heard|tear tore torn"
+    "|steal stole stolen|freeze froze frozen|forget forgot|forgotten|hide hid hidden|bear bore born|shake shook"
+    "|lend lent|bend bent|deal dealt|seek sought|fight fought|child children|man men|woman women|person people"
+    "|foot feet|tooth teeth|mouse mice|weigh weight|long length|high height|wide width|deep depth|strong strength"
+    "|heavy weight|analysis analyses|life lives|die death dead|marry marriage|arrive arrival|refuse refusal"
+    "|approve approval|decide decision|compete competitor|analyse analysis|choose choice|sell sale|lose loss"
+    "|pay payment|grow growth|see sight|advise advice|succeed success|behave behaviour",
+)
+
+# What words mean in questions about tables.
+
+_MEANINGS: Final = {
+    "wh:thing": "what|which|what kind of|what type of|whats",
+    "wh:person": "who|whom|whose",
+    "wh:time": "when|what date|on what date|on which date",
+    "wh:place": "where",
+    "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
+    "count": "how many|number of|the number of|total number of|total amount of|amount of|count of|count|what number of"
+    "|how many total|how many in total|number",
+    "much": "how much",
+    "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines|time",
+    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|combined|sum total|add up|summed|totals",
+    "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
+    "op:median": "median|median of",
+    "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
+    "op:min": "minimum|min|minimum of|minimal|smallest value of|lowest value of",
+    "op:max": "maximum|max|maximum of|maximal|largest value of|highest value of",
+    "op:quartile1": "first quartile|lower quartile|1st quartile|25th percentile",
+    "op:quartile3": "third quartile|upper quartile|3rd quartile|75th percentile",
+    "op:p90": "90th percentile|p90",
+    "op:p95": "95th percentile|p95",
+    "op:p99": "99th percentile|p99",
+    "op:p10": "10th percentile|p10",
+    "distinct": "distinct|different|unique|separate|various",
+    "share": "share|share of|percentage|percentage of|percent|percent of|proportion|proportion of|what fraction of"
+    "|fraction of",
+    "along:running": "running total|running total of|running sum|running sum of|cumulative|cumulative sum of"
+    "|cumulative total of|cumulated",
+    "along:change": "growth|growth of|percentage change|percent change|percentage change in|growth rate of|growth rate"
+    "|growth in|percent change in|percentage change of|change in percent of|relative change of|relative change in",
+    "along:difference": "change|change of|change in|absolute change of|absolute change in|difference in|increase in",
+    "before_period:month": "from month to month|from the previous month|to the previous month|from the month before"
+    "|compared to the previous month|versus the previous month|compared with the previous month|vs previous month"
+    "|against the previous month|against the month before|to the month before|month over month|month on month",
+    "before_period:year": "from year to year|compared to the previous year|from the previous year|year over year"
+    "|year on year|against the previous year|versus the previous year|compared with the previous year|to the year before",
+    "before_period:quarter": "from quarter to quarter|compared to the previous quarter|quarter over quarter"
+    "|compared with the previous quarter|against the previous quarter|versus the previous quarter",
+    "before_period:week": "from week to week|compared to the previous week|week over week|against the previous week",
+    "before_period:": "against the period before|from the previous period|compared to the previous period|to the period before"
+    "|from the period before|versus the previous period|compared with the previous period|against the previous period",
+    "correlation": "correlation|correlation of|correlation between|correlate|correlated|correlation coefficient between",
+    "difference": "difference|difference between|difference in|difference of|the difference|gap between",
+    "ratio": "ratio|ratio of|ratio between|divided by",
+    "per": "per",
+    "most:desc": "most|the most|greatest number of|highest number of|largest number of|largest amount of"
+    "|highest amount of|most number of|greatest amount of|maximum number of|most amount of|biggest number of",
+    "most:asc": "fewest|least|the least|the fewest|lowest number of|least number of|smallest number of"
+    "|least amount of|smallest amount of|lowest amount of|fewest number of|minimum number of",
+    "sup:desc": "highest|largest|greatest|biggest|top|max|maximum",
+    "sup:asc": "lowest|smallest|least|min|minimum",
+    "implied:cost desc": "most expensive|priciest|costliest|dearest",
+    "implied:cost asc": "cheapest|least expensive",
+    "implied:length desc": "longest",
+    "implied:length asc": "shortest",
+    "implied:height desc": "tallest",
+    "implied:weight desc": "heaviest",
+    "implied:weight asc": "lightest",
+    "implied:depth desc": "deepest",
+    "implied:depth asc": "shallowest",
+    "implied:population desc": "most populous|most populated",
+    "implied:population asc": "least populous|least populated",
+    "implied:time desc": "latest|newest|most recent|most recently",
+    "implied:time asc": "earliest|oldest",
+    "implied:age desc": "oldest",
+    "implied:age asc": "youngest",
+    "top": "top|first|best|highest|largest|biggest",
+    "bottom": "bottom|lowest|smallest|worst",
+    "ordered": "by|in terms of|ranked by|sorted by|ordered by|measured by|based on|according to|with regard to",
+    "more": "more|larger|higher|bigger|greater",
+    "less": "less|fewer|lower|smaller",
+    "cmp:>": "more than|greater than|larger than|higher than|bigger than|over|above|exceeding|exceeds|exceeded|exceed"
+    "|longer than|better than|bigger than|in excess of|>",
+    "cmp:<": "less than|fewer than|lower than|smaller than|under|below|shorter than|<",
+    "cmp:>=": "at least|not less than|no less than|no fewer than|not fewer than|a minimum of|minimum of|>=|≥|not below"
+    "|not under",
+    "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
+    "|no higher than",
+    "cmp:=": "exactly|equal to|equals|equal|=|precisely|of exactly",
+    "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+|and over"
+    "|or larger",
+    "post:<=": "or less|or fewer|or lower|or below|and below|or under|and under|or earlier|or smaller|and less",
+    "time:<": "before|strictly before|prior to|earlier than",
+    "time:>": "after|later than|following",
+    "time:>=": "on or after|since|starting|from|starting from|beginning",
+    "time:<=": "on or before|until|till|up to|through|by the end of|to the end of",
+    "between": "between|ranging from|anywhere from",
+    "from": "from",
+    "to": "to|until|till|through|up to|-|–",
+    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non|without"
+    "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
+    "|everything but|all but|excludes|exclude|minus",
+    "only": "only|just|solely|exclusively|alone",
+    "comma": ",",
+    "and": "and|&|as well as|plus|both",
+    "or": "or|either",
+    "than": "than|then",
+    "versus": "versus|vs|compared to|compared with|against",
+    "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
+    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different|over the",
+    "period:day": "day|days",
+    "period:week": "week|weeks",
+    "period:month": "month|months",
+    "period:quarter": "quarter|quarters",
+    "period:year": "year|years",
+    "period:weekday": "weekday|weekdays|day of the week|days of the week|day of week",
+    "each:day": "daily|day by day",
+    "each:week": "weekly|week by week",
+    "each:month": "monthly|month by month",
+    "each:quarter": "quarterly|quarter by quarter",
+    "each:year": "yearly|annual|annually|year by year",
+    "weekend": "weekend|weekends",
+    "empty": "empty|missing|blank|no value in|no value for|null|is missing|missing values in|missing values of"
+    "|missing values|missing value|empty cells in|empty values in|empty cells|without a value in|without a value for"
+    "|unknown|no value",
+    "no": "no|without|without any|lack|lacking",
+    "filled": "not empty|not missing|filled|filled in|not blank|with a value in|a value in|non empty|a value for"
+    "|known|with any",
+    "contains": "contain|contains|containing|include|includes|including|the word|with the word|contain the word"
+    "|include the word|contains the word|includes the word|containing the word|the words|mention|mentions|mentioning",
+    "starts": "start with|starts with|begin with|begins with|starting with|beginning with",
+    "times_scale:1000": "thousand|k",
+    "times_scale:1000000": "million|mio|m",
+    "times_scale:1000000000": "billion|bn",
+    "quarter:1": "q1|first quarter",
+    "quarter:2": "q2|second quarter",
+    "quarter:3": "q3|third quarter",
+    "quarter:4": "q4|fourth quarter|last quarter of",
+    "half:1": "h1|first half|first half of",
+    "half:2": "h2|second half|second half of",
+    "implied_more:depth desc": "deeper",
+    "implied_more:length desc": "longer",
+    "implied_more:length asc": "shorter",
+    "implied_more:height desc": "taller",
+    "implied_more:weight desc": "heavier",
+    "implied_more:weight asc": "lighter",
+    "implied_more:cost desc": "more expensive|pricier",
+    "implied_more:cost asc": "cheaper|less expensive",
+    "implied_more:time asc": "earlier|older",
+    "implied_more:time desc": "later|newer|more recent",
+    "same": "same|identical",
+}
+_LIGHT: Final = """
+a an the is are was were be been being am do does did done has have had having of in on at to for from with that this
+these those there their them they it its his her hers him he she we our us you your i me my as into onto within during
+please can could would will should shall so also any some every each all s t re which what who where when how
+listed list listing lists table tables chart data dataset spreadsheet sheet file shown show shows given recorded
+included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
+give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
+column columns cell cells different whose name called named here following respective people's one ones amount
+sold sell sells selling bought buy purchased ordered placed received receive receives earned earn earns gained obtained
+achieved played play plays participated participating competed competing completed complete done ran run runs running
+released issued built produced scored recorded registered reported observed measured attended spent made credited
+belong belongs belonging comes located situated based assigned happened used using consist consists contain
+generated generate brought bring brings total's result results come coming people worked works working living live lives
+where wherever whole entire actually ever according based per's calculate compute want need like see find
+"""
+_ALIKE: Final = """
+song songs track tracks title titles single singles
+film films movie movies title titles
+book books novel novels title titles
+album albums record title titles
+game games match matches fixture fixtures opponent opponents
+player players name
+team teams club clubs squad
+school schools university universities college colleges
+person people name player players athlete athletes employee employees customer customers
+athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name competitor competitors racer racers
+country countries nation nations
+city cities town towns place
+location locations place places venue venues
+stadium stadiums venue venues arena arenas
+price prices cost costs
+cost costs spend spending expense expenses expenditure
+revenue revenues turnover
+salary salaries pay wage wages
+attendance attendees spectators crowd attended attending
+population people inhabitants residents
+duration length time runtime
+quantity qty units pieces
+product products item items article articles
+customer customers client clients buyer buyers
+weight weighs weighed weigh
+height tall
+age old
+points point pts
+position place rank ranking
+won wins win
+lost losses loss
+medals medal total
+episode episodes title
+show shows programme program series title
+candidate candidates name
+party parties
+vote votes
+date day dates
+category categories genre type
+director directors directed
+author authors writer writers wrote written
+publisher published publishers
+producer producers produced
+coach coaches coached
+manager managers managed
+owner owners owned
+winner winners winning champion champions
+score scores result
+language languages
+nationality nationalities
+department departments dept
+employee employees staff
+year years season seasons
+date dates
+"""
+_LEVELS: Final = """
+price prices cost_per rate rates ratio temperature temp temp_max temp_min age height weight score scores rating ratings
+rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
+elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
+gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp budget expectancy
+magnitude capacity pace frequency
+"""
+
+_UNSUMMED: Final = """
+price prices temperature temp age latitude longitude lat lon rating ratings rate pressure humidity density grade gpa
+index year speed rank mpg
+"""
+
+ENGLISH: Final[Language] = language(
+    "en",
+    _MEANINGS,
+    _LIGHT,
+    _ALIKE,
+    _LEVELS,
+    _UNSUMMED,
+    months="january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
+    "|october oct|november nov|december dec",
+    weekdays="monday mondays|tuesday tuesdays|wednesday wednesdays|thursday thursdays|friday fridays|saturday saturdays"
+    "|sunday sundays",
+    numbers="zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve",
+)
+"""English."""

@@ -1,0 +1,252 @@
+"""German."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.requests import Requests
+
+# What a message wants: text to be written, an opinion, an outline.
+
+REQUESTS: Final = Requests(
+    markers="der|die|das|und|ist|wie|wer|welche|welcher|welches|wann|wo|warum|den|dem|im|ein|eine|einen|nicht|auf|mit"
+    "|zu|für|von|bei|wird|sind|gibt|viel|viele|hat|haben|mir|wieso|laut|aus|sich|kann",
+    polite="bitte|kannst du|könntest du|würdest du|kannst du bitte|könntest du bitte|können sie|könnten sie"
+    "|würden sie|könnt ihr|ich möchte dass du|ich will dass du|ich brauche|ich möchte|ich hätte gern|hilf mir|hallo"
+    "|jetzt|dann|und|auch|mal|nun|magst du|kannst du mir|könntest du mir|kannst du mir bitte|kannst du mal",
+    commands="übersetze|übersetz|übersetzen sie|formuliere|formulier|umformulieren|verfasse|verfass|schreib|schreibe"
+    "|schreiben sie|schreib mir|dichte|erfinde|überlege dir|überleg dir|denk dir|denke dir|verbessere|verbesser"
+    "|korrigiere|korrigier|überarbeite|kürze|kürz|vereinfache|schlage|schlag|empfiehl|bewerte|beurteile|berate"
+    "|rate mir|gib mir ideen|gib mir feedback|gib mir * ideen|gib mir * tipps|gib mir einen rat|entwickle|konzipiere"
+    "|interpretiere|kommentiere|brainstorme|erzähl mir einen witz|erzähle einen witz|mach * kürzer|mach * besser"
+    "|mach * länger|mach * lustiger|mache * kürzer|erkläre * als wäre|erkläre * einfach|programmiere|texte"
+    "|prüfe ob * gut|entwirf|redigiere|lektoriere|antworte auf|beantworte die mail|führe * fort|stell dir vor|tu so",
+    infinitives="übersetzen|umformulieren|formulieren|schreiben|verfassen|verbessern|korrigieren|überarbeiten|kürzen"
+    "|vereinfachen|vorschlagen|empfehlen|bewerten|beurteilen|entwerfen|entwickeln|umschreiben|erfinden|texten"
+    "|ausdenken|einschätzen|programmieren|kommentieren",
+    verbs="schreiben",
+    objects="einen|eine|ein|den|die|das|mir|uns|diesen|diese|dieses|meinen|meine|unsere|es",
+    makers="erstelle|erstell|mach|mache|generiere|gib mir|ich brauche|ich möchte|erzeuge|produziere|brauche|bereite"
+    "|liefere",
+    texts="slogan|slogans|claim|claims|überschrift|überschriften|headline|headlines|text|texte|mail|email|e mail"
+    "|newsletter|post|posts|beitrag|beiträge|artikel|geschichte|gedicht|rede|brief an|pressemitteilung|werbetext"
+    "|werbetexte|skript|konzept|strategie|persona|personas|plan|agenda|vorschlag|vorschläge|ideen|idee|varianten"
+    "|entwurf|übersetzung|meinung|rat|feedback|tipps|witz|code|empfehlung|empfehlungen|hashtags|namensideen|drehbuch"
+    "|präsentation",
+    opinions="was hältst du|was halten sie|was meinst du|was meinen sie|was denkst du|was denken sie|wie findest du"
+    "|wie finden sie|findest du|finden sie|gefällt dir|gefällt ihnen|deine meinung|ihre meinung|deiner meinung"
+    "|ihrer meinung|würdest du|würden sie|was würdest du|glaubst du|glauben sie|dein eindruck|dein rat"
+    "|könnte man verbessern|kann man verbessern|können wir verbessern|kann ich verbessern|könnten wir verbessern"
+    "|stärken und schwächen|vor und nachteile|was rätst du|was empfiehlst du|empfiehlst du|wäre es besser|sollten wir"
+    "|was sollen wir tun|was soll ich tun|wie gut ist|hast du ideen|hast du vorschläge",
+    is_it="ist|sind|war|waren|klingt|wirkt|scheint|macht",
+    judged="gut|schlecht|sinnvoll|realistisch|überzeugend|angemessen|passend|ausreichend|zu hoch|zu niedrig|zu lang"
+    "|zu kurz|zu teuer|genug|gelungen|interessant|langweilig|lustig|schön|hässlich|fair|riskant|ehrgeizig|attraktiv"
+    "|sinn|verständlich|gerechtfertigt|in ordnung|ok|okay|klug|kreativ",
+    describes="beschreibe|beschreib|was ist auf|was zeigt|was siehst du|was kann man sehen|was sieht man|wer ist auf"
+    "|was ist zu sehen|was steht auf|welche farbe hat|schau dir",
+    pictures="bild|bilder|bildes|foto|fotos|fotografie|aufnahme|screenshot|screenshots|logo|zeichnung|illustration"
+    "|video|videos|gemälde|banner|grafik",
+    summaries="fasse|fass|fassen sie|zusammenfassung|zusammenfassen|überblick|übersicht|gliederung|kurzfassung"
+    "|kernpunkte|hauptpunkte|kernaussagen|wichtigste punkte|gib mir eine zusammenfassung"
+    "|gib mir eine kurze zusammenfassung|gib mir einen überblick|gib einen überblick|eine zusammenfassung"
+    "|kurze zusammenfassung|einen überblick|schreib eine zusammenfassung|schreibe eine zusammenfassung"
+    "|erstelle eine zusammenfassung|erstelle eine gliederung|erstelle eine übersicht|mach eine zusammenfassung"
+    "|worum geht es|worum geht s|wovon handelt|wovon handeln|was steht in|was ist in|was enthält"
+    "|was sind die kernpunkte|was sind die wichtigsten punkte|gliedere|resümiere|verschaff mir einen überblick"
+    "|ich möchte eine zusammenfassung|kannst du * zusammenfassen|könntest du * zusammenfassen",
+    shapes="zusammen|einem|zwei|drei|vier|fünf|satz|sätze|sätzen|wort|worte|worten|wörter|wörtern|stichpunkt"
+    "|stichpunkte|stichpunkten|stichworten|kurz|knapp|absatz|inhalt|inhalte|wichtigste|wichtigsten|datei|dokument"
+    "|text|ganze|ganzen|geht|handelt|überblick|zusammenfassung|gliederung|zusammenfassen|es|tabelle|zeilen|punkte"
+    "|punkten|seite",
+    amounts="wie viel|wie viele|wieviel|wieviele|wie lange|wie alt|wie oft|wie weit|wie groß|wie hoch|wie schwer"
+    "|wie breit|wie tief|wie schnell|wie warm|wie kalt|wann|um wie viel|wie spät|welches datum|an welchem tag"
+    "|an welchem datum|in welchem jahr|bis wann|seit wann|ab wann|um wieviel|welcher prozentsatz|welcher anteil"
+    "|wie teuer|wie früh",
+    numbers="eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert"
+    "|tausend|million|millionen|milliarde|milliarden|dutzend|einmal|zweimal|dreimal|halb|hälfte|drittel|viertel"
+    "|fünftel|zehntel|doppelt|kein|keine|null|ersten|zweiten|dritten|montag|dienstag|mittwoch|donnerstag|freitag"
+    "|samstag|sonntag|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|frühling"
+    "|sommer|herbst|winter|morgens|mittags|abends|nachts|mitternacht|täglich|wöchentlich|monatlich|jährlich|jeden"
+    "|jede|jedes|heute|morgen|gestern|wochenende|tag|woche|monat|jahr|stunde|minute|vor|nach|bis|während|immer|nie"
+    "|mehrere|einige|bald|sofort|kostenlos|sobald|nachdem|bevor",
+    irregular="gehen ging gegangen|kommen kam gekommen|sehen sah gesehen|nehmen nahm genommen"
+    "|sprechen sprach gesprochen|finden fand gefunden|schreiben schrieb geschrieben|bleiben blieb geblieben"
+    "|liegen lag gelegen|tragen trug getragen|verlieren verlor verloren|gewinnen gewann gewonnen"
+    "|beginnen begann begonnen|treffen traf getroffen|bieten bot|geboten|schließen schloss geschlossen"
+    "|reißen riss gerissen|raten rät riet geraten|empfehlen empfiehlt empfahl|empfohlen|messen maß gemessen"
+    "|steigen stieg gestiegen|sinken sank gesunken|brechen brach gebrochen|fahren fuhr|gefahren"
+    "|wachsen wuchs gewachsen|laufen lief gelaufen|halten hielt gehalten|kaufen gekauft|zahlen gezahlt bezahlt"
+    "|testen getestet|prüfen geprüft prüfung",
+)
+
+# What words mean in questions about tables.
+
+_MEANINGS: Final = {
+    "wh:thing": "was|welche|welcher|welches|welchen|welchem|was für",
+    "wh:person": "wer|wem|wen|wessen",
+    "wh:time": "wann|an welchem tag",
+    "wh:place": "wo|woher",
+    "wh:list": "liste|zeige|zeig|nenne|nenn|gib|gib mir|zeige mir|zeig mir|nenne mir|liste auf",
+    "count": "wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der",
+    "much": "wie viel|wieviel|wie hoch|wie groß",
+    "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig",
+    "op:sum": "summe|summe der|summe des|gesamt|insgesamt|gesamte|gesamter|gesamtes|gesamten|summe von|zusammen"
+    "|in summe",
+    "op:mean": "durchschnitt|durchschnittlich|durchschnittliche|durchschnittlicher|durchschnittliches"
+    "|durchschnittlichen|mittelwert|mittlere|mittlerer|im schnitt|im durchschnitt|durchschnitt der|mittelwert der"
+    "|mittelwert von|durchschnitt des",
+    "op:median": "median|median der|median des|median von",
+    "op:stddev": "standardabweichung|standardabweichung der|standardabweichung von",
+    "op:min": "minimum|minimale|minimaler|kleinster wert|minimum der",
+    "op:max": "maximum|maximale|maximaler|größter wert|maximum der",
+    "distinct": "verschiedene|verschiedenen|unterschiedliche|unterschiedlichen|eindeutige|verschiedener",
+    "share": "anteil|anteil der|anteil des|anteil von|anteil am|prozentsatz|prozent der|prozentualer anteil"
+    "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des",
+    "along:running": "laufende summe|kumuliert|kumulierte|kumulierter|kumulierte summe|laufende summe des"
+    "|laufende summe der",
+    "along:change": "wachstum|wachstum des|wachstum der|prozentuale veränderung|veränderung in prozent"
+    "|prozentuale veränderung des|prozentuale änderung des|prozentuale veränderung der",
+    "along:difference": "veränderung|veränderung des|veränderung der|änderung|änderung des|änderung der",
+    "before_period:month": "von monat zu monat|zum vormonat|gegenüber dem vormonat|im vergleich zum vormonat",
+    "before_period:year": "von jahr zu jahr|zum vorjahr|gegenüber dem vorjahr|im vergleich zum vorjahr",
+    "before_period:quarter": "von quartal zu quartal|zum vorquartal|gegenüber dem vorquartal",
+    "correlation": "korrelation|korrelation zwischen|korrelation von",
+    "difference": "differenz|unterschied|differenz zwischen|unterschied zwischen|unterschied beim|unterschied im"
+    "|differenz des|differenz der|differenz im|differenz beim",
+    "ratio": "verhältnis|verhältnis von|verhältnis zwischen|geteilt durch",
+    "per": "pro|je",
+    "most:desc": "meisten|die meisten|am meisten",
+    "most:asc": "wenigsten|die wenigsten|am wenigsten",
+    "sup:desc": "höchste|höchster|höchstes|höchsten|größte|größter|größtes|größten",
+    "sup:asc": "niedrigste|niedrigster|niedrigstes|niedrigsten|geringste|geringster|geringsten|kleinste|kleinster"
+    "|kleinsten|tiefste|tiefsten",
+    "implied:cost desc": "teuerste|teuerster|teuerstes|teuersten",
+    "implied:cost asc": "billigste|billigster|billigsten|günstigste|günstigster|günstigsten|preiswerteste"
+    "|günstigstes|billigstes",
+    "implied:length desc": "längste|längster|längsten",
+    "implied:length asc": "kürzeste|kürzester|kürzesten",
+    "implied:weight desc": "schwerste|schwersten",
+    "implied:weight asc": "leichteste|leichtesten",
+    "implied:time desc": "neueste|neuester|neuesten|späteste|spätester|jüngste",
+    "implied:time asc": "früheste|frühester|älteste|ältester|ältesten",
+    "implied:age asc": "jüngste|jüngster|jüngsten",
+    "implied:age desc": "älteste|ältester",
+    "top": "top|besten|ersten|größten|höchsten",
+    "bottom": "letzten|schlechtesten|kleinsten|niedrigsten",
+    "ordered": "nach|gemessen an|sortiert nach|bezogen auf",
+    "more": "mehr|höher|größer|höheren|größeren|höhere",
+    "less": "weniger|geringer|kleiner|niedriger|niedrigeren|geringeren",
+    "cmp:>": "mehr als|größer als|höher als|über|oberhalb von|länger als",
+    "cmp:<": "weniger als|kleiner als|unter|niedriger als|geringer als|unterhalb von|kürzer als",
+    "cmp:>=": "mindestens|wenigstens|nicht weniger als|nicht unter",
+    "cmp:<=": "höchstens|maximal|nicht mehr als|bis zu|nicht über",
+    "cmp:=": "genau|gleich|exakt",
+    "post:>=": "oder mehr|oder höher|oder größer|oder später|und mehr",
+    "post:<=": "oder weniger|oder niedriger|oder früher|und weniger",
+    "time:<": "vor|vor dem",
+    "time:>": "nach|nach dem",
+    "time:>=": "seit|ab|seit dem|ab dem",
+    "time:<=": "bis|bis zum|bis ende|bis einschließlich",
+    "between": "zwischen",
+    "from": "von|vom",
+    "to": "bis|zu|zum",
+    "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
+    "|bis auf|keine|kein",
+    "only": "nur|ausschließlich|lediglich|allein",
+    "comma": ",",
+    "and": "und|sowie|&",
+    "or": "oder|entweder",
+    "than": "als",
+    "versus": "gegen|gegenüber|verglichen mit|vs",
+    "by": "nach|je|pro|für jeden|für jede|für jedes|aufgeteilt nach|gruppiert nach|aufgeschlüsselt nach|jeder|jedes"
+    "|jede|jedem",
+    "period:day": "tag|tage|tagen",
+    "period:week": "woche|wochen|kalenderwoche",
+    "period:month": "monat|monate|monaten",
+    "period:quarter": "quartal|quartale|quartalen",
+    "period:year": "jahr|jahre|jahren",
+    "period:weekday": "wochentag|wochentage|wochentagen",
+    "each:day": "täglich|tagesweise|tägliche|täglicher",
+    "each:week": "wöchentlich|wöchentliche|wöchentlicher",
+    "each:month": "monatlich|monatliche|monatlicher|monatlichen|monatsweise",
+    "each:quarter": "quartalsweise|vierteljährlich",
+    "each:year": "jährlich|jährliche|jährlicher",
+    "weekend": "wochenende|wochenenden",
+    "empty": "leer|leere|leeren|fehlend|fehlende|fehlenden|fehlt|fehlen|leer ist",
+    "no": "kein|keine|keinen|ohne|keinem|keiner",
+    "filled": "nicht leer|ausgefüllt|gefüllt",
+    "contains": "enthalten|enthält|das wort|beinhaltet|beinhalten",
+    "times_scale:1000": "tausend",
+    "times_scale:1000000": "million|millionen|mio",
+    "times_scale:1000000000": "milliarde|milliarden|mrd",
+    "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal",
+    "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal",
+    "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal",
+    "quarter:4": "q4|viertes quartal|vierten quartal|4 quartal",
+    "half:1": "erstes halbjahr|ersten halbjahr|h1",
+    "half:2": "zweites halbjahr|zweiten halbjahr|h2",
+}
+_LIGHT: Final = """
+der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte
+hatten haben gibt gab es in im an am auf aus bei mit von vom zu zum zur für durch um sich mir mich uns wir ich
+du sie er bitte kann könntest du mal denn so alle aller allen beim man dieser diese dieses diesem diesen deren
+dessen wie was welche sein ihr ihre kam kamen kommt kommen stammen stammt verkauft verkauften verkaufte erzielt
+erzielte erzielten gekauft kaufte kauften bestellt gemacht machte brachte wert werte spalte spalten tabelle
+datei liegt liegen betrug beträgt welchen welcher welches wo denen uns auch berechne berechnen sage sag tabelle
+daten insgesamt entfällt entfallen davon da kostet kosten gehört gehören
+"""
+_ALIKE: Final = """
+umsatz umsätze erlös revenue sales turnover
+kosten ausgaben cost costs spend
+preis preise price prices
+einzelpreis stückpreis unit_price
+kunde kunden customer customers client
+kanal kanäle channel channels
+land länder country countries
+stadt städte city cities
+menge stück stückzahl einheiten units quantity qty
+bestellung bestellungen auftrag aufträge order orders
+produkt produkte artikel product products
+kategorie kategorien category categories
+datum tag date
+region regionen region regions
+mitarbeiter employee employees
+gehalt gehälter salary salaries lohn
+rabatt rabatte discount discounts
+abteilung abteilungen department departments
+alter age
+gewicht weight
+größe height size
+dauer länge duration length
+gewinn profit
+anzeige anzeigen ad ads
+kampagne kampagnen campaign campaigns
+klicks klick clicks
+impressionen impressions
+jahr jahre year years
+name namen name
+einwohner bevölkerung population
+"""
+_LEVELS: Final = """
+preis preise kosten_pro rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
+durchschnitt mittelwert anteil rang platz dauer distanz zeit jahr fläche index geschwindigkeit einwohner
+bevölkerung gehalt price rate age height weight score rating temperature
+"""
+_UNSUMMED: Final = """
+preis preise temperatur alter bewertung note rate quote jahr rang price age rating temperature rate rank year
+"""
+
+GERMAN: Final[Language] = language(
+    "de",
+    _MEANINGS,
+    _LIGHT,
+    _ALIKE,
+    _LEVELS,
+    _UNSUMMED,
+    months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug|september sep sept|oktober okt|november nov|dezember dez",
+    weekdays="montag montags|dienstag dienstags|mittwoch mittwochs|donnerstag donnerstags|freitag freitags|samstag samstags sonnabend|sonntag sonntags",
+    numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
+)
+"""German."""

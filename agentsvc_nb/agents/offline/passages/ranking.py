@@ -1,0 +1,231 @@
+"""Which passages answer a question best: ranked by how much of it they cover, its rare words counting most."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from agentsvc_nb.agents.offline.passages.corpus import Reading
+from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
+from agentsvc_nb.agents.offline.requests import base_forms, expects, has_number, language_of
+from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
+from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.tools import stopping
+
+STEMS_MAX: Final = 60
+"""A whole page pasted as a question is searched for by its first words."""
+
+# What a passage holds of a word, from 0 to 1, by where it stands.
+_IN_HEADING: Final = 0.8
+_IN_COMPOUND: Final = 0.7
+_IN_NAME: Final = 0.5
+_LIGHT: Final = 0.25
+"""The weight of a word that ties a row to its values (`guests came in May`)."""
+_TITLE: Final = 0.6
+"""The factor of titles, which name what they do not say."""
+_FAVOUR: Final = 1.5
+"""The factor of files that the question names."""
+
+_TOLD: Final = 0.6
+"""A passage that covers less of the question's words does not answer it, ..."""
+_TOLD_TOGETHER: Final = 0.5
+"""... nor one whose best sentence, with its headings, covers less."""
+_FLOOR: Final = 0.7
+"""Passages below this part of the best score are left out, ..."""
+_MATCHING: Final = 0.45
+"""... but for the best of a second file that covers this much."""
+
+_NAME = re.compile(r"(?<!^)(?<![.?!:] )\b[A-Z][\w-]*\w")
+_NUMBER = re.compile(r"\d")
+_COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
+_THOUSANDS = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
+
+
+def term(token: str) -> str:
+    """A folded word as questions and passages are compared: the stem of its base form (`sold` is `sell`)."""
+    found = stem(token)
+    return base_forms().get(found, found)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The search terms of a question: its words as written, their stems, and exact phrases as tokens. `required` are
+    stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
+    `expects` is what the answer must hold."""
+
+    words: Sequence[str]
+    stems: Sequence[str]
+    phrases: Sequence[list[str]] = field(default_factory=list)
+    required: frozenset[str] = frozenset()
+    light: frozenset[str] = frozenset()
+    expects: str = ""
+
+    @classmethod
+    def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
+        """The search terms of a question, without words whose tokens are in `but` (names of files that are read
+        anyway)."""
+        words = [word for word in content_words(question) if not set(tokens(word)) <= set(but)]
+        found = list(dict.fromkeys(one for word in words for one in terms_of(word)))[:STEMS_MAX]
+        names = set[str]()
+        if language_of(question) != "german":  # which writes all nouns with capitals
+            names = {one for name in _NAME.findall(question) for one in terms_of(name)}
+        numbers = {one for word in words if _NUMBER.search(word) for one in terms_of(word)}
+        light = {one for word in words if LIGHT.issuperset(tokens(word)) for one in terms_of(word)}
+        quoted = [tokens(phrase) for phrase in phrases(question)]
+        required = frozenset((names | numbers) & set(found))
+        return cls(words, found, quoted, required, frozenset(light), expects(question))
+
+    @property
+    def telling(self) -> frozenset[str]:
+        """The stems that are not light; all of them when there are no others."""
+        return frozenset(self.stems) - self.light or frozenset(self.stems)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches any of the stems: a quick test that spares most passages the folding."""
+        forms = [form for form, base in base_forms().items() if base in self.stems]
+        return re.compile("|".join(map(re.escape, (*self.stems, *forms))) or r"(?!)")
+
+
+def terms_of(word: str) -> list[str]:
+    return [term(token) for token in tokens(_joined(word)) if token not in STOP]
+
+
+def _joined(text: str) -> str:
+    """The text with its numbers in one piece: `77,000` is `77000`, and not found where `5,000` is."""
+    return _THOUSANDS.sub("", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A passage and how much of the question it covers, from 0 to 1. `told`: enough to answer it."""
+
+    score: float
+    passage: Passage
+    covered: float
+    told: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The passages that hold some of a question's words, best first, and which of its stems no file holds."""
+
+    scored: Sequence[Scored]
+    absent: frozenset[str]
+
+
+def rank(wanted: Wanted, reading: Reading, favoured: Collection[str] = ()) -> Ranking:
+    held = [(passage, found) for passage in reading.passages if (found := _held(wanted, passage))]
+    weights = _weights(wanted, reading, held)
+    whole = sum(weights.values()) or 1.0
+    scored = []
+    for passage, found in held:
+        stopping.check()
+        covered = sum(weights[word] * share for word, share in found.items()) / whole
+        together = covered
+        if covered >= _TOLD_TOGETHER and passage.kind == "text":
+            together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
+        told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)
+        score = (
+            (covered + together) / 2 * _phrase_factor(wanted, passage) * (_TITLE if passage.kind == "title" else 1.0)
+        )
+        score *= 1 + 0.05 * sum(found.values()) / (8 + len(passage.text.split()))  # of two alike, the shorter
+        scored.append(Scored(score * (_FAVOUR if passage.path in favoured else 1.0), passage, covered, told))
+    anywhere = {word for _, found in held for word in found} | set(+reading.holding)
+    return Ranking(sorted(scored, key=lambda one: -one.score), frozenset(set(wanted.stems) - anywhere))
+
+
+def _weights(wanted: Wanted, reading: Reading, held: Sequence[tuple[Passage, Mapping[str, float]]]) -> dict[str, float]:
+    """The inverse document frequency of each stem; a stem that no passage holds is the rarest."""
+    holding = reading.holding + Counter(word for _, found in held for word in found)
+    count = len(reading.passages) + reading.others
+    return {
+        word: (1 + math.log((count + 1) / (min(holding[word], count) + 1))) * (_LIGHT if word in wanted.light else 1.0)
+        for word in wanted.stems
+    }
+
+
+def _held(wanted: Wanted, passage: Passage) -> dict[str, float]:
+    """How much the passage holds of each word; words it lacks are left out."""
+    whole = _joined("\n".join((passage.text, *passage.headings, passage.path)))
+    if whole.isascii() and not wanted.pattern.search(whole.lower()):
+        return {}
+    above = _terms(" ".join(passage.headings))
+    body = _terms(passage.text)
+    if passage.kind == "row":
+        above |= (columns := _terms(" ".join(_COLUMN.findall(passage.text))))
+        body = _terms(_COLUMN.sub(" ", passage.text)) or columns
+    named = _terms(passage.path.rpartition("/")[2])
+    found = {}
+    for word in wanted.stems:
+        share = 1.0 if word in body else _IN_HEADING if word in above else 0.0
+        if not share and len(word) >= 4 and any(_compounded(word, other) for other in (*body, *above)):
+            share = _IN_COMPOUND
+        if share := share or (_IN_NAME if word in named else 0.0):
+            found[word] = share
+    return found if set(found) - named else {}
+
+
+def _compounded(word: str, other: str) -> bool:
+    """Whether one word is a part of the other, as `Budget` of `Gesamtbudget`."""
+    return len(other) > len(word) and (other.startswith(word) or (len(word) >= 5 and other.endswith(word)))
+
+
+def _terms(text: str) -> set[str]:
+    return {term(token) for token in tokens(_joined(text))}
+
+
+def _covered_by(wanted: Wanted, passage: Passage, sentence: str, weights: Mapping[str, float]) -> float:
+    found = _held(wanted, Passage(passage.path, passage.place, sentence, passage.headings))
+    return sum(weights[word] * share for word, share in found.items())
+
+
+def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float]) -> bool:
+    """Whether the passage has the names and numbers of the question, more than half of its words, and something of the
+    kind that it asks for."""
+    if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
+        return False
+    if passage.kind == "row" and not any(found[word] == 1 for word in wanted.telling & set(found)):
+        return False  # the columns' names stand in each row
+    return wanted.expects != "number" or has_number(passage.text)
+
+
+def _phrase_factor(wanted: Wanted, passage: Passage) -> float:
+    if not wanted.phrases:
+        return 1.0
+    words = tokens(" ".join((*passage.headings, passage.text)))
+    held = sum(1 for phrase in wanted.phrases if _holds(words, phrase))
+    return 0.3 + 0.7 * held / len(wanted.phrases)
+
+
+def _holds(words: list[str], phrase: list[str]) -> bool:
+    size = len(phrase)
+    return any(words[at : at + size] == phrase for at in range(len(words) - size + 1))
+
+
+def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) -> list[Scored]:
+    """At most `limit` passages, none twice; none when none answers. When two files match, at least two are quoted
+    (docs/api/models.md); `cited` are the paths that the answer has quoted already."""
+    best = next((one for one in ranked if one.told), None)
+    if best is None:
+        return []
+    good = _unlike([one for one in ranked if one.told and one.score >= _FLOOR * best.score])
+    chosen = good[:limit]
+    paths = {one.passage.path for one in chosen} | set(cited)
+    matching = (one for one in ranked if one.covered >= _MATCHING and one.passage.is_prose)
+    other = next((one for one in matching if one.passage.path not in paths), None)
+    if limit > 1 and len(paths) < 2 and other:
+        chosen = [*chosen[: limit - 1], other]
+    return chosen
+
+
+def _unlike(ranked: Sequence[Scored]) -> list[Scored]:
+    """The passages without repetitions of a text within one file."""
+    return list({(one.passage.path, " ".join(one.passage.text.split())): one for one in reversed(ranked)}.values())[
+        ::-1
+    ]

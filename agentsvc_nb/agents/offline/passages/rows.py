@@ -1,0 +1,108 @@
+"""The rows of a large table that hold words of a question, found without a passage for each row."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TextIO
+
+from agentsvc_nb.agents.offline.passages.splitting import Passage, row_passage
+from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.formats.normalization import fold
+from agentsvc_nb.formats.tables.plain import delimiter
+from agentsvc_nb.tools import stopping
+
+LARGE_BYTES: Final = 300_000
+"""Smaller tables are read as passages."""
+_CHUNK: Final = 1 << 18
+"""Characters that are searched at once: a millisecond or so for each word."""
+_PLACES_MAX: Final = 100
+"""Places of a word that are looked at in a chunk."""
+_ROWS_MAX: Final = 50
+_LINE_CHARS: Final = 4_000
+
+
+@dataclass
+class RowsFound:
+    """The rows of a table with the most of the words, how many rows hold each word, and how many rows there are."""
+
+    passages: list[Passage] = field(default_factory=list)
+    holding: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+
+
+def find_rows(path: str, file: Path, words: Sequence[str]) -> RowsFound:
+    """Search a delimited file for folded words, to its end and in bounded memory. A word is found where another begins
+    with it, as a stem does."""
+    found = RowsFound()
+    best: list[tuple[int, int, str]] = []
+    with file.open("rb") as raw:
+        head = decode(raw.read(1 << 16), cut=True)
+    if head is None:
+        return found
+    with file.open(encoding=_codec(head.encoding), errors="replace", newline="") as text:
+        header = text.readline(_LINE_CHARS)
+        mark = delimiter(path, head.text)
+        for chunk in _chunks(text):
+            stopping.check()
+            held = _lines(chunk, words, found.holding)
+            for start, count in held.items():
+                number = found.rows + chunk.count("\n", 0, start) + 1
+                heapq.heappush(best, (count, -number, chunk[start : _end(chunk, start)][:_LINE_CHARS]))
+            best = heapq.nlargest(_ROWS_MAX, best)
+            heapq.heapify(best)
+            found.rows += chunk.count("\n") + (not chunk.endswith("\n"))
+    columns = _cells(header, mark)
+    numbered = sorted((-number, line) for _, number, line in best)
+    found.passages = [row_passage(path, number, columns, _cells(line, mark)) for number, line in numbered]
+    return found
+
+
+def _codec(encoding: str) -> str:
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def _chunks(text: TextIO) -> Iterator[str]:
+    """The rest of a file in pieces of whole lines."""
+    while chunk := text.read(_CHUNK):
+        yield chunk if chunk.endswith("\n") else chunk + text.readline(_CHUNK)
+
+
+def _lines(chunk: str, words: Sequence[str], holding: Counter[str]) -> Counter[int]:
+    """Where the lines begin that hold a word, and how many words they hold."""
+    folded = chunk.lower() if chunk.isascii() else _folded(chunk)
+    found: Counter[int] = Counter()
+    for word in words:
+        at, starts = folded.find(word), set[int]()
+        while at >= 0 and len(starts) < _PLACES_MAX:
+            if at == 0 or not folded[at - 1].isalnum():
+                starts.add(folded.rfind("\n", 0, at) + 1)
+            at = folded.find(word, at + 1)
+        holding[word] += len(starts) if at < 0 else max(len(starts), folded.count(word))
+        found.update(starts)
+    return found
+
+
+def _folded(chunk: str) -> str:
+    """The chunk folded character by character where that keeps its length, so that places stay the same."""
+    folded = fold(chunk)
+    if len(folded) == len(chunk):
+        return folded
+    return "".join(one if len(one) == 1 else char for char in chunk for one in [fold(char)])
+
+
+def _end(chunk: str, start: int) -> int:
+    end = chunk.find("\n", start)
+    return len(chunk) if end < 0 else end
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=mark), [])]
+    except csv.Error:
+        return [cell.strip() for cell in line.split(mark)]

@@ -1,0 +1,104 @@
+"""A question about the files, answered with quoted passages (docs/api/models.md "offline")."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
+from agentsvc_nb.agents.offline.passages.corpus import Corpus, Reading
+from agentsvc_nb.agents.offline.passages.nearness import nearest
+from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
+from agentsvc_nb.agents.offline.passages.splitting import Passage
+from agentsvc_nb.agents.offline.tables.library import Library
+from agentsvc_nb.agents.offline.words import STOP, phrases
+from agentsvc_nb.agents.offline.writing import code, quote
+from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.formats.safe_text import escape
+
+PASSAGES_MAX: Final = 5
+NEAR_MAX: Final = 3
+"""Passages that are only near: more of them would be a heap."""
+WORDS_SHOWN: Final = 12
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found for a question: passages that answer it, or (`guessed`) that are only near in meaning. Of its
+    words, no file holds the `absent` ones."""
+
+    words: Sequence[str]
+    passages: Sequence[Passage]
+    guessed: bool = False
+    absent: Sequence[str] = ()
+
+
+async def passages_for(question: str, library: Library, corpus: Corpus, limit: int, cited: Collection[str]) -> Found:
+    """At most `limit` passages that answer the question; `cited` are paths quoted before."""
+    named = library.named(question)
+    wanted = Wanted.of(question, but=title_tokens(named))
+    looked_for = [*(f'"{phrase}"' for phrase in phrases(question)), *wanted.words]
+    reading = await corpus.read(library.entries, named, wanted.stems, looked_for)
+    ranking = await asyncio.to_thread(rank, wanted, reading, named)
+    if chosen := choose(ranking.scored, limit, cited):
+        return Found(wanted.words, _in_order(chosen))
+    absent = await _absent(wanted, ranking.absent, reading, corpus)
+    covered = {one.passage: one.covered for one in ranking.scored}
+    near = await asyncio.to_thread(nearest, question, reading.passages, min(limit, NEAR_MAX), covered)
+    return Found(wanted.words, near, guessed=True, absent=absent)
+
+
+async def _absent(wanted: Wanted, stems: Collection[str], reading: Reading, corpus: Corpus) -> list[str]:
+    """The words of the question that are nowhere in the files."""
+    lacking = [word for word in wanted.words if set(terms_of(word)) <= set(stems)]
+    return lacking if reading.whole else [word for word in lacking if not await corpus.knows(word)]
+
+
+def _in_order(chosen: Sequence[Scored]) -> list[Passage]:
+    """The passages of the best file first; those of a file that answer alike in the file's order."""
+    paths = list(dict.fromkeys(one.passage.path for one in chosen))
+    chosen = sorted(chosen, key=lambda one: (paths.index(one.passage.path), -round(one.score, 1), one.passage.line))
+    return [one.passage for one in chosen]
+
+
+def answer(found: Found) -> AnswerPart:
+    """The passages under one line that says where they are from. Nothing of it is bold: it is no result."""
+    quoted = "".join(quote(passage.text, source(passage)) for passage in found.passages)
+    count = "1 passage" if len(found.passages) == 1 else f"{len(found.passages)} passages"
+    if found.guessed:
+        near = f"Near in meaning, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
+        return without_result("near" if found.passages else "nothing", _not_found(found) + near)
+    paths = list(dict.fromkeys(passage.path for passage in found.passages))
+    head = f"{_listed(found.words)}: {count} from {' and '.join(code(path) for path in paths)}\n\n"
+    return without_result("quoted", head + quoted)
+
+
+def source(passage: Passage) -> str:
+    """The source of a passage as Markdown: `brief.md`, line 12, under “Audience”."""
+    under = f", under “{escape(passage.headings[-1])}”" if passage.headings else ""
+    return f"{code(passage.path)}, {passage.place}{under}"
+
+
+def _not_found(found: Found) -> str:
+    """Which words no file holds, and which are somewhere in the files, but in no passage that would answer."""
+    held = [word for word in found.words if word not in found.absent]
+    if not held:
+        return nothing(found.words)
+    apart = f"No passage answers this. The files have {_listed(held)}"
+    if not found.absent:
+        return f"{apart}, but not in one passage that covers the question.\n\n"
+    return f"{nothing(found.absent)}{apart}.\n\n"
+
+
+def nothing(words: Sequence[str]) -> str:
+    return f"nothing found for: {_listed(words) or '(no words to look for)'}\n\n"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return escape(", ".join(words[:WORDS_SHOWN]) + (", …" if len(words) > WORDS_SHOWN else ""))
+
+
+def title_tokens(paths: Sequence[str]) -> set[str]:
+    return {token for path in paths for token in (*tokens(path.rsplit("/", 1)[-1]), *tokens(path))} - STOP

@@ -1,0 +1,50 @@
+"""A question asked of a chat's tables: their profiles are read, the question is understood, its plan computed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
+from agentsvc_nb.agents.offline.questions import mentions
+from agentsvc_nb.agents.offline.tables.answers import answered, asked_back
+from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood, understand
+from agentsvc_nb.agents.offline.writing import code
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
+from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.tools.port import WorkFailure, WorkspaceTables
+
+_FIT_MIN: Final = 0.6
+"""The share of a question's words that must have a meaning in a table, so that it is asked back about it."""
+
+
+async def ask(question: str, paths: Sequence[str], source: WorkspaceTables) -> tuple[list[AnswerPart], bool]:
+    """The result, or why there is none; and whether it suffices, so that no passages follow. There are no parts when
+    the question is not about tables."""
+    asked = mentions(question, paths)
+    if asked.unknown:
+        lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
+        return [without_result("nothing", "".join(lines))], False
+    try:
+        tables = [table for file in await source.profiles() for table in file.tables if _fits(file.path, asked.files)]
+        understood = await asyncio.to_thread(understand, asked.text, tables)
+        if isinstance(understood, Understood):
+            return [await _computed(understood, tables, source)], True
+    except WorkFailure as failure:
+        return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], False
+    if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
+        return [], False
+    return [asked_back(understood)], not understood.lost
+
+
+def _fits(path: str, files: frozenset[str]) -> bool:
+    return not files or path in files
+
+
+async def _computed(understood: Understood, tables: Sequence[TableProfile], source: WorkspaceTables) -> AnswerPart:
+    try:
+        found = await source.compute(understood.reading.plan)
+    except PlanError as error:
+        return asked_back(AskedBack((), str(error)))
+    return answered(understood, found, {table.name: table for table in tables})

@@ -1,0 +1,117 @@
+"""What the words of a question may mean, each way to read them all: a path through the meanings of its spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
+from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, TableLinks
+from agentsvc_nb.agents.offline.tables.periods import When
+from agentsvc_nb.agents.offline.tables.question import Word
+
+PATHS_MAX: Final = 60
+_WORD: Final = 1.0
+_LIGHT_BESIDES: Final = 0.5
+"""A word that may have a meaning is rather read as one that has."""
+_UNKNOWN: Final = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of a question: its `tag` says what it is, `value` which one."""
+
+    tag: str
+    value: Any = None
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A way to read all words. `unknown` are those that have no meaning."""
+
+    items: tuple[Item, ...]
+    cost: float
+    unknown: tuple[str, ...] = ()
+
+
+def paths(words: Sequence[Word], links: TableLinks, language: Language) -> list[Path]:
+    """The nearest ones, in order."""
+    reached: list[dict[tuple[tuple[Item, ...], tuple[str, ...]], float]] = [{} for _ in range(len(words) + 1)]
+    reached[0][(), ()] = 0.0
+    for start in range(len(words)):
+        here = sorted(reached[start].items(), key=lambda one: one[1])[:PATHS_MAX]
+        for item, length, cost in _meanings(words, start, links, language):
+            for (items, unknown), before in here:
+                after = items if item.tag in ("light", "unknown") else (*items, item)
+                lost = (*unknown, words[start].text) if item.tag == "unknown" else unknown
+                there = reached[start + length]
+                there[after, lost] = min(there.get((after, lost), 1e9), before + cost)
+    found = [Path(items, cost, unknown) for (items, unknown), cost in reached[-1].items()]
+    return sorted(found, key=lambda path: path.cost)[:PATHS_MAX]
+
+
+def _meanings(
+    words: Sequence[Word], start: int, links: TableLinks, language: Language
+) -> Iterator[tuple[Item, int, float]]:
+    """Items that begin with a word, how many words they have, and how far they are from them."""
+    word, meant, exact = words[start], False, False
+    for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
+        span = words[start : start + length]
+        if length > 1 and any(one.quoted for one in span):
+            break
+        for link in links.links(span):
+            exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
+            meant = meant or length == 1
+            told = (link.told,) if link.told else ()
+            item = (
+                Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
+            )
+            yield item, length, _WORD + link.distance
+    if word.quoted:
+        yield Item("text", word.text), 1, _WORD + 0.5
+        return
+    if word.number is not None:
+        meant = True
+        yield Item("ordinal" if word.ordinal else "number", word.number), 1, _WORD
+    if word.day is not None:
+        meant = True
+        yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, _WORD
+    for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
+        phrase = tuple(token for one in words[start : start + length] for token in one.tokens)
+        for part, which in language.phrases.get(phrase, ()):
+            meant = meant or length == 1
+            yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.0)
+    if word.tokens and word.tokens[0] in links.units:
+        meant = True
+        yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
+    if word.tokens and word.tokens[0] in language.light:
+        yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
+    elif not meant:
+        yield from _unknown(words, start, links, language)
+
+
+def _unknown(
+    words: Sequence[Word], start: int, links: TableLinks, language: Language
+) -> Iterator[tuple[Item, int, float]]:
+    """A word of which nothing is known: one that is mistyped, or none."""
+    yield Item("unknown"), 1, _UNKNOWN
+    for link in links.mistyped(words[start], language):
+        item = Item("column", link.column, (link.told,))
+        yield item if link.cell is None else Item("cell", (link.column, link.cell), (link.told,)), 1, 1 + link.distance
+
+
+def _item(part: str, which: str) -> Item:
+    match part:
+        case "number":
+            return Item("number", Decimal(which))
+        case "month":
+            return Item("when", When(month=int(which)))
+        case "weekday":
+            return Item("when", When(weekday=int(which)))
+        case "quarter":
+            return Item("when", When(quarter=int(which)))
+        case _:
+            return Item(part, which)

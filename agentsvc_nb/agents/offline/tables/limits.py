@@ -1,0 +1,352 @@
+"""From items to conditions: dates and numbers become bounds and ranges, values and columns with them comparisons. Each
+negation and comparator is taken by the one condition beside it; what is left over is no condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final, get_args
+
+from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.periods import When, between, compared
+from agentsvc_nb.agents.offline.tables.rules import Made, Rule, has, rule, values
+from agentsvc_nb.formats.plans.conditions import (
+    AllOf,
+    AnyOf,
+    Between,
+    Column,
+    Condition,
+    Contains,
+    Criterion,
+    DatePart,
+    Empty,
+    Not,
+    OneOf,
+    Operator,
+)
+from agentsvc_nb.formats.plans.profiles import ColumnProfile
+
+_INVERSE: Final[dict[str, str]] = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
+_OPERATORS: Final = get_args(Operator)
+_YEARS: Final = range(1500, 2201)
+
+
+def _is_year(number: Any) -> bool:
+    return isinstance(number, Decimal) and number == int(number) and int(number) in _YEARS
+
+
+# Dates and numbers.
+
+
+def _date(items: Sequence[Item], _: TableLinks) -> Made:
+    """`30 June 2024`, `June 30 2024`, `June 2024`, `June 30`, `30 June`."""
+    when = next(item.value for item in items if item.tag == "when")
+    if when.month is None or when.day is not None or when.year is not None or when.weekday is not None:
+        return None
+    made = when
+    for number in values(items, "number", "ordinal"):
+        if number != int(number):
+            return None
+        if _is_year(number) and made.year is None:
+            made = replace(made, year=int(number))
+        elif 1 <= number <= 31 and made.day is None:
+            made = replace(made, day=int(number))
+        else:
+            return None
+    return Item("when", made)
+
+
+def _part_of_year(items: Sequence[Item], _: TableLinks) -> Made:
+    when = next(item.value for item in items if item.tag == "when")
+    number = values(items, "number")[0]
+    if (when.quarter is None and when.half is None) or when.year is not None or not _is_year(number):
+        return None
+    return Item("when", replace(when, year=int(number)))
+
+
+def _half(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("when", When(half=int(items[0].value)))
+
+
+def _year_said(items: Sequence[Item], links: TableLinks) -> Made:
+    """`year 2024` where no column is called so."""
+    year = items[-1].value
+    return Item("when", When(year=int(year))) if items[0].value == "year" and _is_year(year) else None
+
+
+def _scaled(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("number", items[0].value * Decimal(items[1].value))
+
+
+def _with_unit(items: Sequence[Item], _: TableLinks) -> Made:
+    number, unit = values(items, "number")[0], values(items, "unit")[0]
+    return Item("measured", (number, unit))
+
+
+def _bound(items: Sequence[Item], _: TableLinks) -> Made:
+    operator = values(items, "cmp", "post", "time")[0]
+    value = values(items, "number", "when", "measured")[0]
+    if has(items, "time") and not has(items, "when") and not _is_year(value):
+        return None
+    if has(items, "time") and _is_year(value):
+        value = When(year=int(value))
+    return Item("bound", (operator, value))
+
+
+def _range(items: Sequence[Item], _: TableLinks) -> Made:
+    low, high = values(items, "number", "when", "measured")
+    unit = ""
+    if isinstance(low, tuple):
+        low, unit = low
+    if isinstance(high, tuple):
+        high, unit = high
+    if isinstance(low, When) and _is_year(high):
+        high = When(year=int(high))
+    if _is_year(low) and isinstance(high, When):
+        low = When(year=int(low))
+    if type(low) is not type(high):
+        return None
+    return Item("bound", ("between", (low, high) if not unit else (low, high, unit)))
+
+
+def _opposite(items: Sequence[Item], _: TableLinks) -> Made:
+    operator, value = items[1].value
+    return Item("bound", (_INVERSE[operator], value)) if operator in _INVERSE else None
+
+
+def _whens(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("whens", tuple(values(items, "when")))
+
+
+def _numbers(items: Sequence[Item], _: TableLinks) -> Made:
+    found = values(items, "number")
+    return Item("numbers", tuple(found)) if all(map(_is_year, found)) else None
+
+
+AMOUNTS: Final[tuple[Rule, ...]] = (
+    rule("number|ordinal when number", _date),
+    rule("when number|ordinal number", _date),
+    rule("when number", _part_of_year),
+    rule("number when", _part_of_year),
+    rule("half", _half),
+    rule("number|ordinal when", _date),
+    rule("when number|ordinal", _date),
+    rule("period number", _year_said),
+    rule("number times_scale", _scaled),
+    rule("number unit", _with_unit),
+    rule("unit number", _with_unit),
+    rule("between number|when|measured and|to number|when|measured", _range),
+    rule("from number|when|measured to number|when|measured", _range),
+    rule("when to when", _range),
+    rule("number to number", _range),
+    rule("number|measured post", _bound),
+    rule("when post", _bound),
+    rule("cmp number|measured", _bound),
+    rule("time when|number", _bound),
+    rule("not bound", _opposite),
+    rule("when (and|or when)+", _whens),
+    rule("number (and|or number)+", _numbers),
+)
+
+
+# Conditions.
+
+
+def _cells(items: Sequence[Item], _: TableLinks) -> Made:
+    """Values beside each other: those of one column together, with an `or` between columns."""
+    made: list[Item] = []
+    joint = ""
+    for item in items:
+        if item.tag != "cell":
+            joint = item.tag if item.tag != "comma" else joint
+            continue
+        column, text = item.value
+        last = made[-1] if made and made[-1].tag == "cells" else None
+        if last is not None and last.value[0] == column:
+            texts = tuple(dict.fromkeys((*last.value[1], text)))
+            made[-1] = Item("cells", (column, texts), (*last.told, *item.told))
+        else:
+            made += [Item("or")] if joint == "or" else []
+            made.append(Item("cells", (column, (text,)), item.told))
+        joint = ""
+    return made
+
+
+def _pair(items: Sequence[Item], _: TableLinks) -> Made:
+    """`A than B`, two values to be compared."""
+    (column, one), (other, two) = values(items, "cell")
+    return Item("pair", (column, one, two)) if column == other and one != two else None
+
+
+def _ends(items: Sequence[Item], _: TableLinks) -> Made:
+    """`between A and B`, as differences have it."""
+    return items[1:] if items[1].value[0] == items[3].value[0] else None
+
+
+def _none(items: Sequence[Item], links: TableLinks) -> Made:
+    """`no discount`: where there is none, if empty cells alone can say so."""
+    column = values(items, "column")[0]
+    profile = links.profile(column)
+    zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
+    if profile.kind == "boolean":
+        return Item("cond", Criterion(column, "=", False))
+    if profile.empty and not zero:
+        return Item("cond", Empty(column))
+    return Item("cond", Criterion(column, "=", Decimal(0))) if zero and not profile.empty else None
+
+
+def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
+    if condition is None:
+        return None
+    return Item("cond", Not(condition) if has(items, "not") else condition)
+
+
+def _in(items: Sequence[Item], links: TableLinks) -> Made:
+    """The condition of values, with their column if that is named, and it is theirs."""
+    column, texts = values(items, "cells")[0]
+    if any(named != column for named in values(items, "column")):
+        return None
+    condition = Criterion(column, "=", texts[0]) if len(texts) == 1 else OneOf(column, texts)
+    return _negated(items, condition)
+
+
+def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Condition | None:
+    profile = links.profile(column)
+    if operator == "between":
+        low, high = value[0], value[1]
+        if len(value) == 3 and profile.unit != value[2]:
+            return None
+        if isinstance(low, When):
+            return between(column, low, high, links)
+        if profile.kind in ("date", "datetime") and _is_year(low) and _is_year(high):
+            return between(column, When(year=int(low)), When(year=int(high)), links)
+        if _is_year(low) and _is_year(high) and _may_be_when(profile, links):
+            return None
+        return Between(column, low, high) if profile.kind == "number" and low <= high else None
+    if isinstance(value, tuple):
+        value, unit = value
+        if profile.unit != unit:
+            return None
+    assert operator in _OPERATORS
+    if operator == "=" and _is_year(value) and _may_be_when(profile, links):
+        return None
+    if isinstance(value, When):
+        return compared(column, operator, value, links)  # type: ignore[arg-type]
+    if profile.kind in ("date", "datetime") and _is_year(value):
+        return compared(column, operator, When(year=int(value)), links)  # type: ignore[arg-type]
+    return Criterion(column, operator, value) if profile.kind == "number" else None  # type: ignore[arg-type]
+
+
+def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
+    """Whether a number like 2024 beside this column is rather a year that stands in another column."""
+    return profile.kind == "number" and profile not in links.years() and bool(links.dates() or links.years())
+
+
+def _limited(items: Sequence[Item], links: TableLinks) -> Made:
+    operator, value = values(items, "bound")[0]
+    return _negated(items, _against(values(items, "column")[0], operator, value, links))
+
+
+def _equal(items: Sequence[Item], links: TableLinks) -> Made:
+    column, value = values(items, "column")[0], values(items, "number", "measured", "ordinal", "when")[0]
+    return _negated(items, _against(column, "=", value, links))
+
+
+def _time_columns(links: TableLinks, when: Any) -> list[Column]:
+    """Where a period may stand that has no column with it: the dates, or the years if it is one."""
+    dates = links.dates()
+    if not dates and (not isinstance(when, When) or when == When(year=when.year)):
+        dates = links.years()
+    return [links.column(one.name) for one in dates]
+
+
+def _dated(items: Sequence[Item], links: TableLinks) -> Made:
+    """A period without a column's name, which is in the one column that has such."""
+    operator, value = values(items, "bound")[0] if has(items, "bound") else ("=", items[-1].value)
+    if not has(items, "bound") and has(items, "number") and not _is_year(value):
+        return None
+    probe = value[0] if isinstance(value, tuple) else value
+    if not isinstance(probe, When) and not _is_year(probe):
+        return None
+    found = [one for column in _time_columns(links, probe) if (one := _against(column, operator, value, links))]
+    return _negated(items, found[0]) if len(found) == 1 else None
+
+
+def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
+    several = items[-1].value
+    columns = values(items, "column") or _time_columns(links, several[0])
+    if len(columns) != 1:
+        return None
+    made = [_against(columns[0], "=", one, links) for one in several]
+    found = tuple(one for one in made if one is not None)
+    return _negated(items, AnyOf(found)) if len(found) == len(several) else None
+
+
+def _empty(items: Sequence[Item], _: TableLinks) -> Made:
+    condition: Condition = Empty(values(items, "column")[0])
+    return Item("cond", Not(condition) if has(items, "filled") != has(items, "not") else condition)
+
+
+def _containing(items: Sequence[Item], links: TableLinks) -> Made:
+    """A quoted text is in a column of texts: the one that is named."""
+    columns = values(items, "column")
+    if len(columns) != 1 or links.profile(columns[0]).kind != "text":
+        return None
+    text = next(item.value if item.tag == "text" else item.value[1] for item in items if item.tag in ("text", "cell"))
+    return _negated(items, Contains(columns[0], text))
+
+
+def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
+    dates = links.dates()
+    if len(dates) != 1:
+        return None
+    return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
+
+
+def _or(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("cond", AnyOf((items[0].value, items[2].value)))
+
+
+def _yes(items: Sequence[Item], links: TableLinks) -> Made:
+    """`returned orders`, `not paid`: a column of yes and no."""
+    column = values(items, "column")[0]
+    if links.profile(column).kind != "boolean":
+        return None
+    return _negated(items, Criterion(column, "=", True))
+
+
+CONDITIONS: Final[tuple[Rule, ...]] = (
+    rule("column not? contains text|cell", _containing),
+    rule("cell than|versus cell", _pair),
+    rule("between cell and cell", _ends),
+    rule("cell (and|or|comma+ cell)*", _cells),
+    rule("column not? cells", _in),
+    rule("not? cells column", _in),
+    rule("not? cells", _in),
+    rule("column not? bound", _limited, ahead="and? column bound"),
+    rule("not? bound column", _limited),
+    rule("column not? bound", _limited),
+    rule("column not? number|measured|ordinal|when", _equal),
+    rule("not? whens|numbers", _any_dated),
+    rule("column not? whens|numbers", _any_dated),
+    rule("not? bound", _dated),
+    rule("not? when|number", _dated),
+    rule("not? weekend", _weekend),
+    rule("no column", _none),
+    rule("empty|filled column", _empty),
+    rule("column not? empty|filled", _empty),
+    rule("not? column", _yes),
+    rule("cond or cond", _or),
+    rule("only cond", lambda items, _: items[1]),
+    rule("cond only", lambda items, _: items[0]),
+)
+
+
+def joined(conditions: Sequence[Condition]) -> Condition | None:
+    """All of them; None for none."""
+    once = tuple(dict.fromkeys(conditions))
+    if not once:
+        return None
+    return once[0] if len(once) == 1 else AllOf(once)

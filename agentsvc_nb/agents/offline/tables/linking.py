@@ -1,0 +1,238 @@
+"""What words of a question may mean in one table: its columns by their headers, and the values of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Final
+
+from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
+from agentsvc_nb.agents.offline.words import meanings
+from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
+
+EXACT, FORM, NAMING, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.7, 0.9, 1.5
+"""How far a link is from the words themselves."""
+SPAN_MAX: Final = 8
+_NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
+_UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
+_TYPO_LETTERS_MIN: Final = 5
+_UNIT_WORDS: Final = {
+    "€": ("€", "eur", "euro", "euros"),
+    "$": ("$", "usd", "dollar", "dollars"),
+    "£": ("£", "gbp", "pound", "pounds"),
+    "%": ("%", "percent", "pct", "prozent", "pourcent"),
+    "kg": ("kg", "kilo", "kilos", "kilogram", "kilograms"),
+    "km": ("km", "kilometers", "kilometres", "kilometer"),
+    "m": ("m", "meters", "metres", "meter"),
+    "s": ("s", "seconds", "sec", "second"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A column (`cell` is None), or a value of it; `told` says how the words were read, when they stand otherwise."""
+
+    column: Column
+    cell: str | None
+    distance: float
+    told: str = ""
+
+
+class TableLinks:
+    """A table's headers and values, to be found by words."""
+
+    def __init__(self, table: TableProfile, language: Language) -> None:
+        self.table, self.language = table, language
+        self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
+
+    def column(self, name: str) -> Column:
+        return Column(self.table.name, name)
+
+    def profile(self, column: Column) -> ColumnProfile:
+        return self.table.column(column.name)
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
+        """Values of text columns by their folded tokens."""
+        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        for column in self.table.columns:
+            if column.kind == "text":
+                for value in column.values:
+                    if folded := tuple(tokens(value)):
+                        found.setdefault(folded, []).append((column.name, value))
+        return found
+
+    @cached_property
+    def _cells_by_form(self) -> dict[str, list[tuple[str, ...]]]:
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for folded in self._cells:
+            for form in forms(folded[-1]):
+                found.setdefault(form, []).append(folded)
+        return found
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        return frozenset(token for header in self.headers.values() for token in header)
+
+    @cached_property
+    def _known_forms(self) -> frozenset[str]:
+        return frozenset(form for token in self.vocabulary for form in forms(token))
+
+    def links(self, span: Sequence[Word]) -> Iterator[Link]:
+        """What the words mean together."""
+        asked = tuple(token for word in span for token in word.tokens)
+        letter = len(span) == 1 and not span[0].quoted and len("".join(asked)) == 1
+        if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._cells):
+            return
+        yield from self._columns(asked)
+        yield from self._values(asked, span)
+
+    def _columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
+        if len(asked) > 1 and any(self._known_forms.isdisjoint(forms(one)) for one in asked):
+            return
+        found = [(self._header_distance(asked, header), name) for name, header in self.headers.items()]
+        near = [(distance, name) for distance, name in found if distance is not None]
+        partial = [name for distance, name in near if distance >= PART]
+        for distance, name in near:
+            if distance < PART or len(partial) == len(near):
+                told = f"{' '.join(asked)} was read as the column {name}." if distance >= PART else ""
+                yield Link(self.column(name), None, distance, told)
+
+    def _header_distance(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
+        if asked == header:
+            return EXACT
+        if not header:
+            return None
+        if len(asked) == len(header) and all(map(alike, asked, header)):
+            return FORM
+        rest = [word for word in header if not any(alike(word, one) for one in asked)]
+        if all(any(alike(one, word) for word in header) for one in asked):
+            if all(word in _UNITS for word in rest):
+                return FORM
+            if all(word in _NAMING or word in _UNITS for word in rest):
+                return NAMING
+            return PART
+        if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
+            others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
+            return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
+        return None
+
+    def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
+        if asked in self._cells:
+            written = " ".join(word.text for word in span)
+            for name, value in self._cells[asked]:
+                yield Link(self.column(name), value, EXACT if value == written else FORM / 2)
+            return
+        for form in forms(asked[-1]):
+            for folded in self._cells_by_form.get(form, ()):
+                if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
+                    for name, value in self._cells[folded]:
+                        yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The units of columns, by the words for them."""
+        found = {}
+        for column in self.table.columns:
+            for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
+                found[word] = column.unit
+        return found
+
+    def mistyped(self, word: Word, language: Language) -> Iterator[Link]:
+        """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
+        written = word.tokens[0] if len(word.tokens) == 1 else ""
+        if (
+            len(written) < _TYPO_LETTERS_MIN
+            or not written.isalpha()
+            or meanings().spells(written)
+            or language.knows(written)
+        ):
+            return
+        near: dict[tuple[str, str | None], int] = {}
+        for name, header in self.headers.items():
+            essential = [one for one in header if one not in _UNITS and one not in _NAMING]
+            if len(essential) == 1 and (edits := _edits(written, essential[0])) is not None:
+                near[name, None] = edits
+        for folded, places in self._cells.items():
+            if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
+                near |= dict.fromkeys(places, edits)
+        best = [place for place, edits in near.items() if edits == min(near.values())]
+        if len(best) == 1:
+            name, value = best[0]
+            told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."
+            yield Link(self.column(name), value, TYPO, told)
+
+    # Columns by what they are for.
+
+    def numbers(self) -> list[ColumnProfile]:
+        """Columns with which it makes sense to compute."""
+        return [one for one in self.table.columns if one.kind == "number" and self.is_measure(one)]
+
+    def is_measure(self, column: ColumnProfile) -> bool:
+        """Whether its numbers are amounts, and not names of something."""
+        return (
+            column.kind == "number"
+            and not is_label(column)
+            and not is_identifier(column, self.table)
+            and bool(column.name.strip("# "))
+        )
+
+    def adds_up(self, column: ColumnProfile) -> bool:
+        """Whether a sum of the column is a number that means something."""
+        header = set(self.headers[column.name])
+        return self.is_measure(column) and not is_ratio(column) and header.isdisjoint(self.language.levels)
+
+    def is_key(self, column: ColumnProfile) -> bool:
+        """Whether no two rows have the same value."""
+        return column.distinct >= self.table.rows - column.empty and column.distinct > 0
+
+    def dates(self) -> list[ColumnProfile]:
+        return [one for one in self.table.columns if one.kind in ("date", "datetime")]
+
+    def years(self) -> list[ColumnProfile]:
+        """Columns of numbers that are years."""
+        return [one for one in self.table.columns if one.kind == "number" and _is_years(one)]
+
+    def named(self, *nouns: str) -> list[ColumnProfile]:
+        """Columns whose header has one of the nouns."""
+        return [
+            one
+            for one in self.table.columns
+            if any(alike(noun, word) for noun in nouns for word in self.headers[one.name])
+        ]
+
+
+def _edits(one: str, other: str) -> int | None:
+    """The letters by which two words differ; None if these are too many for a mistake in writing."""
+    most = 1 if len(one) < 8 else 2
+    if abs(len(one) - len(other)) > most or one[0] != other[0]:
+        return None
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        last, before, row = before, row, [at]
+        for place, there in enumerate(other, 1):
+            step = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != there))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == there:
+                step = min(step, last[place - 2] + 1)
+            row.append(step)
+    return row[-1] if row[-1] <= most else None
+
+
+def _is_years(column: ColumnProfile) -> bool:
+    low, high = column.smallest, column.largest
+    return low.isdecimal() and high.isdecimal() and len(low) == len(high) == 4 and "1500" <= low <= high <= "2200"
+
+
+def day_of(text: str) -> date | None:
+    """The day of a profile's smallest or largest value."""
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None

@@ -1,0 +1,163 @@
+"""From items to groups and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final, Literal, cast
+
+from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.rules import Made, Rule, rule, values
+from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Group, Operation, Period
+
+GROUPS_LIKELY_MAX: Final = 24
+"""A column of amounts with more different values makes no groups."""
+_QUANTILES: Final = {"quartile1": "0.25", "quartile3": "0.75", "p90": "0.9", "p95": "0.95", "p99": "0.99", "p10": "0.1"}
+
+
+def makes_groups(column: Column, links: TableLinks) -> bool:
+    profile = links.profile(column)
+    return profile.kind != "number" or not links.adds_up(profile) or profile.distinct <= GROUPS_LIKELY_MAX
+
+
+def grouped(column: Column, links: TableLinks) -> Group:
+    return Group(column, "day" if links.profile(column).kind == "datetime" else "")
+
+
+def period(by: str | tuple[str, Column], links: TableLinks, column: Column | None = None) -> Group | None:
+    """Groups by a period of the dates; None if several columns have some."""
+    if isinstance(by, tuple):
+        by, column = by
+    dates = [column] if column else [links.column(one.name) for one in links.dates()]
+    if len(dates) == 1 and links.profile(dates[0]).kind in ("date", "datetime"):
+        return Group(dates[0], cast(Period | Literal["weekday"], by))
+    return None
+
+
+def _per_column(items: Sequence[Item], links: TableLinks) -> Made:
+    column = values(items, "column")[0]
+    amount = links.profile(column).kind == "number" and links.adds_up(links.profile(column))
+    return None if amount else Item("group", grouped(column, links))
+
+
+def _by_columns(items: Sequence[Item], links: TableLinks) -> Made:
+    found = values(items, "column")
+    if not all(makes_groups(column, links) for column in found):
+        return Item("ordered_by", found[0]) if len(found) == 1 and items[0].tag == "by" else None
+    return [Item("group", grouped(column, links)) for column in found]
+
+
+def _by_period(items: Sequence[Item], links: TableLinks) -> Made:
+    columns = values(items, "column")
+    made = period(values(items, "period", "each", "before_period")[0], links, columns[0] if columns else None)
+    return Item("group", made) if made else None
+
+
+def _by_mixed(items: Sequence[Item], links: TableLinks) -> Made:
+    first = period(values(items, "period")[0], links)
+    column = values(items, "column")[0]
+    if first is None or not makes_groups(column, links):
+        return None
+    pair = [Item("group", first), Item("group", grouped(column, links))]
+    return pair if items[1].tag == "period" else pair[::-1]
+
+
+def _period_of(items: Sequence[Item], links: TableLinks) -> Made:
+    """`month of order date`."""
+    column = values(items, "column")[0]
+    return Item("period", (items[0].value, column)) if links.profile(column).kind in ("date", "datetime") else None
+
+
+def _before(items: Sequence[Item], links: TableLinks) -> Made:
+    by = items[0].value
+    made = period(by, links) if by else None
+    return [Item("to_before"), Item("group", made)] if made else (None if by else Item("to_before"))
+
+
+def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
+    left, right = values(items, "column")
+    if left == right or not all(links.adds_up(links.profile(one)) for one in (left, right)):
+        return None
+    return Item("measure", (Compared("ratio", Aggregate("sum", left), Aggregate("sum", right)),))
+
+
+GROUPS: Final[tuple[Rule, ...]] = (
+    rule("ratio column and|to column", _ratio),
+    rule("column per column", _ratio),
+    rule("period column", _period_of),
+    rule("per column", _per_column),
+    rule("per period", _by_period),
+    rule("by period and? column", _by_mixed),
+    rule("by column and period", _by_mixed),
+    rule("by column and column", _by_columns),
+    rule("by period", _by_period),
+    rule("by column", _by_columns),
+    rule("each", _by_period),
+    rule("before_period", _before),
+)
+
+
+def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | None:
+    """None where the column has no such value."""
+    profile = links.profile(column)
+    if operation == "sum" and not links.language.unsummed.isdisjoint(links.headers[column.name]):
+        return None
+    if operation in _QUANTILES:
+        if profile.kind != "number":
+            return None
+        return Aggregate("quantile", column, quantile=Decimal(_QUANTILES[operation]))
+    if profile.kind != "number" and not (operation in ("min", "max") and profile.kind in ("date", "datetime", "time")):
+        return None
+    return Aggregate(cast(Operation, operation), column)
+
+
+def _measured(items: Sequence[Item], links: TableLinks) -> Made:
+    operation = values(items, "op")[0]
+    made = [aggregate(operation, column, links) for column in values(items, "column")]
+    return Item("measure", tuple(one for one in made if one)) if all(made) else None
+
+
+def _counted(items: Sequence[Item], links: TableLinks) -> Made:
+    """`how many units`, `total number of units`: their sum."""
+    column = values(items, "column")[0]
+    profile = links.profile(column)
+    if not set(values(items, "op")) <= {"sum"}:
+        return None
+    if not links.adds_up(profile) or profile.unit == "%":
+        return None
+    return Item("measure", (Aggregate("sum", column),))
+
+
+def _different(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("measure", (Aggregate("distinct", values(items, "column")[0]),))
+
+
+def _rows(_: Sequence[Item], __: TableLinks) -> Made:
+    return Item("measure", (Aggregate("count"),))
+
+
+def _correlated(items: Sequence[Item], links: TableLinks) -> Made:
+    left, right = values(items, "column")
+    if left == right or any(links.profile(one).kind != "number" for one in (left, right)):
+        return None
+    return Item("measure", (Correlation(left, right),))
+
+
+def _both(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("measure", tuple(one for item in items if item.tag == "measure" for one in item.value))
+
+
+MEASURES: Final[tuple[Rule, ...]] = (
+    rule("correlation column and|to|versus column", _correlated),
+    rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("op count? column", _measured),
+    rule("count op? distinct column", _different),
+    rule("distinct count column", _different),
+    rule("count op? column op?", _counted),
+    rule("much op? column", _counted),
+    rule("count rows", _rows),
+    rule("column op", _measured),
+    rule("measure and measure", _both),
+)

@@ -1,0 +1,111 @@
+"""A question as words: numbers and dates read, quoted phrases kept whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+from agentsvc_nb.formats.normalization import tokens
+
+WORDS_MAX: Final = 60
+_WORD: Final = re.compile(
+    r"""(?x)
+    "(?P<q1>[^"\n]+)" | “(?P<q2>[^”\n]+)” | „(?P<q3>[^“”\n]+)[“”] | «\s*(?P<q4>[^»\n]+?)\s*»
+    | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.\d{4})
+    | (?P<number>(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?P<ordinal>st|nd|rd|th)?(?![\w.]\w)
+    | [<>]=? | , (?=\s) | [≤≥=%€$£+&] | \#
+    | \w+(?:['’./&-]\w+)*
+    """
+)
+
+
+_CASES: Final = ("n", "en", "e", "er")
+"""Endings of longer words, of which the first part alone tells them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word, or a quoted phrase: as written, and folded tokens of it."""
+
+    text: str
+    tokens: tuple[str, ...]
+    quoted: bool = False
+    number: Decimal | None = None
+    ordinal: bool = False
+    day: date | None = None
+
+
+def words(text: str) -> list[Word]:
+    return list(_words(text))[:WORDS_MAX]
+
+
+def _words(text: str) -> Iterator[Word]:
+    for found in _WORD.finditer(text):
+        quoted = next((found[name] for name in ("q1", "q2", "q3", "q4") if found[name]), None)
+        if quoted:
+            yield Word(quoted, tuple(tokens(quoted)), quoted=True)
+        elif found["number"]:
+            yield _number(found[0], found["number"], bool(found["ordinal"]))
+        elif found["iso"] or found["slashed"] or found["dotted"]:
+            yield _dated(found[0])
+        else:
+            yield from _parts(found[0])
+
+
+def _parts(written: str) -> Iterator[Word]:
+    """A word; a contraction or a compound gives its parts, as tables may have either."""
+    folded = tuple(tokens(written))
+    if len(folded) == 2 and folded[1] in ("s", "t", "re"):
+        folded = (folded[0],) if folded[1] != "t" else (folded[0] + "t",)
+    if not folded:
+        yield Word(written, (written,))
+    for part in folded:
+        yield Word(written if len(folded) == 1 else part, (part,), number=Decimal(part) if part.isdecimal() else None)
+
+
+def _number(written: str, digits: str, ordinal: bool) -> Word:
+    plain = digits.replace(",", "")
+    return Word(
+        written, tuple(tokens(written if ordinal else plain)) or (plain,), number=Decimal(plain), ordinal=ordinal
+    )
+
+
+def _dated(written: str) -> Word:
+    """Of a date with slashes the month stands first, unless that is none."""
+    parts = [int(part) for part in re.split(r"[-/.]", written)]
+    if "/" in written:
+        month, day, year = parts if parts[0] <= 12 else (parts[1], parts[0], parts[2])
+        year += 2000 if year < 70 else 1900 if year < 100 else 0
+    elif "." in written:
+        day, month, year = parts
+    else:
+        year, month, day = parts
+    try:
+        return Word(written, (written,), day=date(year, month, day))
+    except ValueError:
+        return Word(written, (written,))
+
+
+@lru_cache(20_000)
+def forms(word: str) -> frozenset[str]:
+    """A folded word and what it may be the plural or a case of; two words are alike if they have a form in common."""
+    found = {word}
+    if len(word) > 3:
+        if word.endswith("ies"):
+            found.add(word[:-3] + "y")
+        if word.endswith("s") and not word.endswith("ss"):
+            found.add(word[:-1])
+        if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+            found.add(word[:-2])
+        found |= {word[: -len(ending)] for ending in _CASES if word.endswith(ending) and len(word) > 5 + len(ending)}
+    return frozenset(found)
+
+
+@lru_cache(50_000)
+def alike(one: str, other: str) -> bool:
+    return one == other or not forms(one).isdisjoint(forms(other))

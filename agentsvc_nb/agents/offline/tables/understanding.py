@@ -1,0 +1,161 @@
+"""A question about tables, understood as a plan, or asked back: every word has a part in it, or there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.agents.offline.languages.choosing import languages_of
+from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.tables.assembling import Reading, assembled, set_apart
+from agentsvc_nb.agents.offline.tables.items import Item, Path, paths
+from agentsvc_nb.agents.offline.tables.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.phrases import GROUPS, MEASURES
+from agentsvc_nb.agents.offline.tables.question import Word, words
+from agentsvc_nb.agents.offline.tables.rules import reduced
+from agentsvc_nb.formats.plans.checks import objections
+from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
+from agentsvc_nb.formats.plans.sql import statement
+
+_MARGIN: Final = 0.45
+"""Readings that are so much further from the words than the nearest are no rivals to it."""
+READINGS_MAX: Final = 3
+_STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a question asks for. `told` are sentences on words that were not read as they stand."""
+
+    reading: Reading
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBack:
+    """Why there is no plan: words without a meaning, an objection, or several readings."""
+
+    lost: tuple[str, ...]
+    reason: str
+    readings: tuple[Reading, ...] = ()
+    fit: float = 0.0
+    """The share of the words that say something which have a meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAboutTables:
+    """The question names nothing of any table."""
+
+
+Understanding = Understood | AskedBack | NotAboutTables
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    reading: Reading
+    cost: float
+    told: tuple[str, ...]
+
+
+def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
+    """What the question asks of the tables. It looks at profiles alone."""
+    asked = words(question)
+    found: list[Understanding] = []
+    for language in languages_of(asked):
+        found = [_of_table(asked, table, language) for table in tables]
+        if any(isinstance(one, Understood) for one in found):
+            break
+    return _chosen(found)
+
+
+def _chosen(found: Sequence[Understanding]) -> Understanding:
+    plans = [one for one in found if isinstance(one, Understood)]
+    if len(plans) == 1:
+        return plans[0]
+    if plans:
+        readings = tuple(one.reading for one in plans)[:READINGS_MAX]
+        return AskedBack((), "Several tables have an answer to this: name the file that is meant.", readings, 1.0)
+    asked = [one for one in found if isinstance(one, AskedBack)]
+    return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
+
+
+def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) -> Understanding:
+    links = TableLinks(table, language)
+    ways = paths(asked, links, language)
+    whole = [way for way in ways if not way.unknown]
+    read = _readings(whole, links)
+    if not read:
+        return _lost(asked, ways, links)
+    rivals = _distinct([one for one in read if one.cost <= read[0].cost + _MARGIN])
+    if len(rivals) > 1:
+        reason = "The question can be read in more than one way."
+        return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
+    speaks_against = _objected(rivals[0].reading, table)
+    if speaks_against:
+        return AskedBack((), speaks_against, (), 1.0)
+    return Understood(rivals[0].reading, rivals[0].told)
+
+
+def _objected(reading: Reading, table: TableProfile) -> str:
+    plan = reading.plan
+    tables = {table.name: table}
+    try:
+        statement(plan, tables)
+        found = [one for one in objections(plan, tables) if one.code not in reading.settled]
+    except PlanError as error:
+        return str(error)
+    return found[0].message if found else ""
+
+
+def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
+    found: list[_Read] = []
+    for way in ways:
+        if found and way.cost > found[0].cost + _MARGIN:
+            break
+        items = _parsed(way.items, links)
+        if (reading := assembled(items, links)) is not None:
+            told = tuple(dict.fromkeys(line for item in way.items for line in item.told))
+            found.append(_Read(reading, way.cost, told))
+    return found
+
+
+def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
+    items = _without_commas(items)
+    for rules in (AMOUNTS, GROUPS, CONDITIONS):
+        items = reduced(items, rules, links)
+    return reduced(set_apart(items), MEASURES, links)
+
+
+def _without_commas(items: Sequence[Item]) -> list[Item]:
+    """A comma means something between values alone."""
+    kept: list[Item] = []
+    for item, after in zip(items, [*items[1:], Item("end")], strict=True):
+        if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
+            kept.append(item)
+    return kept
+
+
+def _distinct(read: Sequence[_Read]) -> list[_Read]:
+    found: dict[Plan, _Read] = {}
+    for one in read:
+        found.setdefault(one.reading.plan, one)
+    return list(found.values())
+
+
+def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Understanding:
+    """No reading: what is known of it is told, if it is about the table at all."""
+    best = ways[0] if ways else Path((), 0.0)
+    tags = [item.tag for item in best.items]
+    if not any(tag in _STRUCTURE for tag in tags):
+        return NotAboutTables()
+    known = sum(tag != "wh" for tag in tags)
+    fit = known / (known + len(best.unknown))
+    fewer = [Path(way.items, way.cost) for way in ways if way.unknown == best.unknown]
+    readings = tuple(one.reading for one in _distinct(_readings(fewer, links))[:READINGS_MAX])
+    if best.unknown:
+        shown = ", ".join(best.unknown)
+        return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
+    return AskedBack((), "The words are known, but not what they ask together.", (), fit)

@@ -1,0 +1,1 @@
+"""Questions about tables, understood as plans."""

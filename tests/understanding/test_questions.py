@@ -1,0 +1,156 @@
+"""What questions about a table are understood as: each word has a part in the plan, or there is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood, understand
+from agentsvc_nb.agents.offline.tables.wording import question as worded
+from tests.understanding.orders import ORDERS, numbers, read, texts
+
+READ = [
+    ("What is the total revenue?", "sum(revenue)"),
+    ("revenue per channel", "sum(revenue) by Channel"),
+    ("revenue in March", "sum(revenue) where Order Date from 2025-03-01 to 2025-03-31"),
+    ("units sold in Q1", "sum(Units) where Order Date from 2025-01-01 to 2025-03-31"),
+    ("average unit price by product category", "mean(price) by Product Category"),
+    ("median revenue", "median(revenue)"),
+    ("90th percentile of revenue", "quantile(revenue, 0.9)"),
+    ("Which product sold the most units?", "sum(Units) by Product Name top 1 by sum(Units)"),
+    ("which channel had the lowest revenue", "sum(revenue) by Channel bottom 1 by sum(revenue)"),
+    ("top 3 customers by revenue in 2025",
+     "sum(revenue) by Customer where Order Date from 2025-01-01 to 2025-12-31 top 3 by sum(revenue)"),
+    ("bottom 2 channels by units", "sum(Units) by Channel bottom 2 by sum(Units)"),
+    ("how many orders are there", "count(rows)"),
+    ("number of orders by country", "count(rows) by Country"),
+    ("how many different countries", "count(distinct Country)"),
+    ("how many customers", "count(distinct Customer)"),
+    ("how many orders per month", "count(rows) by month(Order Date)"),
+    ("monthly revenue", "sum(revenue) by month(Order Date)"),
+    ("revenue by month and channel", "sum(revenue) by month(Order Date) and Channel"),
+    ("share of revenue by channel", "share in % of sum(revenue) by Channel"),
+    ("what share of revenue comes from Email",
+     'sum(revenue where Channel = "Email") / sum(revenue) in %'),
+    ("growth of revenue by month", "change in % of sum(revenue) to the period before by month(Order Date)"
+     " in order of month(Order Date)"),
+    ("running total of revenue by month",
+     "running total of sum(revenue) by month(Order Date) in order of month(Order Date)"),
+    ("correlation between units and revenue", "correlation(Units, revenue)"),
+    ("ratio of revenue to units by channel", "sum(revenue) / sum(Units) by Channel"),
+    ("revenue per unit", "sum(revenue) / sum(Units)"),
+    ("average revenue per order", "mean(revenue)"),
+    ("how many orders have no discount", "count(rows) where Discount is empty"),
+    ("which month had the highest revenue", "sum(revenue) by month(Order Date) top 1 by sum(revenue)"),
+    ("which weekday has the most orders", "count(rows) by weekday(Order Date) top 1 by count(rows)"),
+    ("what is the price of the Trail Tent", 'values of price where Product Name = "Trail Tent"'),
+    ("who bought the River Mug", 'values of Customer where Product Name = "River Mug"'),
+    ("which channel had more revenue, Email or Search",
+     'sum(revenue) by Channel where Channel in ("Email", "Search") top 1 by sum(revenue)'),
+    ("difference in revenue between Email and Search",
+     'sum(revenue where Channel = "Email") - sum(revenue where Channel = "Search")'),
+    ("revenue of tents and cups in germany and france",
+     'sum(revenue) where Product Category in ("Tents", "Cups") and Country in ("Germany", "France")'),
+    ("cheapest product", "min(price) by Product Name bottom 1 by min(price)"),
+]  # fmt: skip
+
+TRAPS = [
+    ("revenue of products other than Trail Tent", 'sum(revenue) where not (Product Name = "Trail Tent")'),
+    ("revenue excluding Email and Social", 'sum(revenue) where not (Channel in ("Email", "Social"))'),
+    ("revenue in Germany without tents",
+     'sum(revenue) where Country = "Germany" and not (Product Category = "Tents")'),
+    ("revenue after 30 June", "sum(revenue) where Order Date > 2025-06-30"),
+    ("revenue before July", "sum(revenue) where Order Date < 2025-07-01"),
+    ("revenue until July", "sum(revenue) where Order Date <= 2025-07-31"),
+    ("revenue since 30 June", "sum(revenue) where Order Date >= 2025-06-30"),
+    ("revenue from January to March", "sum(revenue) where Order Date from 2025-01-01 to 2025-03-31"),
+    ("how many orders have more than 5 units", "count(rows) where Units > 5"),
+    ("how many orders have no more than 5 units", "count(rows) where Units <= 5"),
+    ("how many orders have 5 or more units", "count(rows) where Units >= 5"),
+    ("how many orders have between 2 and 4 units", "count(rows) where Units from 2 to 4"),
+    ("units by Product Name", "sum(Units) by Product Name"),
+    ("how many orders were returned", ""),
+    ("total by Product Name", ""),
+    ("revenue in 2024 and 2025 of blorps", ""),
+    ("how many tents were sold", ""),
+    ("revenue of product", ""),
+    ("average discount by channel", ""),
+    ("sum of unit prices", ""),
+    ("revenue by order id", ""),
+    ("revenue more than Email", ""),
+    ("revenue last month", ""),
+    ("not revenue", ""),
+    ("revenue per", ""),
+    ("revenue of Email or Germany in April not", ""),
+    ("highest order id", ""),
+    ("revenue in Germany in France", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "expected"), READ + TRAPS)
+def test_a_question_is_understood_whole_or_not_at_all(question: str, expected: str) -> None:
+    assert read(question) == expected
+
+
+@given(
+    st.sampled_from([question for question, expected in READ + TRAPS if expected]),
+    st.integers(0, 12),
+    st.text("bcdfghjklmnpqrstvwxz", min_size=4, max_size=12),
+)
+def test_an_unknown_word_never_yields_a_plan(question: str, place: int, unknown: str) -> None:
+    """Mistyped words are matched; these have no vowels, as no header has."""
+    words = question.split()
+    words.insert(min(place, len(words)), f"{unknown}q")
+    found = understand(" ".join(words), [ORDERS])
+    assert isinstance(found, AskedBack | NotAboutTables)
+
+
+@given(
+    st.sampled_from([(question, expected) for question, expected in READ + TRAPS if expected]),
+    st.sampled_from([str.upper, str.lower, str.title]),
+    st.sampled_from(["", "?", "!", " ??", "."]),
+    st.sampled_from(["", "please, ", "can you tell me ", "So "]),
+)
+def test_case_signs_and_stop_words_change_nothing(asked: tuple[str, str], case: object, end: str, begin: str) -> None:
+    question, expected = asked
+    assert callable(case)
+    assert read(f"{begin}{case(question)}{end}") == expected
+
+
+def test_a_mistyped_word_is_told() -> None:
+    found = understand("revnue by chanel in Germny", [ORDERS])
+    assert isinstance(found, Understood)
+    assert found.told == (
+        "revnue was read as the column Revenue (EUR).",
+        "chanel was read as the column Channel.",
+        "Germny was read as Germany.",
+    )
+
+
+def test_lost_words_are_named_and_a_reading_is_offered() -> None:
+    found = understand("total revenue of blorp by channel", [ORDERS])
+    assert isinstance(found, AskedBack)
+    assert found.lost == ("blorp",)
+    assert [worded(one.plan) for one in found.readings] == ['Total "Revenue (EUR)" by "Channel"?']
+
+
+@pytest.mark.parametrize("question", [question for question, expected in READ + TRAPS if expected])
+def test_a_plan_that_is_worded_is_understood_again(question: str) -> None:
+    found = understand(question, [ORDERS])
+    assert isinstance(found, Understood)
+    if said := worded(found.reading.plan):
+        again = understand(said, [ORDERS])
+        assert isinstance(again, Understood), said
+        assert again.reading.plan == found.reading.plan, said
+
+
+def test_an_exact_header_wins_over_similar_ones() -> None:
+    table = ORDERS.__class__("t", "t.csv", 9, (texts("Name", "A", "B"), numbers("Sales", "1", "9"), numbers("Net Sales", "1", "9")))
+    assert read("total sales", table) == "sum(Sales) over the rows of t.csv"
+    table = ORDERS.__class__("t", "t.csv", 9, (numbers("Gross Sales", "1", "9"), numbers("Net Sales", "1", "9")))
+    assert read("total sales", table) == ""
+
+
+def test_a_question_about_something_else_is_not_about_tables() -> None:
+    assert isinstance(understand("what does the brief say about families", [ORDERS]), NotAboutTables)
