@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
 from agentsvc_nb.agents.offline.tables.outputs import LeftFiles, leave_table
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.client.downloads.tables import read_table
@@ -107,3 +109,64 @@ def test_the_service_tells_each_file_with_its_output(script: Any, tmp_path: Path
         "results/Revenue by month.png": "chart",
     }
     assert {one["media_type"] for one in written} == {"text/csv", "application/json", "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("question", "rest", "wish"),
+    [
+        ("Plot revenue by month", "revenue by month", ChartWish()),
+        ("Please plot revenue by month.", "revenue by month.", ChartWish()),
+        ("Revenue by month as a chart?", "Revenue by month?", ChartWish()),
+        ("Revenue by channel as a bar chart", "Revenue by channel", ChartWish("bar")),
+        ("Show me a line graph of revenue by month", "revenue by month", ChartWish("line")),
+        ("Umsatz nach Monat als Diagramm", "Umsatz nach Monat", ChartWish()),
+        ("Umsatz nach Kanal als Balkendiagramm?", "Umsatz nach Kanal?", ChartWish("bar")),
+        ("Le chiffre d'affaires par mois en graphique", "Le chiffre d'affaires par mois", ChartWish()),
+        ("Ingresos por mes como gráfico de barras", "Ingresos por mes", ChartWish("bar")),
+        ("What was the peak chart position of Thriller?", None, None),
+        ("Chart position of Thriller", None, None),
+        ("Which plot is the largest?", None, None),
+        ("Who drew the graph?", None, None),
+        ("as a chart", None, None),
+        ("Revenue by month", None, None),
+    ],
+)
+def test_the_words_that_ask_for_a_chart(question: str, rest: str | None, wish: ChartWish | None) -> None:
+    assert without_chart(question) == (question if rest is None else rest, wish)
+
+
+SALES = b"month,channel,revenue\n2025-01-05,Email,10.50\n2025-02-05,Search,20.00\n2025-03-05,Email,30.00\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "written"),
+    [
+        ("What is the total revenue?", []),
+        ("total revenue by channel", [".csv", ".schema.json"]),
+        ("Plot total revenue by channel", [".csv", ".png", ".schema.json"]),
+        ("total revenue by channel as a bar chart", [".csv", ".png", ".schema.json"]),
+    ],
+)
+def test_the_offline_agent_leaves_what_it_computed(question: str, written: list[str], tmp_path: Path) -> None:
+    turn = MemoryRunContext(question, MemoryWorkspace(tmp_path / "chat", {"sales.csv": SALES}))
+    asyncio.run(choose("offline").run(turn))
+    [basis] = turn.of("basis")
+    assert basis.basis == "computed", turn.said
+    assert sorted(path.removeprefix(f"results/{question.rstrip('?')}") for path in turn.of("write")) == written
+    assert ("Chart: `results/" in turn.said) == (".png" in written)
+
+
+def test_the_same_question_twice_has_the_same_answer(tmp_path: Path) -> None:
+    files = MemoryWorkspace(tmp_path / "chat", {"sales.csv": SALES})
+    said = []
+    for _ in range(2):
+        turn = MemoryRunContext("total revenue by channel", files)
+        asyncio.run(choose("offline").run(turn))
+        said.append((turn.said, turn.of("write")))
+    assert said[0] == said[1]
+
+
+def test_what_has_no_chart_says_so(tmp_path: Path) -> None:
+    turn = MemoryRunContext("total revenue as a chart", MemoryWorkspace(tmp_path / "chat", {"sales.csv": SALES}))
+    asyncio.run(choose("offline").run(turn))
+    assert "A chart compares groups, periods or two columns of numbers" in turn.said

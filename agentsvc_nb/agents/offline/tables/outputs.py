@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.agents.offline.tables.charts import ChartWish
+from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.charts.choosing import ChartError
+from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.exporting import CSV, exported
 from agentsvc_nb.formats.plans.results import Result
@@ -32,21 +34,32 @@ class LeftFiles:
     without: str = ""
 
 
-async def leave_table(turn: RunContext, result: Result, title: str, chart: bool = False) -> LeftFiles:
+async def leave_result(turn: RunContext, result: Result, question: str, chart: ChartWish | None) -> str:
+    """Leave what a question came to, unless it is a single value and no chart was asked for; Markdown that says where
+    the chart is, or why there is none."""
+    if chart is None and len(result.rows) * len(result.columns) <= 1:
+        return ""
+    left = await leave_table(turn, result, question, chart is not None, chart.kind if chart else None)
+    return f"Chart: {code(left.chart)}\n\n" if left.chart else f"{left.without}\n\n" if left.without else ""
+
+
+async def leave_table(
+    turn: RunContext, result: Result, title: str, chart: bool = False, kind: ChartKind | None = None
+) -> LeftFiles:
     """Write the result as a typed output `table` named after `title`, the question, and with `chart` a picture of it
     beside it. What other files have is left as it is; a run that is resumed writes the same files again."""
     files, without = exported(result, title), ""
     if chart:
         try:
-            files[_CHART] = await turn.workspace.tables.chart(result, title)
+            files[_CHART] = await turn.workspace.tables.chart(result, title, kind)
         except (ChartError, WorkFailure) as error:
             without = str(error)
     there = {entry.path: entry.sha256 for entry in await turn.workspace.list()}
     stem = _free(title, files, there)
     mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
     for ending, data in files.items():
-        kind = "chart" if ending == _CHART else "table"
-        await turn.write(stem + ending, data, output=(f"{kind}_{mark}", kind))
+        type_ = "chart" if ending == _CHART else "table"
+        await turn.write(stem + ending, data, output=(f"{type_}_{mark}", type_))
     return LeftFiles(stem + CSV, stem + _CHART if _CHART in files else None, without)
 
 
