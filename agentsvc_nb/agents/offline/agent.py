@@ -139,7 +139,7 @@ class _Answer:
         for part in computed:
             await self._say(part)
             if part.found is not None:
-                await self.voice.say(await leave_result(self.turn, part.found, asked, chart))
+                await self.voice.say(await leave_result(self.turn, part.found, question, chart))
         if enough:
             return
         if outlined:

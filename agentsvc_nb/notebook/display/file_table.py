@@ -91,7 +91,7 @@ def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None
     shown: list[tuple[WorkspaceFile, str]] = []
     room = OUTPUT_BYTES
     for file in files:
-        if file.output is not None and file.output.type == CHART and 0 < file.size_bytes <= SOURCE_BYTES:
+        if _is_chart(file) and 0 < file.size_bytes <= SOURCE_BYTES:
             data = fetch(file)
             uri = _as_uri(data, CHART_PIXELS, {"lossless": True}) if data else None
             if uri is not None and len(uri) <= room:
@@ -102,6 +102,10 @@ def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None
     pictures = (f'<p><img src="{uri}" alt="{_called(file)}" style="{_PICTURE}"></p>' for file, uri in shown)
     lines = (f"Chart: {label(file.path)}" for file, _ in shown)
     return {"text/plain": "\n".join(lines), "text/html": "".join(pictures)}
+
+
+def _is_chart(file: WorkspaceFile) -> bool:
+    return file.output is not None and file.output.type == CHART
 
 
 def _called(file: WorkspaceFile) -> str:
@@ -147,6 +151,8 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
+    if _is_chart(file):  # it is shown with the answer
+        return None
     if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None
     data = fetch(file)

@@ -39,7 +39,8 @@ async def leave_result(turn: RunContext, result: Result, question: str, chart: C
     the chart is, or why there is none."""
     if chart is None and len(result.rows) * len(result.columns) <= 1:
         return ""
-    left = await leave_table(turn, result, question, chart is not None, chart.kind if chart else None)
+    title = question[:1].upper() + question[1:]
+    left = await leave_table(turn, result, title, chart is not None, chart.kind if chart else None)
     return f"Chart: {code(left.chart)}\n\n" if left.chart else f"{left.without}\n\n" if left.without else ""
 
 
