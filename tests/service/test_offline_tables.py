@@ -10,7 +10,6 @@ import pytest
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.tables.library import TABLE_MAX_COLUMNS
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 TRIPS = """trip_id,date,city,guide,guests,fee_eur,days

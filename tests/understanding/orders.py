@@ -9,8 +9,8 @@ from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 
 
-def texts(name: str, *values: str, distinct: int = 0) -> ColumnProfile:
-    return ColumnProfile(name, "text", distinct=distinct or len(values), values=values, all_values=not distinct)
+def texts(name: str, *values: str) -> ColumnProfile:
+    return ColumnProfile(name, "text", distinct=len(values), values=values, all_values=True)
 
 
 def numbers(name: str, smallest: str, largest: str, distinct: int = 40, unit: str = "", empty: int = 0) -> ColumnProfile:

@@ -105,7 +105,8 @@ _MEANINGS: Final = {
     "count": "how many|number of|the number of|total number of|total amount of|amount of|count of|count|what number of"
     "|how many total|how many in total|number",
     "much": "how much",
-    "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines|time",
+    "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
+    "|time",
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|combined|sum total|add up|summed|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
     "op:median": "median|median of",
@@ -130,13 +131,16 @@ _MEANINGS: Final = {
     "|compared to the previous month|versus the previous month|compared with the previous month|vs previous month"
     "|against the previous month|against the month before|to the month before|month over month|month on month",
     "before_period:year": "from year to year|compared to the previous year|from the previous year|year over year"
-    "|year on year|against the previous year|versus the previous year|compared with the previous year|to the year before",
+    "|year on year|against the previous year|versus the previous year|compared with the previous year"
+    "|to the year before",
     "before_period:quarter": "from quarter to quarter|compared to the previous quarter|quarter over quarter"
     "|compared with the previous quarter|against the previous quarter|versus the previous quarter",
     "before_period:week": "from week to week|compared to the previous week|week over week|against the previous week",
-    "before_period:": "against the period before|from the previous period|compared to the previous period|to the period before"
+    "before_period:": "against the period before|from the previous period|compared to the previous period"
+    "|to the period before"
     "|from the period before|versus the previous period|compared with the previous period|against the previous period",
-    "correlation": "correlation|correlation of|correlation between|correlate|correlated|correlation coefficient between",
+    "correlation": "correlation|correlation of|correlation between|correlate|correlated"
+    "|correlation coefficient between",
     "difference": "difference|difference between|difference in|difference of|the difference|gap between",
     "ratio": "ratio|ratio of|ratio between|divided by",
     "per": "per",
@@ -158,7 +162,7 @@ _MEANINGS: Final = {
     "implied:population desc": "most populous|most populated",
     "implied:population asc": "least populous|least populated",
     "implied:time desc": "latest|newest|most recent|most recently",
-    "implied:time asc": "earliest|oldest",
+    "implied:time asc": "earliest",
     "implied:age desc": "oldest",
     "implied:age asc": "youngest",
     "top": "top|first|best|highest|largest|biggest",
@@ -174,7 +178,8 @@ _MEANINGS: Final = {
     "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
     "|no higher than",
     "cmp:=": "exactly|equal to|equals|equal|=|precisely|of exactly",
-    "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+|and over"
+    "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+"
+    "|and over"
     "|or larger",
     "post:<=": "or less|or fewer|or lower|or below|and below|or under|and under|or earlier|or smaller|and less",
     "time:<": "before|strictly before|prior to|earlier than",
@@ -184,7 +189,8 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non|without"
+    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non"
+    "|without"
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus",
     "only": "only|just|solely|exclusively|alone",
@@ -235,6 +241,7 @@ _MEANINGS: Final = {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
+    "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }
 _LIGHT: Final = """
@@ -245,7 +252,8 @@ listed list listing lists table tables chart data dataset spreadsheet sheet file
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells different whose name called named here following respective people's one ones amount
-sold sell sells selling bought buy purchased ordered placed received receive receives earned earn earns gained obtained
+sold gave sell sells selling bought buy purchased ordered placed received receive receives earned earn earns
+gained obtained
 achieved played play plays participated participating competed competing completed complete done ran run runs running
 released issued built produced scored recorded registered reported observed measured attended spent made credited
 belong belongs belonging comes located situated based assigned happened used using consist consists contain
@@ -262,7 +270,8 @@ player players name
 team teams club clubs squad
 school schools university universities college colleges
 person people name player players athlete athletes employee employees customer customers
-athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name competitor competitors racer racers
+athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name competitor
+competitors racer racers
 country countries nation nations
 city cities town towns place
 location locations place places venue venues

@@ -156,6 +156,7 @@ _MEANINGS: Final = {
     "times_scale:1000": "mille",
     "times_scale:1000000": "million|millions",
     "times_scale:1000000000": "milliard|milliards",
+    "yesno": "est ce que|est|sont|a|ont|était|étaient",
     "quarter:1": "t1|q1|premier trimestre",
     "quarter:2": "t2|q2|deuxième trimestre|second trimestre",
     "quarter:3": "t3|q3|troisième trimestre",
@@ -213,8 +214,10 @@ FRENCH: Final[Language] = language(
     _ALIKE,
     _LEVELS,
     _UNSUMMED,
-    months="janvier janv|février févr|mars|avril avr|mai|juin|juillet juil|août|septembre sept|octobre oct|novembre nov|décembre déc",
-    weekdays="lundi lundis|mardi mardis|mercredi mercredis|jeudi jeudis|vendredi vendredis|samedi samedis|dimanche dimanches",
+    months="janvier janv|février févr|mars|avril avr|mai|juin|juillet juil|août|septembre sept|octobre oct"
+    "|novembre nov|décembre déc",
+    weekdays="lundi lundis|mardi mardis|mercredi mercredis|jeudi jeudis|vendredi vendredis|samedi samedis"
+    "|dimanche dimanches",
     numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
 )
 """French."""

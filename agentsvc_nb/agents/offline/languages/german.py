@@ -181,6 +181,7 @@ _MEANINGS: Final = {
     "times_scale:1000": "tausend",
     "times_scale:1000000": "million|millionen|mio",
     "times_scale:1000000000": "milliarde|milliarden|mrd",
+    "yesno": "ist|sind|hat|haben|war|waren|wurde|wurden|gibt|gab",
     "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal",
     "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal",
     "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal",
@@ -245,8 +246,10 @@ GERMAN: Final[Language] = language(
     _ALIKE,
     _LEVELS,
     _UNSUMMED,
-    months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug|september sep sept|oktober okt|november nov|dezember dez",
-    weekdays="montag montags|dienstag dienstags|mittwoch mittwochs|donnerstag donnerstags|freitag freitags|samstag samstags sonnabend|sonntag sonntags",
+    months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug"
+    "|september sep sept|oktober okt|november nov|dezember dez",
+    weekdays="montag montags|dienstag dienstags|mittwoch mittwochs|donnerstag donnerstags|freitag freitags"
+    "|samstag samstags sonnabend|sonntag sonntags",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
 )
 """German."""

@@ -146,6 +146,7 @@ _MEANINGS: Final = {
     "contains": "contiene|contienen|la palabra",
     "times_scale:1000": "mil",
     "times_scale:1000000": "millón|millones",
+    "yesno": "es|son|hay|tiene|tienen|fue|fueron|hubo",
     "quarter:1": "t1|q1|primer trimestre",
     "quarter:2": "t2|q2|segundo trimestre",
     "quarter:3": "t3|q3|tercer trimestre",
@@ -203,7 +204,8 @@ SPANISH: Final[Language] = language(
     _ALIKE,
     _LEVELS,
     _UNSUMMED,
-    months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept|octubre oct|noviembre nov|diciembre dic",
+    months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"
+    "|octubre oct|noviembre nov|diciembre dic",
     weekdays="lunes|martes|miércoles|jueves|viernes|sábado sábados|domingo domingos",
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )

@@ -92,7 +92,7 @@ def _contradicts(conditions: Sequence[Condition]) -> bool:
 _PERSONS: Final = (
     ("player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer", "employee", "customer",
      "manager", "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
-     "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "client", "cliente"),
+     "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "cliente"),
     ("name", "names", "nom", "nombre"),
     ("team", "nation", "country", "club"),
 )  # fmt: skip
@@ -122,6 +122,9 @@ def _asked_by(word: str, parts: _Parts) -> Column | None:
 
 def _focus(parts: _Parts) -> Column | None:
     """What is asked for: a column that is named before the rest, or that goes with the question word."""
+    chosen = [column_of(one.subject) for one in parts.conditions if isinstance(one, OneOf)]
+    if len(chosen) == 1 and _either(parts):
+        return chosen[0]
     words = [item.value for item in parts.core if item.tag == "wh" and item.value not in ("thing", "list")]
     return _asked_by(words[0], parts) if len(set(words)) == 1 else None
 
@@ -160,8 +163,8 @@ def _count_of(parts: _Parts) -> Reading | None:
         return None
     if parts.links.is_key(profile):
         return Reading(parts.plan(Aggregate("count", column) if profile.empty else Aggregate("count")))
-    if profile.kind != "text" or 5 * profile.distinct > 4 * parts.links.table.rows:
-        return None
+    if profile.kind != "text" or 2 * profile.distinct > parts.links.table.rows or parts.links.is_list(profile):
+        return None  # `how many teams`: different ones, or rows
     return Reading(parts.plan(Aggregate("distinct", column)))
 
 
@@ -218,13 +221,15 @@ def _columns(parts: _Parts) -> Reading | None:
 def _superlative(parts: _Parts) -> Reading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price`."""
     sup = next(item for item in parts.core if item.tag in ("sup", "most", "more", "less"))
-    if sup.tag in ("more", "less") and not _either(parts):
+    if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not _either(parts):
         return None
     descending = sup.value == "desc" or sup.tag == "more"
     at = parts.core.index(sup)
     before, after = parts.core[:at], parts.core[at + 1 :]
     measured = values(after, "measure", "column") or values(before, "measure")
     named = values(before, "column")
+    if not measured and len(named) == 1 and _either(parts) and sup.tag in ("more", "less"):
+        named, measured = [], named  # `did A or B weigh more`
     if not measured and len(named) == 2:
         named, measured = named[:1], named[1:]  # `which player weighed the least`
     if len(measured) != 1:
@@ -237,7 +242,7 @@ def _superlative(parts: _Parts) -> Reading | None:
         return None
     if group is None and not named:
         return _extreme(measured[0], descending, parts) if sup.tag == "sup" and how_many == 1 else None
-    return _first(named[0] if named else None, group, measured[0], sup.tag != "sup", descending, how_many, parts)
+    return _first(named[0] if named else None, group, measured[0], sup.tag == "most", descending, how_many, parts)
 
 
 def _either(parts: _Parts) -> bool:
@@ -263,7 +268,7 @@ def _first(
 ) -> Reading | None:  # fmt: skip
     """The first of groups by a measure, or of rows if each has another name."""
     links = parts.links
-    if parts.groups:
+    if parts.groups or (named is not None and links.is_list(links.profile(named))):
         return None
     if isinstance(measured, Column):
         if measured == named:
@@ -317,9 +322,7 @@ def _implied(parts: _Parts) -> Reading | None:
         return None
     links, named = parts.links, values(parts.core, "column")
     found = _implied_columns(which, links)
-    if which == "time" and item.value.endswith("asc") and len(found) != 1:
-        found = found or _implied_columns("age", links)
-    explicit = [one for one in named if one in found or (one not in found and links.profile(one).kind == "number")]
+    explicit = [one for one in named if one in found]
     subjects = [one for one in named if one not in explicit]
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
         return None
@@ -350,7 +353,20 @@ def _row_or_extreme(subject: Column, column: Column, descending: bool, limit: in
 _SAID: Final[tuple[Code, ...]] = ("date_ordered",)
 _IMPLIED: Final = {
     "cost": ("price", "cost", "preis", "prix", "precio"),
-    "length": ("length", "duration", "distance", "time", "runtime", "lange", "dauer", "duree", "longueur"),
+    "length": (
+        "length",
+        "duration",
+        "distance",
+        "time",
+        "runtime",
+        "days",
+        "hours",
+        "minutes",
+        "lange",
+        "dauer",
+        "duree",
+        "longueur",
+    ),
     "height": ("height", "tall", "elevation", "grosse", "hohe", "hauteur", "altura"),
     "weight": ("weight", "gewicht", "poids", "peso"),
     "depth": ("depth", "tiefe", "profondeur"),
@@ -475,6 +491,9 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* number? column? sup|most|more|less column|measure", _superlative),
         ("wh* number column sup|most column|measure", _superlative),
         ("wh* column column sup|most|more|less", _superlative),
+        ("yesno column? more|less|sup|most column", _superlative),
+        ("yesno column more|less", _superlative),
+        ("yesno column? implied_more column?", _implied),
         ("wh* period|column most rows", _most_rows),
         ("wh* number? implied column*", _implied),
         ("wh* number? column implied column?", _implied),

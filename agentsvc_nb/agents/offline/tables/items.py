@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
-from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.periods import When
-from agentsvc_nb.agents.offline.tables.question import Word
+from agentsvc_nb.agents.offline.tables.question import Word, alike
 
 PATHS_MAX: Final = 60
 _WORD: Final = 1.0
@@ -69,7 +69,7 @@ def _meanings(
             item = (
                 Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
             )
-            yield item, length, _WORD + link.distance
+            yield item, length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
         yield Item("text", word.text), 1, _WORD + 0.5
         return
@@ -82,15 +82,31 @@ def _meanings(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = tuple(token for one in words[start : start + length] for token in one.tokens)
         for part, which in language.phrases.get(phrase, ()):
+            if part == "yesno" and start:
+                continue
             meant = meant or length == 1
             yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.0)
+    if len(word.tokens) == 1 and any(alike(word.tokens[0], one) for one in links.title):
+        meant = True
+        yield Item("rows"), 1, _WORD + 0.1
+        yield Item("light"), 1, _WORD + _LIGHT_BESIDES
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
+    if not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ())):
+        return  # a question for yes or no is none for a number
     if word.tokens and word.tokens[0] in language.light:
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
+
+
+def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Language) -> float:
+    """A column of dates that is called `month` is rather meant as months."""
+    phrase = tuple(token for word in span for token in word.tokens)
+    is_period = any(part == "period" for part, _ in language.phrases.get(phrase, ()))
+    dated = link.cell is None and links.profile(link.column).kind in ("date", "datetime")
+    return _LIGHT_BESIDES if is_period and dated else 0.0
 
 
 def _unknown(

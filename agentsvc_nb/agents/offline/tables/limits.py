@@ -27,6 +27,7 @@ from agentsvc_nb.formats.plans.conditions import (
     Operator,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
 
 _INVERSE: Final[dict[str, str]] = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
 _OPERATORS: Final = get_args(Operator)
@@ -122,7 +123,7 @@ def _whens(items: Sequence[Item], _: TableLinks) -> Made:
 
 def _numbers(items: Sequence[Item], _: TableLinks) -> Made:
     found = values(items, "number")
-    return Item("numbers", tuple(found)) if all(map(_is_year, found)) else None
+    return Item("numbers", tuple(found))
 
 
 AMOUNTS: Final[tuple[Rule, ...]] = (
@@ -212,8 +213,18 @@ def _in(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, condition)
 
 
+def _kept(items: Sequence[Item], links: TableLinks) -> Made:
+    """`which product other than A`: a condition, and what is asked for."""
+    made = (_in if has(items, "cells") else _limited)(items[1:], links)
+    return [items[0], next(item for item in items if item.tag == "column"), made] if isinstance(made, Item) else None
+
+
 def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Condition | None:
     profile = links.profile(column)
+    if is_rank(profile) and operator != "=":
+        return None  # the first is the highest
+    if is_identifier(profile, links.table) and not isinstance(value, Decimal):
+        return None
     if operator == "between":
         low, high = value[0], value[1]
         if len(value) == 3 and profile.unit != value[2]:
@@ -230,7 +241,7 @@ def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Co
         if profile.unit != unit:
             return None
     assert operator in _OPERATORS
-    if operator == "=" and _is_year(value) and _may_be_when(profile, links):
+    if _is_year(value) and _may_be_when(profile, links) and (operator == "=" or is_identifier(profile, links.table)):
         return None
     if isinstance(value, When):
         return compared(column, operator, value, links)  # type: ignore[arg-type]
@@ -275,13 +286,21 @@ def _dated(items: Sequence[Item], links: TableLinks) -> Made:
 
 
 def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
-    several = items[-1].value
+    several = values(items, "whens", "numbers")[0]
+    if not has(items, "column") and not all(isinstance(one, When) or _is_year(one) for one in several):
+        return None
     columns = values(items, "column") or _time_columns(links, several[0])
     if len(columns) != 1:
         return None
     made = [_against(columns[0], "=", one, links) for one in several]
     found = tuple(one for one in made if one is not None)
     return _negated(items, AnyOf(found)) if len(found) == len(several) else None
+
+
+def _any_dated_before(items: Sequence[Item], links: TableLinks) -> Made:
+    """`9 or 10 points`; but a year before a column is a year."""
+    years = all(isinstance(one, When) or _is_year(one) for one in items[0].value)
+    return None if years and links.profile(items[1].value) not in links.years() else _any_dated(items[::-1], links)
 
 
 def _empty(items: Sequence[Item], _: TableLinks) -> Made:
@@ -322,6 +341,9 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("cell than|versus cell", _pair),
     rule("between cell and cell", _ends),
     rule("cell (and|or|comma+ cell)*", _cells),
+    rule("wh column not cells", _kept),
+    rule("wh cells column", _kept),
+    rule("wh column not? bound", _kept),
     rule("column not? cells", _in),
     rule("not? cells column", _in),
     rule("not? cells", _in),
@@ -329,8 +351,9 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? bound column", _limited),
     rule("column not? bound", _limited),
     rule("column not? number|measured|ordinal|when", _equal),
-    rule("not? whens|numbers", _any_dated),
     rule("column not? whens|numbers", _any_dated),
+    rule("whens|numbers column", _any_dated_before),
+    rule("not? whens|numbers", _any_dated),
     rule("not? bound", _dated),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Language
@@ -22,6 +24,7 @@ SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _TYPO_LETTERS_MIN: Final = 5
+_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _UNIT_WORDS: Final = {
     "€": ("€", "eur", "euro", "euros"),
     "$": ("$", "usd", "dollar", "dollars"),
@@ -69,6 +72,17 @@ class TableLinks:
         return found
 
     @cached_property
+    def _cells_without_asides(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
+        """The same without what stands in brackets, as `Belgium (BEL)`."""
+        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        for places in self._cells.values():
+            for name, value in places:
+                plain = tuple(tokens(_ASIDE.sub(" ", value)))
+                if plain and plain not in self._cells:
+                    found.setdefault(plain, []).append((name, value))
+        return found
+
+    @cached_property
     def _cells_by_form(self) -> dict[str, list[tuple[str, ...]]]:
         found: dict[str, list[tuple[str, ...]]] = {}
         for folded in self._cells:
@@ -79,6 +93,12 @@ class TableLinks:
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
+
+    @cached_property
+    def title(self) -> tuple[str, ...]:
+        """What the file or its sheet is called, if that is one word: what its rows are."""
+        titles = (tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet))
+        return tuple(title[0] for title in titles if len(title) == 1)
 
     @cached_property
     def _known_forms(self) -> frozenset[str]:
@@ -128,6 +148,12 @@ class TableLinks:
             written = " ".join(word.text for word in span)
             for name, value in self._cells[asked]:
                 yield Link(self.column(name), value, EXACT if value == written else FORM / 2)
+            return
+        if asked in self._cells_without_asides:
+            places = self._cells_without_asides[asked]
+            if len({name for name, _ in places}) == len(places):
+                for name, value in places:
+                    yield Link(self.column(name), value, NAMING, f"{' '.join(asked)} was read as {value}.")
             return
         for form in forms(asked[-1]):
             for folded in self._cells_by_form.get(form, ()):
@@ -191,6 +217,11 @@ class TableLinks:
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
         return column.distinct >= self.table.rows - column.empty and column.distinct > 0
+
+    def is_list(self, column: ColumnProfile) -> bool:
+        """Whether cells of the column rather hold several values each."""
+        several = sum(1 for value in column.values if ", " in value or "\n" in value)
+        return column.kind == "text" and 3 * several > len(column.values)
 
     def dates(self) -> list[ColumnProfile]:
         return [one for one in self.table.columns if one.kind in ("date", "datetime")]

@@ -8,7 +8,16 @@ from datetime import date
 from decimal import Decimal
 
 from agentsvc_nb.agents.offline.tables.linking import TableLinks, day_of
-from agentsvc_nb.formats.plans.conditions import Between, Column, Condition, Criterion, DatePart, Operator
+from agentsvc_nb.formats.plans.conditions import (
+    AllOf,
+    Between,
+    Column,
+    Condition,
+    Criterion,
+    DatePart,
+    DatePartName,
+    Operator,
+)
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 
 
@@ -70,7 +79,7 @@ def compared(column: Column, operator: Operator, when: When, links: TableLinks) 
     known = when.within(profile)
     ends = known.ends() if known else None
     if ends is None:
-        return None
+        return _of_all_years(column, when) if operator == "=" and when.year is None else None
     low, high = ends
     match operator:
         case "=":
@@ -81,6 +90,15 @@ def compared(column: Column, operator: Operator, when: When, links: TableLinks) 
             return Criterion(column, operator, high)
         case _:
             return None
+
+
+def _of_all_years(column: Column, when: When) -> Condition | None:
+    """`in March`, where the dates are of several years."""
+    parts: list[tuple[DatePartName, int | None]] = [("quarter", when.quarter), ("month", when.month), ("day", when.day)]
+    if when.half is not None or not any(number for _, number in parts):
+        return None
+    met = tuple(Criterion(DatePart(column, part), "=", Decimal(number)) for part, number in parts if number)
+    return met[0] if len(met) == 1 else AllOf(met)
 
 
 def between(column: Column, low: When, high: When, links: TableLinks) -> Condition | None:

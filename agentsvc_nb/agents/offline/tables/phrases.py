@@ -85,7 +85,8 @@ def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
 
 GROUPS: Final[tuple[Rule, ...]] = (
     rule("ratio column and|to column", _ratio),
-    rule("column per column", _ratio),
+    rule("column per|ratio column", _ratio),
+    rule("ratio column per column", _ratio),
     rule("period column", _period_of),
     rule("per column", _per_column),
     rule("per period", _by_period),
@@ -157,7 +158,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("distinct count column", _different),
     rule("count op? column op?", _counted),
     rule("much op? column", _counted),
-    rule("count rows", _rows),
+    rule("count op? rows", _rows),
     rule("column op", _measured),
     rule("measure and measure", _both),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
@@ -32,6 +33,7 @@ class Understood:
 
     reading: Reading
     told: tuple[str, ...] = ()
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
 
 def _chosen(found: Sequence[Understanding]) -> Understanding:
     plans = [one for one in found if isinstance(one, Understood)]
+    nearest = min((one.cost for one in plans), default=0.0)
+    plans = [one for one in plans if one.cost <= nearest + _MARGIN]
     if len(plans) == 1:
         return plans[0]
     if plans:
@@ -96,7 +100,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) ->
     speaks_against = _objected(rivals[0].reading, table)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
-    return Understood(rivals[0].reading, rivals[0].told)
+    return Understood(rivals[0].reading, rivals[0].told, rivals[0].cost)
 
 
 def _objected(reading: Reading, table: TableProfile) -> str:
@@ -132,7 +136,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
 def _without_commas(items: Sequence[Item]) -> list[Item]:
     """A comma means something between values alone."""
     kept: list[Item] = []
-    for item, after in zip(items, [*items[1:], Item("end")], strict=True):
+    for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
         if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
             kept.append(item)
     return kept
