@@ -66,6 +66,7 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), Pages[Event])
+    assert_type(client.ask("x").table, pd.DataFrame)
     assert_type(client.runs.tables(run), list[pd.DataFrame])
     assert_type(client.runs.table(run.run_id), pd.DataFrame)
     with client.runs.attach(run.run_id, after=3) as stream:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from typing import Any
 
 import pandas as pd
@@ -40,10 +41,24 @@ def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
         assert client.runs.table(run).attrs["path"] == "results/Umsätze.csv"
 
 
+def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        answer = client.ask(leaving("Umsätze", "b"), chat="new")
+        check(answer.tables, answer.run_id or "")
+        assert answer.table["revenue"].sum() == 12.5
+        assert answer == (again := pickle.loads(pickle.dumps(answer)))  # noqa: S301
+        with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
+            _ = again.table
+        with pytest.raises(StefanBrainError, match="The run left no table"):
+            _ = client.ask("say hello", chat="new").table
+
+
 def test_the_same_awaited_and_of_an_ask(service: RunningService) -> None:
     async def work() -> tuple[Any, str]:
         async with AsyncAgentService(service.api_key, service.base_url) as client:
             answer = await client.ask(leaving("Umsätze", "b"), chat="new")
+            with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
+                _ = answer.table
             assert (await client.runs.table(answer)).attrs["chat"] == answer.chat
             return await client.runs.tables(answer), answer.run_id or ""
 

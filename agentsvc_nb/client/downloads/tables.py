@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 TABLE: Final = "table"
 SCHEMA_ENDING: Final = ".schema.json"
-NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
 _DTYPES: Final[Mapping[str, str]] = {
     "string": "string",
     "integer": "Int64",

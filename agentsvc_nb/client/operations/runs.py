@@ -6,9 +6,9 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from agentsvc_nb.client.downloads.tables import NO_TABLE, fetch_tables
-from agentsvc_nb.client.errors import StefanBrainError, refused
-from agentsvc_nb.client.models import Answer, EventPage, Run, Shape, schema
+from agentsvc_nb.client.downloads.tables import fetch_tables
+from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.models import Answer, EventPage, Run, Shape, first_table, schema
 from agentsvc_nb.client.request.inputs import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.request import ApiRequest, Core
@@ -217,10 +217,7 @@ async def table(core: Core, run: str | Run | Answer, **options: Unpack[Options])
     >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
     >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
     """
-    found = await tables(core, run, **options)
-    if not found:
-        raise StefanBrainError(NO_TABLE)
-    return found[0]
+    return first_table(await tables(core, run, **options))
 
 
 async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
