@@ -46,7 +46,8 @@ def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
         answer = client.ask(leaving("Umsätze", "b"), chat="new")
         check(answer.tables, answer.run_id or "")
         assert answer.table["revenue"].sum() == 12.5
-        assert answer == (again := pickle.loads(pickle.dumps(answer)))  # noqa: S301
+        again = pickle.loads(pickle.dumps(answer))
+        assert answer == again
         with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
             _ = again.table
         with pytest.raises(StefanBrainError, match="The run left no table"):
