@@ -73,8 +73,8 @@ class RunContext(Protocol):
         and after a crash or a `rewind` it must be said anew."""
         ...
 
-    async def write(self, path: str, data: bytes) -> None:
-        """Write a file into the chat's workspace."""
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:

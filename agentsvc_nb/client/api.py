@@ -39,6 +39,8 @@ class Runs(OperationGroup[F]):
     refuse = operation(runs.refuse)
     events = operation(runs.events)
     iterate_events = pages(runs.iterate_events)
+    table = operation(runs.table)
+    tables = operation(runs.tables)
     attach = stream(runs.attach)
     start_and_stream = stream(runs.start_and_stream)
 

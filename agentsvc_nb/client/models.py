@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -122,6 +122,16 @@ def columns(kind: type) -> dict[str, str]:
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
     return {name: _type(name, hints[name]) for name in names if name != "object"}
+
+
+NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
+
+
+def first_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The first. Raises `StefanBrainError` when there is none."""
+    if not tables:
+        raise StefanBrainError(NO_TABLE)
+    return tables[0]
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
@@ -244,8 +254,45 @@ class Job(Showing, tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
+class TableFetch:
+    """How an answer fetches its tables. It is no part of the answer: a pickled one has none."""
+
+    def __init__(self, fetch: Callable[[], list[pd.DataFrame]] | None = None) -> None:
+        self.fetch = fetch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableFetch)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableFetch, ()
+
+
 class Answer(Showing, tools.Answer):
     """What an ask came to; a notebook shows it as a card."""
+
+    _tables: TableFetch = PrivateAttr(default_factory=TableFetch)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first of `tables`. Raises `StefanBrainError` when there is none, and what `tables` raises."""
+        return first_table(self.tables)
+
+    @property
+    def tables(self) -> list[pd.DataFrame]:
+        """The tables that the run computed, as `client.runs.tables(answer)` has them, fetched each time.
+
+        An answer of `AsyncAgentService`, and one that was pickled, raises `StefanBrainError`: await that instead.
+        """
+        if self._tables.fetch is None:
+            raise StefanBrainError("This answer can't fetch its tables by itself; `client.runs.tables(answer)` does.")
+        return self._tables.fetch()
+
+    def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Answer:
+        """This answer, whose tables are fetched so."""
+        self._tables = TableFetch(fetch)
+        return self
 
     def _mimebundle(self) -> cards.Bundle:
         facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}

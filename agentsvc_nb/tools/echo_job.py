@@ -18,6 +18,7 @@ class EchoJobInput(BaseModel):
     steps: int = Field(default=1, ge=0, le=100_000, description="How many steps are reported.")
     seconds: float = Field(default=0, ge=0, allow_inf_nan=False, description="Seconds that the whole job takes.")
     files: dict[str, str] = Field(default_factory=dict, description="Text by path.")
+    output: tuple[str, str] | None = Field(default=None, description="Id and type of the typed output of the files.")
     fail: bool | str | None = Field(default=None, description="Fail in the end: true, or the message.")
 
 
@@ -55,7 +56,7 @@ class EchoJob(BaseTool):
         if not given.steps:
             await asyncio.sleep(given.seconds)
         for path, text in given.files.items():
-            await context.write(path, text.encode("utf-8", "replace"))
+            await context.write(path, text.encode("utf-8", "replace"), output=given.output)
         digest = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
         line = EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files), key=context.key)
         await asyncio.to_thread(self._log, line.model_dump_json() + "\n")

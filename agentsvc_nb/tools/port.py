@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from agentsvc_nb.formats.charts.choosing import ChartKind
 from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.results import Result
@@ -91,6 +92,14 @@ class WorkspaceEntry(Protocol):
     def sha256(self) -> str: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def output_type(self) -> str | None:
+        """The type of the typed output that it belongs to."""
+        ...
+
+
+COMPUTED: Final = ("table", "chart")
+"""The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
 
 
 class Workspace(Protocol):
@@ -132,6 +141,11 @@ class WorkspaceTables(Protocol):
     async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
         """The answer to a query over the tables of these files, or of all. Raises `FileNotFoundError`, and
         `WorkFailure("query_failed")` with the engine's message."""
+        ...
+
+    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
+        """The result as a PNG; without `kind`, of the kind that suits it. Raises `ChartError` when there is nothing to
+        compare."""
         ...
 
 

@@ -87,10 +87,10 @@ class StagedFiles(Model):
 
 
 class TypedOutput(Model):
-    """The set that a file belongs to, such as the pictures of one job."""
+    """The set that a file belongs to, such as the pictures of one job, or a table with the types of its columns."""
 
     id: str
-    type: Literal["image_set", "video_cuts", "report"] | str
+    type: Literal["image_set", "video_cuts", "report", "table", "chart"] | str
 
 
 class FileFacts(Model):

@@ -66,6 +66,9 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), Pages[Event])
+    assert_type(client.ask("x").table, pd.DataFrame)
+    assert_type(client.runs.tables(run), list[pd.DataFrame])
+    assert_type(client.runs.table(run.run_id), pd.DataFrame)
     with client.runs.attach(run.run_id, after=3) as stream:
         assert_type(stream, EventStream)
         assert_type(stream.final_status(), Run)
@@ -181,6 +184,8 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(await client.runs.events(run.run_id), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), AsyncPages[Event])
+    assert_type(await client.runs.tables(run), list[pd.DataFrame])
+    assert_type(await client.runs.table(run.run_id), pd.DataFrame)
     async with await client.runs.start_and_stream("x") as stream:
         assert_type(stream, AsyncEventStream)
         assert_type([event.type async for event in stream], list[str])

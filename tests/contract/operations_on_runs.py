@@ -13,6 +13,7 @@ import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
 from tests.contract.conftest import code
+from tests.contract.leaving import leaving
 from tests.contract.operations import case, each, got
 from tests.contract.service_fixture import ServiceFixture
 
@@ -110,6 +111,19 @@ async def iterate_events(client: Any, stage: ServiceFixture) -> None:
     found = await each(client.runs.iterate_events(run["run_id"]))
     assert [event.id for event in found] == [event["id"] for event in stage.wire.events(run["run_id"])]
     assert found[-1].type == "run.ended"
+
+
+@case("runs.tables")
+async def tables(client: Any, stage: ServiceFixture) -> None:
+    run = stage.wire.finish(leaving("a", "b"))
+    found = await got(client.runs.tables(run["run_id"]))
+    assert [table.attrs["path"] for table in found] == ["results/a.csv", "results/b.csv"]
+
+
+@case("runs.table")
+async def table(client: Any, stage: ServiceFixture) -> None:
+    run = stage.wire.finish(leaving("a", "b"))
+    assert (await got(client.runs.table(run["run_id"])))["revenue"].sum() == 12.5
 
 
 @case("runs.attach")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 import pytest
+from PIL import Image
 
-from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
+from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import (
     Bundle,
     Extras,
@@ -18,7 +20,7 @@ from agentsvc_nb.notebook.display.render import (
     text_bundle,
 )
 from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
-from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolError
 from tests.notebook.allowlist import FORBIDDEN, offences
@@ -124,6 +126,14 @@ def _files(text: str) -> Bundle:
     return files_bundle([file, picture], lambda _: text.encode("utf-8", "replace"), caption=text)
 
 
+def _charts(text: str) -> Bundle:
+    out = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(out, "PNG")
+    output = TypedOutput(id=text, type="chart")
+    file = WorkspaceFile(id=text, path=text, file_name=text, size_bytes=3, output=output)
+    return charts_bundle([file], lambda _: out.getvalue()) or {}
+
+
 def _job(text: str) -> Bundle:
     content = [{"type": "text", "text": text}, {"type": text, "text": text}]
     progress = Progress(done=1, total=2, message=text)
@@ -145,6 +155,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "status line while active": lambda text: status_bundle(_active(text)),
     "structured output": _structured,
     "file names": _files,
+    "names of charts": _charts,
     "quoted passages": _quoted,
     "columns, records, why nothing was started": _columns,
     "job, tool messages": _job,

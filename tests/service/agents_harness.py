@@ -18,6 +18,7 @@ from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
     ComputeQuestion,
     Question,
     ReadQuestion,
@@ -42,6 +43,7 @@ class Entry:
     size_bytes: int
     sha256: str
     kind: str = "upload"
+    output_type: str | None = None
 
 
 class MemoryWorkspace:
@@ -71,7 +73,8 @@ class MemoryWorkspace:
     def _entry(self, path: str) -> Entry:
         data = self.bytes(path)
         media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest())
+        _, output_type = self.outputs[path] or ("", None)
+        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
 
     async def open(self, path: str) -> Path:
         if path not in self.outputs:
@@ -99,7 +102,7 @@ class TablesHere:
     async def read(self, file: TableFile, account: str) -> TableAnswer:
         return await self._ask(ReadQuestion(file))
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:
@@ -211,8 +214,8 @@ class MemoryRunContext:
     def rests_on(self, basis: AnswerBasis) -> None:
         self.events.append(("basis", basis))
 
-    async def write(self, path: str, data: bytes) -> None:
-        self.files.put(path, data)
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        self.files.put(path, data, output)
         self.events.append(("write", path))
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:

@@ -72,6 +72,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
     """The record and the events of a run of this agent."""
     database = SqliteDatabase(folder / "db.sqlite3").open()
     storage = contexts.storage(database, folder / "blobs")
+    storage.tables.start()
     context = storage.use_case
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="basis"))
     runner = RunRunner(storage, Saying(script), {}, JobRunner(storage, {}), Judges())
@@ -86,6 +87,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
             assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
     events, _ = database.read(lambda tx: runs.events(tx, run.run_id, 0, 100, 10**9))
     database.close()
+    storage.tables.close()
     return record, events
 
 

@@ -19,7 +19,9 @@ from agentsvc_nb.agents.offline.passages import search
 from agentsvc_nb.agents.offline.passages.corpus import Corpus
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
 from agentsvc_nb.agents.offline.tables import asking as tables
+from agentsvc_nb.agents.offline.tables.charts import without_chart
 from agentsvc_nb.agents.offline.tables.library import Library
+from agentsvc_nb.agents.offline.tables.outputs import leave_result
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
@@ -116,7 +118,8 @@ class _Answer:
         outcome = await self.turn.call(call.tool, given)
         await self._say(tool_answer(call.tool, outcome))
 
-    async def _ask(self, question: str, open_questions: int) -> None:
+    async def _ask(self, asked: str, open_questions: int) -> None:
+        question, chart = without_chart(asked)
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
@@ -135,6 +138,8 @@ class _Answer:
         computed, enough = await tables.ask(question, paths, self.turn.workspace.tables)
         for part in computed:
             await self._say(part)
+            if part.found is not None:
+                await self.voice.say(await leave_result(self.turn, part.found, question, chart))
         if enough:
             return
         if outlined:

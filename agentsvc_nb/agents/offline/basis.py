@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
+from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.wire.limits import HEADLINE_CHARS
 from agentsvc_nb.wire.runs import AnswerBasis, Basis
@@ -17,10 +18,11 @@ _ORDER: Final = get_args(Basis)
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of an answer, in Markdown, and what it rests on."""
+    """A part of an answer, in Markdown, and what it rests on; `found` is what was computed of tables."""
 
     text: str
     basis: AnswerBasis
+    found: Result | None = None
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str) -> AnswerPart:

@@ -9,11 +9,13 @@ from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError, chat_busy, refused
 from agentsvc_nb.client.models import Answer, read
-from agentsvc_nb.client.operations import jobs, tools
+from agentsvc_nb.client.operations import jobs, runs, tools
 from agentsvc_nb.client.operations.runs import SYNC_SECONDS
 from agentsvc_nb.client.request.options import WaitOptions
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.streams.waiting import OnBusy, in_time, when_free
+from agentsvc_nb.client.transport.http import AsyncIO
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolResult
 
@@ -89,8 +91,12 @@ async def ask(
     except StefanBrainError as error:
         raise (chat_busy(error) if error.code == "agent_run_rejected" else error) from None
     if isinstance(started, JobAccepted):
-        return _answer(await jobs.ended(core, started, max(0.0, timed.left), poll))
-    return _answer(started)
+        answer = _answer(await jobs.ended(core, started, max(0.0, timed.left), poll))
+    else:
+        answer = _answer(started)
+    if isinstance(core.io, AsyncIO):  # its tables are awaited: `client.runs.tables`
+        return answer
+    return answer.with_tables(lambda: step(runs.tables(core, answer)))
 
 
 def _answer(envelope: ToolResult | Job) -> Answer:

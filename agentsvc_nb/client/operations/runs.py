@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from agentsvc_nb.client.downloads.tables import fetch_tables
 from agentsvc_nb.client.errors import refused
-from agentsvc_nb.client.models import EventPage, Run, Shape, schema
+from agentsvc_nb.client.models import Answer, EventPage, Run, Shape, first_table, schema
 from agentsvc_nb.client.request.inputs import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams.event_stream import ResumableEventStream
 from agentsvc_nb.client.streams.pages import Paged
 from agentsvc_nb.client.streams.waiting import OnBusy, ended, in_time, when_free
-from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, RUN_POLL_SECONDS, WAIT_SECONDS
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Event
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """Minimum timeout of a synchronous start: the service answers within 90 s, or the gateway cuts it off at 120 s."""
@@ -181,6 +186,38 @@ def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack
         return page.data, None if page.data[-1].type == "run.ended" else page.next_after
 
     return Paged(fetch, after, Event)
+
+
+async def tables(core: Core, run: str | Run | Answer, **options: Unpack[Options]) -> list[pd.DataFrame]:
+    """The tables that the run left so far, as DataFrames with the types of their columns; an empty list without any.
+
+    Takes the run, what an ask came to, or an id. `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
+    question), `units` by column, and `more`: whether it is cut.
+
+    Raises `StefanBrainError` (`run_not_found`; a table that was written anew since), `ImportError` without pandas.
+
+    >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
+    """
+    core = core.scoped(options)
+    run_id = run if isinstance(run, str) else run.run_id or ""
+    chat = (await get(core, run_id)).chat if isinstance(run, str) else run.chat
+    written: dict[str, WorkspaceFile] = {}
+    more, after = True, 0
+    while more:
+        page = await events(core, run_id, after=after, limit=PAGE_MAX)
+        found = [event.payload for event in page.data if event.type == "file.written"]
+        written |= {payload["path"]: WorkspaceFile.model_validate(payload) for payload in found}
+        more, after = page.has_more, page.next_after
+    return await fetch_tables(core, chat or "", written.values(), run_id=run_id)
+
+
+async def table(core: Core, run: str | Run | Answer, **options: Unpack[Options]) -> pd.DataFrame:
+    """The first of the run's `tables`. Raises `StefanBrainError` when it left none, and what `tables` raises.
+
+    >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
+    >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
+    """
+    return first_table(await tables(core, run, **options))
 
 
 async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:

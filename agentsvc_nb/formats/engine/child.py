@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import math
+import os
 import pickle
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,11 +16,13 @@ from typing import Any, Final
 
 import duckdb
 
+from agentsvc_nb.formats.charts.choosing import ChartError
 from agentsvc_nb.formats.children.pool import answer_questions
 from agentsvc_nb.formats.engine.answers import QueryAnswer
 from agentsvc_nb.formats.engine.keeping import attach, read
 from agentsvc_nb.formats.engine.loading import plan_view, sql_view
 from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
     ComputeQuestion,
     Question,
     ReadQuestion,
@@ -54,6 +57,10 @@ def answer(question: Question, folder: Path) -> TableAnswer:
                 return _computed(folder, question)
             case SqlQuestion():
                 return _queried(folder, question)
+            case ChartQuestion():
+                return _drawn(folder, question)
+    except ChartError as error:
+        return TableAnswer(error=("chart", "", str(error)))
     except UnreadableTable as error:
         return TableAnswer(error=("unreadable", "", str(error)))
     except FileNotFoundError:
@@ -73,6 +80,13 @@ def _computed(folder: Path, question: ComputeQuestion) -> TableAnswer:
         except (duckdb.OutOfRangeException, duckdb.ConversionException):
             raise PlanError("too_large", "The numbers are too large to be computed exactly.") from None
     return TableAnswer(result=result)
+
+
+def _drawn(folder: Path, question: ChartQuestion) -> TableAnswer:
+    os.environ.setdefault("MPLCONFIGDIR", str(folder))
+    from agentsvc_nb.formats.charts.drawing import chart
+
+    return TableAnswer(picture=base64.b64encode(chart(question.result, question.title, question.kind)).decode())
 
 
 def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:

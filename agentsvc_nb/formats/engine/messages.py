@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from agentsvc_nb.formats.charts.choosing import ChartKind
 from agentsvc_nb.formats.engine.answers import Plot, QueryAnswer
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import TableProfile
@@ -53,6 +54,15 @@ class ComputeQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class ChartQuestion:
+    """What does the result look like?"""
+
+    result: Result
+    title: str
+    kind: ChartKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SqlQuestion:
     """What does the query give?"""
 
@@ -61,7 +71,7 @@ class SqlQuestion:
     plot: Plot | None = None
 
 
-Question = ReadQuestion | ComputeQuestion | SqlQuestion
+Question = ReadQuestion | ComputeQuestion | SqlQuestion | ChartQuestion
 
 
 class TableAnswer(BaseModel):
@@ -73,6 +83,6 @@ class TableAnswer(BaseModel):
     result: Result | None = None
     query: QueryAnswer | None = None
     picture: str = ""
-    """Of the query, in base64."""
-    error: tuple[Literal["unreadable", "plan", "query", "too_much"], str, str] | None = None
+    """A PNG of the query or the chart, in base64."""
+    error: tuple[Literal["unreadable", "plan", "query", "chart", "too_much"], str, str] | None = None
     """What failed, the code of a plan's error, and a sentence."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
 from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
     ComputeQuestion,
     Question,
     ReadQuestion,
@@ -61,7 +62,7 @@ class TableProcess:
             self._remember(file.key, said, length)
         return said
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
         return (await self._ask(question, account))[0]
 
     def close(self) -> None:

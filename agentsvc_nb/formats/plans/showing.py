@@ -13,7 +13,8 @@ from agentsvc_nb.formats.safe_text import escape, table
 ROWS_SHOWN: Final = 20
 EXTRA_DECIMALS: Final = 2
 NO_VALUE: Final = "–"
-_PRECISION: Final = 120
+_PRECISION: Final = 400
+"""Floating point has 309 digits before the point."""
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

@@ -20,6 +20,9 @@ PER_OUTPUT: Final = 12
 """The most thumbnails in one output."""
 OUTPUT_BYTES: Final = 300_000
 """The most characters of thumbnails in one output, as data URIs."""
+CHART: Final = "chart"
+CHART_PIXELS: Final = 960
+"""The longest edge of a chart that is shown with its answer."""
 SOURCE_BYTES: Final = 20_000_000
 """The largest picture that a thumbnail is made of."""
 _PIXELS_MAX: Final = 40_000_000
@@ -28,16 +31,20 @@ _PILLOW_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif":
 
 def thumbnail(data: bytes) -> str | None:
     """Return a thumbnail as a WebP data URI; None for bytes that are not a picture, too large, or broken."""
+    return _as_uri(data, EDGE_PIXELS, {"quality": 80})
+
+
+def _as_uri(data: bytes, edge: int, how: Mapping[str, Any]) -> str | None:
     if media_type(data[:HEAD_BYTES]) not in _PILLOW_FORMATS or len(data) > SOURCE_BYTES:
         return None
     try:
-        made = _webp(data)
+        made = _webp(data, edge, how)
     except Exception:  # Pillow raises many types of errors on hostile bytes, and a missing thumbnail is no failure
         return None
     return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
 
 
-def _webp(data: bytes) -> bytes:
+def _webp(data: bytes, edge: int, how: Mapping[str, Any]) -> bytes:
     from PIL import Image
 
     with warnings.catch_warnings():
@@ -46,11 +53,11 @@ def _webp(data: bytes) -> bytes:
         with Image.open(io.BytesIO(data), formats=[*_PILLOW_FORMATS.values()]) as image:
             if image.width * image.height > _PIXELS_MAX:
                 raise ValueError("too many pixels")
-            image.draft("RGB", (EDGE_PIXELS * 2, EDGE_PIXELS * 2))
+            image.draft("RGB", (edge * 2, edge * 2))
             small = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
-    small.thumbnail((EDGE_PIXELS, EDGE_PIXELS))
+    small.thumbnail((edge, edge))
     out = io.BytesIO()
-    small.save(out, "WEBP", quality=80)
+    small.save(out, "WEBP", **how)
     return out.getvalue()
 
 
@@ -60,6 +67,7 @@ Fetch = Callable[[WorkspaceFile], bytes | None]
 ROWS: Final = 50
 _CELL: Final = "text-align:left;vertical-align:middle;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
+_PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
@@ -76,6 +84,32 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
         "text/html": f'<table style="border-collapse:collapse;margin:8px 0">{_head(caption, bool(thumbs))}'
         f"<tbody>{rows}</tbody></table>{more}",
     }
+
+
+def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None:
+    """The charts among the files as pictures, on white in any theme; None if none can be shown."""
+    shown: list[tuple[WorkspaceFile, str]] = []
+    room = OUTPUT_BYTES
+    for file in files:
+        if _is_chart(file) and 0 < file.size_bytes <= SOURCE_BYTES:
+            data = fetch(file)
+            uri = _as_uri(data, CHART_PIXELS, {"lossless": True}) if data else None
+            if uri is not None and len(uri) <= room:
+                shown.append((file, uri))
+                room -= len(uri)
+    if not shown:
+        return None
+    pictures = (f'<p><img src="{uri}" alt="{_called(file)}" style="{_PICTURE}"></p>' for file, uri in shown)
+    lines = (f"Chart: {label(file.path)}" for file, _ in shown)
+    return {"text/plain": "\n".join(lines), "text/html": "".join(pictures)}
+
+
+def _is_chart(file: WorkspaceFile) -> bool:
+    return file.output is not None and file.output.type == CHART
+
+
+def _called(file: WorkspaceFile) -> str:
+    return escape(f"Chart: {file.file_name.removesuffix('.png')}")
 
 
 def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) -> Bundle:
@@ -117,6 +151,8 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
+    if _is_chart(file):  # it is shown with the answer
+        return None
     if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None
     data = fetch(file)

@@ -113,11 +113,13 @@ LINE_CHARS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Additions to an answer: notes, the table of files that the run wrote, and the answer's records as a table."""
+    """Additions to an answer: notes, the table of files that the run wrote, its charts, and the answer's records as a
+    table."""
 
     notes: tuple[str, ...] = ()
     files: Bundle | None = None
     records: Bundle | None = None
+    charts: Bundle | None = None
 
 
 def mark(status: str) -> str:
@@ -201,11 +203,13 @@ def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
         _status_html(pieces),
         *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
+        extras.charts["text/html"] if extras.charts else "",
         timeline_html(view, _SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
-    text = [said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    drawn = [extras.charts["text/plain"]] if extras.charts else []
+    text = [said, *drawn, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
         "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any, Final, get_origin
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, get_origin
 
 from markdown_it import MarkdownIt
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from agentsvc_nb.client import models
+from agentsvc_nb.client.downloads.tables import table_files
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import frame
+from agentsvc_nb.client.models import NO_TABLE, frame
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import AnswerBasis, Run
 from agentsvc_nb.wire.text import plain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
 """Added to the message of a question whose answer becomes the next cell."""
@@ -132,7 +136,7 @@ def _column(field: dict[str, Any]) -> str:
 class CellAnswer(WorkResult):
     """The answer of a run. `again` is True if an earlier run was shown again instead of asking anew.
 
-    Example: `answer.text`, `answer.data["price"]`, `answer.files[0].path`, `answer.df`, `answer.run.usage`
+    Example: `answer.text`, `answer.table`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
     """
 
     def __init__(
@@ -144,9 +148,11 @@ class CellAnswer(WorkResult):
         shape: AnswerShape | None = None,
         again: bool = False,
         inputs: Sequence[str] = (),
+        fetch_tables: Callable[[], list[pd.DataFrame]] = list,
     ) -> None:
         super().__init__(bundle, files, run.chat)
         self.run, self.text, self.again, self._shape = run, text, again, shape
+        self._fetch_tables = fetch_tables
         self.inputs = tuple(inputs)
         """SHA-256s of the attached files."""
 
@@ -165,6 +171,21 @@ class CellAnswer(WorkResult):
         if found is None or self._shape is None:
             return found
         return self._shape.read(found, **self.attrs)
+
+    @functools.cached_property
+    def tables(self) -> list[pd.DataFrame]:
+        """The tables that the run computed, as DataFrames; fetched when they are first asked for. No table: `[]`.
+
+        Raises `StefanBrainError` when they can't be fetched.
+        """
+        return self._fetch_tables() if table_files(self.files) else []
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first of `tables`. Raises `AskError` when the run left none."""
+        if not self.tables:
+            raise AskError(NO_TABLE, "`.text` has the answer, `.df` lists the files that the run wrote.")
+        return self.tables[0]
 
     @property
     def basis(self) -> AnswerBasis | None:

@@ -198,6 +198,14 @@ class Background(BackgroundResult[CellAnswer]):
         return self.wait().df
 
     @property
+    def table(self) -> pd.DataFrame:
+        return self.wait().table
+
+    @property
+    def tables(self) -> list[pd.DataFrame]:
+        return self.wait().tables
+
+    @property
     def run(self) -> Run:
         return self.wait().run
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.cards import Showing
-from agentsvc_nb.notebook.display.file_table import files_bundle
+from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
 from agentsvc_nb.notebook.display.results import PrintedText, grid
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.storing import fetcher
 from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.runs.history import runs, the_run
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
@@ -46,8 +47,11 @@ def show(session: Session, given: str) -> CellAnswer:
     if run.ended:
         view.settle(run)
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
-    extras = Extras(session.take_notes(), files_bundle(files, caption="Files of this run") if files else None)
-    return CellAnswer(run, view.text, answer_bundle(view, extras), files, inputs=session.journal.inputs(run_id))
+    table = files_bundle(files, caption="Files of this run") if files else None
+    charts = charts_bundle(files, fetch) if (fetch := fetcher(session.client(), run.chat)) else None
+    bundle = answer_bundle(view, Extras(session.take_notes(), table, charts=charts))
+    inputs, client = session.journal.inputs(run_id), session.client()
+    return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
 
 
 def _events(session: Session, run_id: str) -> Iterable[Event]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.display.approval import why_late
-from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
+from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.transcript import RunView
@@ -175,12 +175,20 @@ class RunWatcher:
             WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **payload}) for payload in view.files.values()
         ]
         fetch = fetcher(self.client, run.chat) if pictured else None
+        charts = charts_bundle(files, fetch) if fetch else None
         table = files_bundle(files, fetch, "Files of this run") if files else None
         notes = tuple(line for line in (*self.session.take_notes(), *self.notes, *ends) if line)
-        bundle = answer_bundle(view, Extras(notes, table, self._records(run)))
+        bundle = answer_bundle(view, Extras(notes, table, self._records(run), charts))
         self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
         return CellAnswer(
-            run, view.text, bundle, files, self.shape, self.again, self.session.journal.inputs(run.run_id)
+            run,
+            view.text,
+            bundle,
+            files,
+            self.shape,
+            self.again,
+            self.session.journal.inputs(run.run_id),
+            lambda: self.client.runs.tables(run.run_id),
         )
 
     def _records(self, run: Run) -> dict[str, str] | None:

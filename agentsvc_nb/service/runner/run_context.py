@@ -112,8 +112,9 @@ class LiveRunContext:
     def rests_on(self, basis: AnswerBasis) -> None:
         self._basis = basis
 
-    async def write(self, path: str, data: bytes) -> None:
-        record = await self.workspace.write(path, data, Author("output", run_id=self._run.run_id))
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        author = Author("output", self._run.run_id, *(output or (None, None)))
+        record = await self.workspace.write(path, data, author)
         await self._calls.written(record)
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:

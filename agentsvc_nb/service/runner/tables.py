@@ -9,8 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
-from agentsvc_nb.formats.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
+from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
+    ComputeQuestion,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+    UsedTable,
+)
 from agentsvc_nb.formats.engine.naming import file_names, named
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
@@ -18,7 +26,7 @@ from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.queries import is_scratch
 from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.port import WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import COMPUTED, WorkFailure, WorkspaceEntry
 
 FILES_MAX: Final = 100
 _TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, which are read: name it to have it read."
@@ -28,7 +36,7 @@ class TableAsker(Protocol):
     """What answers questions about tables (`formats.engine.process.TableProcess`)."""
 
     async def read(self, file: TableFile, account: str) -> TableAnswer: ...
-    async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer: ...
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer: ...
 
 
 class ChatTables:
@@ -51,7 +59,7 @@ class ChatTables:
             if path not in entries:
                 raise FileNotFoundError(path)
         files = {path: file for path, entry in entries.items() if (file := self._file(entry)) is not None}
-        every = [path for path in files if not is_scratch(path)]
+        every = [path for path in files if not is_scratch(path) and entries[path].output_type not in COMPUTED]
         chosen = [path for path in files if path in paths] if paths else every[:FILES_MAX]
         answers = await asyncio.gather(*(self._asker.read(files[path], shares.account.get()) for path in chosen))
         made = named({path: said.tables for path, said in zip(chosen, answers, strict=True)}, file_names(files))
@@ -82,6 +90,10 @@ class ChatTables:
         assert said.query is not None
         return replace(said.query, picture=base64.b64decode(said.picture))
 
+    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
+        question = ChartQuestion(result=result, title=title, kind=kind)
+        return base64.b64decode(_sound(await self._asker.ask(question, shares.account.get())).picture)
+
     def _file(self, entry: WorkspaceEntry) -> TableFile | None:
         ending = ending_of(entry.path, entry.media_type)
         return TableFile(entry.sha256, ending, str(self._file_of(entry).absolute())) if ending else None
@@ -92,12 +104,14 @@ def _without_values(profile: TableProfile) -> TableProfile:
 
 
 def _sound(said: TableAnswer) -> TableAnswer:
-    """The answer, if it is no error. Raises `PlanError` and `WorkFailure`."""
+    """The answer, if it is no error. Raises `PlanError`, `ChartError` and `WorkFailure`."""
     match said.error:
         case None:
             return said
         case ("plan", code, sentence):
             raise PlanError(code, sentence)
+        case ("chart", _, sentence):
+            raise ChartError(sentence)
         case ("too_much", _, sentence):
             raise WorkFailure("too_much_work", sentence)
         case (_, _, sentence):

@@ -170,13 +170,16 @@ async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
 
 def file_written(record: FileRecord) -> dict[str, Any]:
     """The payload of `file.written` (docs/api/events.md "Types")."""
-    return {
+    payload: dict[str, Any] = {
         "id": record.sha256,
         "path": record.path,
         "file_name": record.file_name,
         "media_type": record.media_type,
         "size_bytes": record.size_bytes,
     }
+    if record.output_id is not None:
+        payload["output"] = {"id": record.output_id, "type": record.output_type}
+    return payload
 
 
 log = logging.getLogger(__name__)

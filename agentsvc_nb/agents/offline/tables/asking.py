@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
+from agentsvc_nb.agents.offline.basis import RESULTS, AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.answers import answered, asked_back
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood, understand
@@ -47,4 +48,5 @@ async def _computed(understood: Understood, tables: Sequence[TableProfile], sour
         found = await source.compute(understood.reading.plan)
     except PlanError as error:
         return asked_back(AskedBack((), str(error)))
-    return answered(understood, found, {table.name: table for table in tables})
+    made = answered(understood, found, {table.name: table for table in tables})
+    return replace(made, found=found) if made.basis.basis in RESULTS else made

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from agentsvc_nb.agents.offline.words import stems
 from agentsvc_nb.formats.queries import is_scratch, tokens
-from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import COMPUTED, Workspace, WorkspaceEntry
 
 
 class Library:
@@ -15,7 +15,8 @@ class Library:
 
     def __init__(self, workspace: Workspace, entries: Sequence[WorkspaceEntry]) -> None:
         self.workspace = workspace
-        self.entries = [entry for entry in entries if not is_scratch(entry.path)]
+        usable = (entry for entry in entries if entry.output_type not in COMPUTED)
+        self.entries = [entry for entry in usable if not is_scratch(entry.path)]
 
     def named(self, question: str) -> list[str]:
         """The files that the question names: `brief.md`, or `the brief`."""
