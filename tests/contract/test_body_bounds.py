@@ -6,15 +6,17 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MIB
 from agentsvc_nb.wire.routes.route import V1
-from tests.bench.process import resident_mb
+from tests.bench.process import peak_mb, resident_mb
 from tests.contract.conftest import Wire, code
 
 TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")
@@ -122,3 +124,32 @@ def test_long_messages_leave_no_memory_behind(model: str, begin: str) -> None:
         caller = AgentService(service.api_key, base_url=service.base_url)
         before = memory_after(2)
         assert memory_after(5) - before < 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_large_bodies_are_in_the_service_once_each() -> None:
+    """Six at once, of which four are taken in: each was there twice while it waited, and twice more as it was read."""
+    body = b'{"message": "say x", "more": "' + b"a" * 16 * MB + b'"}'
+    with running_service("scripted") as service, ThreadPoolExecutor(6) as threads:
+        headers = {"x-api-key": service.api_key, "content-type": "application/json"}
+
+        def start(_: int) -> int:
+            return httpx.post(f"{service.base_url}{V1}/runs", content=body, headers=headers, timeout=60).status_code
+
+        start(0)
+        before = resident_mb(service.pid)
+        assert set(threads.map(start, range(12))) == {202}
+        assert peak_mb(service.pid) - before < 5 * 16
+        assert resident_mb(service.pid) - before < 16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_a_script_of_a_million_lines_is_no_list_of_them() -> None:
+    """Three took 1,000 MB, and the collection of their lines as garbage held everybody up for seven seconds."""
+    with running_service("scripted") as service:
+        caller = AgentService(service.api_key, base_url=service.base_url)
+        caller.runs.wait(caller.runs.start("say x"))
+        before = resident_mb(service.pid)
+        run = caller.runs.wait(caller.runs.start("wait 0\n" * 1_000_000 + "say x"))
+        assert run.output == "x"
+        assert peak_mb(service.pid) - before < 60

@@ -56,8 +56,9 @@ class Judges:
         self._reading.close()
         self._judging.close()
 
-    async def read_object(self, data: bytes, account: str, fields: Sequence[str] | None = None) -> Document:
-        """The JSON object without its null values. Raises `ValueError` with a sentence, and `NoAnswer`.
+    async def read_object(self, data: bytearray, account: str, fields: Sequence[str] | None = None) -> Document:
+        """The JSON object without its null values. `data` is emptied, as soon as the child has it. Raises `ValueError`
+        with a sentence, and `NoAnswer`.
 
         With `fields`, only those of a document over `ASIDE_BYTES` are returned, and `TOO_LARGE` in place of a value,
         other than a text, that takes more than `FIELD_BYTES`.
@@ -65,8 +66,8 @@ class Judges:
         if len(data) <= ASIDE_BYTES:
             return output.read_object(data)
         asked = {"read": {"fields": fields, "long_chars": ASIDE_BYTES, "field_bytes": FIELD_BYTES}}
-        question = b"\n".join([json.dumps(asked).encode(), data])
-        return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account))
+        question = json.dumps(asked).encode() + b"\n"
+        return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account, data))
 
     async def fault(self, config: object, account: str) -> str | None:
         """Why this is no acceptable `output_config`, in a sentence; None when it is one. Raises `NoChild`, also when it

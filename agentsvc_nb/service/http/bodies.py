@@ -175,9 +175,7 @@ async def read_object(
             received += chunk
             if len(received) > most:
                 raise too_large
-        data = bytes(received)
-        received.clear()
-        return await parse_object(context, data, fields)
+        return await parse_object(context, received, fields)
 
 
 async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:
@@ -216,8 +214,8 @@ async def read_form_fields(request: Request) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs if value.strip()}
 
 
-async def parse_object(context: RequestContext, data: bytes, fields: Sequence[str] | None = None) -> Document:
-    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`).
+async def parse_object(context: RequestContext, data: bytearray, fields: Sequence[str] | None = None) -> Document:
+    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`). `data` is emptied.
 
     Raises `invalid_json`, and `workspace_busy` when the object can't be read now.
     """

@@ -44,7 +44,7 @@ class MultipartForm:
     """The parts of a multipart body: the `payload` in memory, and files as (name, blob) whose blobs are not kept yet.
     Other fields are ignored."""
 
-    payload: bytes = b""
+    payload: bytearray = field(default_factory=bytearray)
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
@@ -196,7 +196,7 @@ class _MultipartReader:
     def _part_end(self) -> None:
         if self._blob is None:
             if self._name == PAYLOAD:
-                self.form.payload = bytes(self._payload)
+                self.form.payload = self._payload
             return
         if media_types.is_audio_or_video(self._blob.head):
             raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")

@@ -72,7 +72,7 @@ async def _given(context: RequestContext, document: bodies.Document) -> AskReque
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
-    runs.check_script(context, given.message)
+    await runs.check_script(context, given.message)
     contents = await runs.staged(context, given.file_ids)
     shown, unreached = await fetch(context, given.image_urls)
     model = context.services.settings.model
