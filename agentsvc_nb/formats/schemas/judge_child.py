@@ -21,9 +21,11 @@ def answer(question: bytearray) -> list[bytes]:
     return [json.dumps(said).encode()]
 
 
-def _read(data: bytearray, fields: list[str] | None, long_chars: int, field_bytes: int) -> list[bytes]:
+def _read(
+    data: bytearray, fields: list[str] | None, most_values: int, long_chars: int, field_bytes: int
+) -> list[bytes]:
     try:
-        document = output.read_object(data)
+        document = output.read_object(data, most_values)
     except ValueError as error:
         return [json.dumps({"fault": str(error)}).encode() + b"\n"]
     if fields is not None:

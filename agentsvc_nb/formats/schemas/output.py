@@ -20,7 +20,7 @@ _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
 """How a bracket changes the depth, as a signed byte."""
 
 
-def read(text: str | bytes | bytearray) -> Any:
+def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
     """The value of a JSON document. Raises `ValueError` with the reason in one sentence.
 
     A bytearray is emptied: at no time more than two of the bytes, their text and its value are in memory.
@@ -28,7 +28,7 @@ def read(text: str | bytes | bytearray) -> Any:
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
     """
-    _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text)
+    _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text, most_values)
     may_have_halves = isinstance(text, str)
     if not isinstance(text, str):
         data, text = text, text.decode("utf-8-sig")  # else Python would read UTF-16, too
@@ -45,10 +45,10 @@ def read(text: str | bytes | bytearray) -> Any:
     return value
 
 
-def read_object(data: bytes | bytearray) -> dict[str, Any]:
+def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
     """A JSON object without its null values. A bytearray is emptied. Raises `ValueError` with a sentence."""
     try:
-        document = read(data)
+        document = read(data, most_values)
     except ValueError as error:
         raise ValueError(f"The body is not JSON that can be used: {error}.") from None
     if not isinstance(document, dict):
@@ -67,12 +67,12 @@ def _finite(text: str) -> float:
     return value
 
 
-def _check_weight(data: bytes | bytearray) -> None:
+def _check_weight(data: bytes | bytearray, most_values: int) -> None:
     """Raise `ValueError` for a document with too many values or levels. To be called before parsing: that takes seconds
     for 16 MB of brackets, and blocks all other requests."""
     values, depth = weigh(data)
-    if values > JSON_VALUES_MAX:
-        raise ValueError(f"it has more than {JSON_VALUES_MAX:,} values")
+    if values > most_values:
+        raise ValueError(f"it has more than {most_values:,} values")
     if depth > JSON_DEPTH_MAX:
         raise ValueError(f"it is nested more than {JSON_DEPTH_MAX} levels deep")
 

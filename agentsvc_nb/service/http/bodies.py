@@ -228,10 +228,11 @@ async def parse_object(context: RequestContext, data: bytearray, fields: Sequenc
 
 
 async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of work on the request's body; in a thread for a large one: 100,000 values take a second of Python."""
+    """The result of work on the request's body; in a thread for a large one, of which one is looked at at a time."""
     if 0 < _declared_bytes(context) <= judges.ASIDE_BYTES:
         return work(*args, **kwargs)
-    return await asyncio.to_thread(work, *args, **kwargs)
+    async with context.services.judges.checks.turn(context.account):
+        return await asyncio.to_thread(work, *args, **kwargs)
 
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
