@@ -19,6 +19,7 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
 
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
+PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
 FILE_MAX_BYTES: Final = 100 * MB
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
 JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -166,3 +168,39 @@ def test_what_is_checked_value_by_value_holds_ten_thousand(wire: Wire, method: s
         answer = wire(method, path, content=body)
         is_too_much = answer.is_error and "more than 10,000 values" in answer.json()["error"]["message"]
         assert is_too_much is refused, answer.text
+
+
+@pytest.mark.parametrize("path", ["/runs", "/files"])
+def test_a_form_of_very_many_fields_is_refused(wire: Wire, path: str) -> None:
+    """Six callers with 90,000 each held everybody up for two seconds."""
+    field = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+    payload = b'--b\r\nContent-Disposition: form-data; name="payload"\r\n\r\n{"message": "say x"}\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    for fields, refused in ((99, False), (100, True), (20_000, True)):
+        answer = wire("POST", path, content=field * fields + payload + b"--b--\r\n", headers=headers)
+        assert ("more than 100 parts" in answer.text) is refused, answer.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_payloads_that_are_on_their_way_are_not_in_memory() -> None:
+    """Only how many bodies without a form are in memory was limited."""
+    part = b'--b\r\nContent-Disposition: form-data; name="payload"\r\n\r\n{"message": "say x", "more": "'
+    body, end = part + b"a" * 15 * MB, b'"}\r\n--b--\r\n'
+    with running_service("scripted") as service, contextlib.ExitStack() as opened:
+        head = (
+            f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nConnection: close\r\n"
+            f"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {len(body) + len(end)}\r\n\r\n"
+        )
+        callers: list[socket.socket] = []
+        address = urlsplit(service.base_url)
+        before = resident_mb(service.pid)
+        for _ in range(10):
+            one = opened.enter_context(socket.create_connection((address.hostname, address.port), timeout=60))
+            one.sendall(head.encode() + body)
+            callers.append(one)
+        assert resident_mb(service.pid) - before < 40
+        for one in callers:
+            one.sendall(end)
+        assert {one.recv(65_536).split()[1] for one in callers} == {b"202"}
+        assert peak_mb(service.pid) - before < 5 * 16
+        assert not any((service.data / "blobs" / "incoming").iterdir())

@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from tempfile import SpooledTemporaryFile
 from typing import Any, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
 
@@ -212,6 +213,22 @@ async def read_form_fields(request: Request) -> dict[str, str]:
     except ValueError:
         raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
     return {name: value.strip() for name, value in pairs if value.strip()}
+
+
+async def read_payload(
+    context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, fields: Sequence[str]
+) -> Document:
+    """The JSON object of a form's payload, as `parse_object` has it."""
+    if payload is None:
+        return await parse_object(context, bytearray(), fields)
+    size = payload.tell()
+    payload.seek(0)
+    if size <= judges.ASIDE_BYTES:
+        return await parse_object(context, bytearray(payload.read()), fields)
+    async with context.services.judges.large_bodies.turn(context.account):
+        data = bytearray(size)
+        await asyncio.to_thread(payload.readinto, data)
+        return await parse_object(context, data, fields)
 
 
 async def parse_object(context: RequestContext, data: bytearray, fields: Sequence[str] | None = None) -> Document:

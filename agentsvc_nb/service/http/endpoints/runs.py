@@ -31,7 +31,7 @@ async def runs_start(context: RequestContext) -> Response:
     try:
         if is_multipart(context.request):
             form = await read_form(context.request, context.services.blobs, rules)
-            document = await bodies.parse_object(context, form.payload, FIELDS)
+            document = await bodies.read_payload(context, form.payload, FIELDS)
         else:
             check_length(context.request, rules)
             document = await bodies.read_object(context, JSON_MAX_BYTES, FIELDS)
