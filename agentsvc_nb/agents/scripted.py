@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
@@ -21,8 +21,9 @@ from agentsvc_nb.wire.limits import STEPS_MAX
 
 LONG_CHARS: Final = 100_000
 
-Line = tuple[int, str]
-"""A line of the script and its number."""
+Part = tuple[int, int]
+"""Where a part of the script begins and ends, the newline after its last line included: lists of the lines themselves
+would take 150 bytes a line."""
 
 LINES_AT_ONCE = 50
 """Lines that are performed before others have their turn: most lines wait for nothing."""
@@ -42,45 +43,67 @@ def refusal(message: str) -> str | None:
     >>> refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
     """
-    if "fail-http" not in message:  # of most messages, some of which have megabytes of lines
-        return None
-    for line in lines(message):
-        verb, _, code = line.partition(" ")
-        if verb == "fail-http" and code.strip() in CODES:
-            return code.strip()
-    return None
+    codes = (rest.strip() for _, _, rest in _commands(message, "fail-http"))
+    return next((code for code in codes if code in CODES), None)
 
 
-def lines(message: str) -> list[str]:
-    """The lines of a script. Only newlines end a line (other separators of Unicode belong to the text); a final newline
-    begins no further line."""
-    return [line.removesuffix("\r") for line in message.removesuffix("\n").split("\n")]
-
-
-def steps(message: str) -> list[list[Line]]:
+def steps(message: str) -> list[Part]:
     """The script as model steps: `step N` begins N steps, the last of which holds the lines that follow.
 
     The first step needs no command; a script that begins with `step N` has N steps, not N + 1.
 
-    >>> [len(step) for step in steps("say a\\nstep 2\\nsay b")]
-    [1, 0, 1]
+    >>> script = "say a\\nstep 2\\nsay b"
+    >>> [script[start:end] for start, end in steps(script)]
+    ['say a\\n', '', 'say b']
     """
-    script: list[list[Line]] = []
-    for number, line in enumerate(lines(message)):
-        if count := _new_steps(line):
+    script: list[Part] = []
+    at, begun = 0, False
+    for start, end, count in _commands(message, "step"):
+        if new := _new_steps(count.strip()):
+            if begun or start > at:
+                script.append((at, start))
             # One step more than a run may have is enough to exceed the limit, however large N is.
-            script += [[] for _ in range(min(count, STEPS_MAX + 1 - len(script)))]
-        elif not script:
-            script.append([(number, line)])
-        else:
-            script[-1].append((number, line))
-    return script
+            script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
+            at, begun = end, True
+    end = _end(message)
+    return [*script, (at, end)] if begun or end > at else script
 
 
-def _new_steps(line: str) -> int:
-    verb, _, count = line.partition(" ")
-    count = count.strip()
-    return int(count[:9]) if verb == "step" and count.isascii() and count.isdigit() else 0
+def _has_lines(part: Part) -> bool:
+    return part[0] < part[1]
+
+
+def _new_steps(count: str) -> int:
+    return int(count[:9]) if count.isascii() and count.isdigit() else 0
+
+
+def _end(message: str) -> int:
+    """Where the last line ends, its newline included, which may be missing. A final newline begins no further line."""
+    return len(message.removesuffix("\n")) + 1
+
+
+def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
+    """The lines that begin with `verb`, each as its start, its end with the newline, and what follows the verb."""
+    at = 0
+    while message.startswith(f"{verb} ", at) or (at := message.find(f"\n{verb} ", at) + 1):
+        end = _line_end(message, at)
+        yield at, end + 1, message[at + len(verb) + 1 : end]
+        at = end + 1
+
+
+def _lines(message: str, part: Part) -> Iterator[tuple[int, str]]:
+    """The lines of a part, each with its place. Only newlines end a line: other separators of Unicode belong to the
+    text."""
+    start, stop = part
+    while start < stop:
+        end = _line_end(message, start)
+        yield start, message[start:end].removesuffix("\r")
+        start = end + 1
+
+
+def _line_end(message: str, start: int) -> int:
+    end = message.find("\n", start)
+    return len(message) if end < 0 else end
 
 
 class Scripted:
@@ -93,7 +116,7 @@ class Scripted:
         while performance.step < len(script):
             at = performance.step
             # There is nothing to save before the first step, and between the empty steps of `step 1500`.
-            if at and (script[at] or script[at - 1]):
+            if at and (_has_lines(script[at]) or _has_lines(script[at - 1])):
                 await turn.checkpoint({"step": at, "answer": performance.answer})
             try:
                 await performance.play(script[at])
@@ -120,19 +143,19 @@ class _Performance:
         self.step = int(state.get("step", 0))
         self.answer = state.get("answer")
 
-    async def play(self, step: list[Line]) -> None:
+    async def play(self, step: Part) -> None:
         await self.turn.step()
-        for number, line in step:
-            if number % LINES_AT_ONCE == LINES_AT_ONCE - 1:
+        for number, (place, line) in enumerate(_lines(self.turn.message, step), 1):
+            if number % LINES_AT_ONCE == 0:
                 await asyncio.sleep(0)
             if line == "rewind":
-                await self._rewind(number)
+                await self._rewind(place)
             else:
                 await self._perform(line)
 
-    async def _rewind(self, number: int) -> None:
-        if number not in self.rewound:
-            self.rewound.add(number)
+    async def _rewind(self, place: int) -> None:
+        if place not in self.rewound:
+            self.rewound.add(place)
             await self.turn.rewind()
             raise Rewound
 

@@ -46,7 +46,7 @@ def _question(file: Path, media_type: str) -> bytes:
     return json.dumps({"path": str(file.absolute()), "media_type": media_type}).encode()
 
 
-def _answer(question: bytes) -> bytes:
+def _answer(question: bytearray) -> bytes:
     given = json.loads(question)
     try:
         found = indexed_text(read_text(Path(given["path"]), given["media_type"]))

@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
+from agentsvc_nb.formats.memory import return_large_buffers
+
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. No key may be among them."""
 NICENESS: Final = 5
@@ -174,6 +176,7 @@ def main() -> None:
     given = json.loads(told)
     parent, lifeline = given.pop("parent"), given.pop("lifeline")
     _apply(Limits(**given))
+    return_large_buffers()
     if sys.platform == "linux":
         _die_with(lifeline)
     if sys.platform != "win32":

@@ -126,6 +126,7 @@ class ServiceState:
         await self.services.jobs.supervisor.stop()
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
+        await self.services.jobs.end_calls()
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)

@@ -6,8 +6,6 @@ The lock comes before the slow imports, so that a second server ends at once.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import secrets
 import sqlite3
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb import __version__
+from agentsvc_nb.formats.memory import return_large_buffers
 from agentsvc_nb.service.folder import (
     DataFolder,
     FolderFault,
@@ -29,7 +28,6 @@ from agentsvc_nb.service.folder import (
     write_private,
 )
 from agentsvc_nb.service.plan import ServicePlan
-from agentsvc_nb.wire.limits import MIB
 
 if TYPE_CHECKING:
     from socket import socket
@@ -43,11 +41,6 @@ LAST_PORT: Final = -1
 
 class ServeError(Exception):
     """The service can't start; the message says why, and what to do."""
-
-
-LARGE_BUFFER_BYTES: Final = 2 * MIB
-_M_MMAP_THRESHOLD: Final = -3
-_M_TRIM_THRESHOLD: Final = -1
 
 
 @dataclass(frozen=True)
@@ -74,21 +67,11 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
         raise ServeError(str(error)) from None
     except OSError as error:
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
-    _return_large_buffers()
+    return_large_buffers()
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
             _answer(plan, folder, address, listening)
-
-
-def _return_large_buffers() -> None:
-    """Have glibc give a large buffer's memory back once it is freed. The first one of 16 MB would raise the size from
-    which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such setting
-            libc = ctypes.CDLL(None)
-            libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
-            libc.mallopt(_M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:

@@ -42,10 +42,11 @@ class FairThreads(ThreadPoolExecutor):
                 taken = self._fair.take()
             if taken is None:
                 return
-            name, (future, call) = taken
+            name = taken[0]
             try:
-                _settle(future, call)
+                _settle(*taken[1])
             finally:
+                del taken
                 with self._lock:
                     self._fair.done(name)
 
@@ -57,5 +58,8 @@ def _settle(future: Future[T], call: Callable[[], T]) -> None:
         result = call()
     except BaseException as error:
         future.set_exception(error)
+        # The error holds this frame and its caller's. Had they the future still, which has the error, all that the work
+        # had in memory would stay until the garbage collector comes by.
+        del future
     else:
         future.set_result(result)

@@ -19,11 +19,13 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
 
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
+PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
 FILE_MAX_BYTES: Final = 100 * MB
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
 JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer
 JSON_DEPTH_MAX: Final = 100  # ours: nesting of a JSON document
 INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, such as a tool's input
+INPUT_VALUES_MAX: Final = 10_000  # ours: values in it, each of which is looked at five times until the input is checked
 SEARCH_SECONDS: Final = 2  # ours: processor time of one search
 REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a request holds 10 files and this many other bytes
 UPLOAD_TTL_SECONDS: Final = 24 * 3600

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MIB
 from agentsvc_nb.wire.routes.route import V1
-from tests.bench.process import resident_mb
+from tests.bench.process import peak_mb, resident_mb
 from tests.contract.conftest import Wire, code
 
 TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")
@@ -84,7 +88,8 @@ def _status(service: RunningService, method: str, path: str, header: str, body: 
 def test_a_body_of_too_many_values_or_levels_is_none(wire: Wire, method: str, path: str, body: bytes, why: str) -> None:
     answer = wire(method, path, content=body)
     assert (answer.status_code, code(answer)) == (400, "invalid_json")
-    assert why in answer.json()["error"]["message"]
+    expected = why if path == "/runs" else why.replace("100,000", "10,000")
+    assert f" {expected}" in answer.json()["error"]["message"]
 
 
 @UNUSABLE
@@ -122,3 +127,80 @@ def test_long_messages_leave_no_memory_behind(model: str, begin: str) -> None:
         caller = AgentService(service.api_key, base_url=service.base_url)
         before = memory_after(2)
         assert memory_after(5) - before < 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_large_bodies_are_in_the_service_once_each() -> None:
+    """Six at once, of which four are taken in: each was there twice while it waited, and twice more as it was read."""
+    body = b'{"message": "say x", "more": "' + b"a" * 16 * MB + b'"}'
+    with running_service("scripted") as service, ThreadPoolExecutor(6) as threads:
+        headers = {"x-api-key": service.api_key, "content-type": "application/json"}
+
+        def start(_: int) -> int:
+            return httpx.post(f"{service.base_url}{V1}/runs", content=body, headers=headers, timeout=60).status_code
+
+        start(0)
+        before = resident_mb(service.pid)
+        assert set(threads.map(start, range(12))) == {202}
+        assert peak_mb(service.pid) - before < 5 * 16
+        assert resident_mb(service.pid) - before < 16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_a_script_of_a_million_lines_is_no_list_of_them() -> None:
+    """Three took 1,000 MB, and the collection of their lines as garbage held everybody up for seven seconds."""
+    with running_service("scripted") as service:
+        caller = AgentService(service.api_key, base_url=service.base_url)
+        caller.runs.wait(caller.runs.start("say x"))
+        before = resident_mb(service.pid)
+        run = caller.runs.wait(caller.runs.start("wait 0\n" * 1_000_000 + "say x"))
+        assert run.output == "x"
+        assert peak_mb(service.pid) - before < 60
+
+
+@pytest.mark.parametrize("padding", [0, 64_000], ids=["read at once", "read aside"])
+@pytest.mark.parametrize(("method", "path"), BOUNDED)
+def test_what_is_checked_value_by_value_holds_ten_thousand(wire: Wire, method: str, path: str, padding: int) -> None:
+    """Eight callers with 99,000 values each, within a megabyte, held everybody up for two seconds."""
+    fields = {"tool": "echo_job", "input": {"files": {}, "query": "x", "message": "say x"}}
+    for values, refused in ((9_000, False), (10_001, True)):
+        body = json.dumps({**fields, "more": [1] * values}, separators=(",", ":")).encode() + b" " * padding
+        answer = wire(method, path, content=body)
+        is_too_much = answer.is_error and "more than 10,000 values" in answer.json()["error"]["message"]
+        assert is_too_much is refused, answer.text
+
+
+@pytest.mark.parametrize("path", ["/runs", "/files"])
+def test_a_form_of_very_many_fields_is_refused(wire: Wire, path: str) -> None:
+    """Six callers with 90,000 each held everybody up for two seconds."""
+    field = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+    payload = b'--b\r\nContent-Disposition: form-data; name="payload"\r\n\r\n{"message": "say x"}\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    for fields, refused in ((99, False), (100, True), (20_000, True)):
+        answer = wire("POST", path, content=field * fields + payload + b"--b--\r\n", headers=headers)
+        assert ("more than 100 parts" in answer.text) is refused, answer.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_payloads_that_are_on_their_way_are_not_in_memory() -> None:
+    """Only how many bodies without a form are in memory was limited."""
+    part = b'--b\r\nContent-Disposition: form-data; name="payload"\r\n\r\n{"message": "say x", "more": "'
+    body, end = part + b"a" * 15 * MB, b'"}\r\n--b--\r\n'
+    with running_service("scripted") as service, contextlib.ExitStack() as opened:
+        head = (
+            f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nConnection: close\r\n"
+            f"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {len(body) + len(end)}\r\n\r\n"
+        )
+        callers: list[socket.socket] = []
+        address = urlsplit(service.base_url)
+        before = resident_mb(service.pid)
+        for _ in range(10):
+            one = opened.enter_context(socket.create_connection((address.hostname, address.port), timeout=60))
+            one.sendall(head.encode() + body)
+            callers.append(one)
+        assert resident_mb(service.pid) - before < 40
+        for one in callers:
+            one.sendall(end)
+        assert {one.recv(65_536).split()[1] for one in callers} == {b"202"}
+        assert peak_mb(service.pid) - before < 5 * 16
+        assert not any((service.data / "blobs" / "incoming").iterdir())

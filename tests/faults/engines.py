@@ -143,7 +143,7 @@ class FaultyBlobs(LocalBlobs):
         self.point = point
 
     def create(self) -> NewBlob:
-        return FaultyBlob(self, self._incoming)
+        return FaultyBlob(self, self.incoming)
 
 
 class FaultyBlob(NewBlob):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.schemas import judges, output
 from agentsvc_nb.formats.schemas.judges import ASIDE_BYTES, FIELD_BYTES, TOO_LARGE, Judges
+from tests.bench.process import peak_mb, resident_mb
 from tests.service.test_documents import SIZE, VALUES
+from tests.service.test_sandbox import children
 
 PADDING = b" " * ASIDE_BYTES
 TURNS = 50
@@ -55,14 +58,58 @@ FILLERS = {
 REFUSED = ("brackets", "not ended")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("name", FILLERS)
+def test_a_body_is_in_its_child_twice_at_most(name: str) -> None:
+    """It was there five times: as bytes twice, as text, as values, and as text of those."""
+    filler, before = FILLERS[name].decode(), children()
+    data = b'{"message": %s}' % FILLERS[name]
+
+    async def use() -> None:
+        async with opened() as made:
+            await made.read_object(bytearray(b"{}" + PADDING), "a")
+            (child,) = children() - before
+            at_rest, body = peak_mb(child), bytearray(data)
+            with contextlib.suppress(ValueError):
+                await made.read_object(body, "a", START)
+            text = len(filler) * (1 if filler.isascii() else 2)
+            most = (max(2 * SIZE, SIZE + text) + 100_000 * 150) / 2**20  # small values take more than their text
+            assert peak_mb(child) - at_rest < most + 12
+            assert not body, "it is not kept here, either"
+            assert resident_mb(child) - at_rest < 12, "the memory is given back"
+
+    asyncio.run(use())
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES, st.integers(1, 9), st.sampled_from([None, 1]))
+def test_what_a_document_weighs_does_not_depend_on_where_it_is_cut(value: Any, size: int, indent: int | None) -> None:
+    data = json.dumps(value, indent=indent).encode()
+    whole = output.weigh(data)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(output, "BLOCK_BYTES", size)
+        assert output.weigh(bytearray(data)) == whole
+
+
+@given(st.lists(st.sampled_from(["[", "]", "{", "}", '"', ",", "\\", " ", "a"]), max_size=20), st.integers(1, 5))
+def test_text_that_is_no_document_weighs_no_less_in_parts(parts: list[str], size: int) -> None:
+    data = "".join(parts).encode()
+    whole = output.weigh(data)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(output, "BLOCK_BYTES", size)
+        found = output.weigh(data)
+    assert found[0] >= whole[0]
+    assert found[1] >= whole[1]
+
+
 @pytest.mark.parametrize("name", FILLERS)
 def test_the_loop_goes_on_while_sixteen_megabytes_are_read(name: str) -> None:
     data = b'{"message": "x", "more": ' + FILLERS[name] + b"}"
 
     async def read() -> None:
         async with opened() as made:
-            await made.read_object(b"{}" + PADDING, "a")  # the child is there
-            turns, found = await turns_during(made.read_object(data, "a", START))
+            await made.read_object(bytearray(b"{}" + PADDING), "a")  # the child is there
+            turns, found = await turns_during(made.read_object(bytearray(data), "a", START))
             assert turns >= TURNS
             if name in REFUSED:
                 assert isinstance(found, ValueError)
@@ -83,7 +130,7 @@ def test_what_is_read_aside_is_what_is_read_at_once() -> None:
                 except ValueError as error:
                     expected = str(error)
                 try:
-                    found: Any = await made.read_object(data, "a")
+                    found: Any = await made.read_object(bytearray(data), "a")
                 except ValueError as error:
                     found = str(error)
                 assert found == expected
@@ -113,7 +160,7 @@ def test_of_a_large_start_nothing_large_but_its_message_comes_back() -> None:
 
     async def use() -> None:
         async with opened() as made:
-            found = await made.read_object(json.dumps(given).encode(), "a", START)
+            found = await made.read_object(bytearray(json.dumps(given).encode()), "a", START)
             assert found == {"message": given["message"], "output_config": TOO_LARGE, "file_ids": ["x"]}
 
     asyncio.run(use())
@@ -172,6 +219,6 @@ def test_a_document_that_can_not_be_read_now_is_told(monkeypatch: pytest.MonkeyP
     async def use() -> None:
         async with opened() as made:
             with pytest.raises(NoAnswer):
-                await made.read_object(b"{}" + PADDING, "a")
+                await made.read_object(bytearray(b"{}" + PADDING), "a")
 
     asyncio.run(use())

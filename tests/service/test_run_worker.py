@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.service.records import jobs, keys, usage
 from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor, tool_context
 from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
@@ -26,6 +26,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, chats, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
+from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
@@ -174,6 +175,12 @@ class Search(BaseTool):
         return await asyncio.Event().wait() and Outcome()
 
 
+class SearchJob(Search):
+    """The same as a job."""
+
+    asynchronous: ClassVar[bool] = True
+
+
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_that_is_broken_off_is_billed(
@@ -220,6 +227,103 @@ def test_a_direct_call_that_is_cancelled_has_its_charges(storage: Storage) -> No
         calling.cancel()
         await asyncio.wait([calling])
         assert charges == {"web_search": 1}
+
+    asyncio.run(work())
+
+
+def test_a_run_is_left_for_the_next_start_though_that_can_not_be_noted(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was ended as failed by a fault of the disk at the stop."""
+
+    async def fails(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async def work() -> None:
+        tool = Search(fails=False)
+        run = await started(storage, "call search {}")
+        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+        worker.wake(run.run_id)
+        await tool.charged.wait()
+        await stopped(worker)
+        assert await runs.status(storage.use_case, run.run_id) == "running"
+
+    monkeypatch.setattr(attempts, "leave", fails)
+    asyncio.run(work())
+
+
+async def stopped(worker: RunRunner) -> None:
+    """The stop of the service, in its order."""
+    worker._jobs.supervisor.stopping = True
+    await worker.supervisor.stop()
+    await worker._jobs.supervisor.stop()
+
+
+async def billed(storage: Storage, run: RunRecord) -> dict[str, int]:
+    found = await storage.use_case.read(lambda tx: usage.by_key_and_month(tx, run.account))
+    return {line.kind: line.quantity for line in found}
+
+
+def test_a_job_that_is_cancelled_as_the_service_stops_is_billed(storage: Storage) -> None:
+    """It was left for the next start, which ended it without knowing what it had used."""
+
+    async def work() -> None:
+        tool = SearchJob(fails=False)
+        run = await started(storage, "call search {}")
+        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {"search": tool}), Judges())
+        worker.wake(run.run_id)
+        await tool.charged.wait()
+        (job,) = await storage.use_case.read(jobs.active)
+        await storage.use_case.write(lambda tx: jobs.cancelling(tx, job.job_id))  # its tool is not told before the stop
+        await stopped(worker)
+        ended = await storage.use_case.read(lambda tx: jobs.get(tx, job.job_id))
+        assert ended is not None
+        assert ended.status == "cancelled"
+        assert await billed(storage, run) == {"web_search": 1}
+
+    asyncio.run(work())
+
+
+def test_a_run_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(storage: Storage) -> None:
+    async def work() -> None:
+        tool = Search(fails=False)
+        run = await started(storage, "usage 1000 0\nsay so far\ncall search {}")
+        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+        worker.wake(run.run_id)
+        await tool.charged.wait()
+        await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
+        await stopped(worker)
+        found = await runs.find(storage.use_case, run.run_id)
+        assert found is not None
+        assert (found.status, found.output, found.input_tokens) == ("cancelled", "so far", 1_000)
+
+    asyncio.run(work())
+
+
+def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> None:
+    async def work() -> None:
+        run, worker = await started(storage, "hello"), JobRunner(storage, {})
+        key = await storage.use_case.read(lambda tx: keys.get(tx, run.account, run.key_id))
+        assert key is not None
+        given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
+        call = await tool_calls.begin_call(storage.use_case, key, given)
+        worker.charges_of(call)["web_search"] = 1
+        await worker.end_calls()
+        await worker.end_call(call.call_id)
+        assert await billed(storage, run) == {"web_search": 1}
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("state", ["{", "[]", '{"counted": 1}', '{"counted": {"steps": 1, "unknown": 2}}'])
+def test_a_damaged_state_does_not_keep_the_service_from_starting(state: str, storage: Storage) -> None:
+    async def work() -> None:
+        run = await claimed(storage)
+        await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
+        sql = "INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, :state)"
+        await storage.use_case.write(lambda tx: tx.run(sql, run_id=run.run_id, state=state))
+        assert await attempts.recover(storage.use_case) == []
+        assert await runs.status(storage.use_case, run.run_id) == "cancelled"
 
     asyncio.run(work())
 

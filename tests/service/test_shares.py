@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
+from concurrent.futures import wait
 from typing import Final
 
 from hypothesis import given
@@ -125,3 +128,26 @@ def test_one_account_never_has_all_turns() -> None:
     asyncio.run(work())
     assert log.count("many") == 9
     assert log[-1] == "free"
+
+
+def test_work_that_fails_leaves_nothing_behind() -> None:
+    """Pictures of cancelled jobs stayed until the garbage collector came by: 150 MB of them."""
+
+    class Large:
+        pass
+
+    left: list[weakref.ref[Large]] = []
+
+    def fails() -> None:
+        large = Large()
+        left.append(weakref.ref(large))
+        raise ZeroDivisionError
+
+    gc.disable()
+    try:
+        with FairThreads(3) as threads:
+            for _ in range(3):
+                wait([threads.submit(fails)])
+        assert [each() for each in left] == [None] * 3
+    finally:
+        gc.enable()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final
 
@@ -21,6 +22,8 @@ START_SECONDS: Final = 60.0
 """How long a child may take to import what it needs; that is no part of a question's own time."""
 KEPT_BYTES: Final = 150 * 2**20
 """A child that has more memory after an answer is not kept: a library may never give it back."""
+SENT_BYTES: Final = 256 * 1024
+"""Of a large question that are sent at once."""
 _LENGTH_BYTES: Final = 8
 
 
@@ -52,8 +55,12 @@ class ChildPool:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
         self._closed = False
 
-    async def ask(self, question: bytes, seconds: float, answer_bytes: int, account: str) -> bytes:
+    async def ask(
+        self, question: bytes, seconds: float, answer_bytes: int, account: str, body: bytearray | None = None
+    ) -> bytes:
         """The answer of a child, which may take `seconds` once it is the question's turn (`FairTurns`).
+
+        `body` is the rest of the question, and is emptied while it is sent.
 
         Raises `NoAnswer` and `NoChild`. When the task is cancelled, the question is withdrawn, or its child killed.
         """
@@ -63,7 +70,7 @@ class ChildPool:
             raise NoChild("the pool is closed")
         worker, loop = self._idle.pop(), asyncio.get_running_loop()
         try:
-            asking = loop.run_in_executor(self._threads, worker.ask, question, seconds, answer_bytes)
+            asking = loop.run_in_executor(self._threads, worker.ask, question, body, seconds, answer_bytes)
         except RuntimeError as error:  # no thread can be started, or the pool was closed meanwhile
             self._idle.append(worker)
             self._turns.give_back(account)
@@ -102,7 +109,7 @@ class _Worker:
         self.stopped = False
         self._killed = False
 
-    def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
+    def ask(self, question: bytes, body: bytearray | None, seconds: float, answer_bytes: int) -> bytes:
         """Raises `NoAnswer` and `NoChild`."""
         if self._killed or (self._child is not None and self._child.wait(0) is not None):
             self.close()  # killed for a question that nobody waited for, or by the system while it was idle
@@ -115,7 +122,8 @@ class _Worker:
             raise NoChild("nobody waits for the answer")
         try:
             with child.deadline(seconds):
-                answer = self._answer(child, question, answer_bytes)
+                _write(child.input, question, body)
+                answer = _read(child.output, answer_bytes)
         except (OSError, EOFError) as error:
             self.close()
             raise NoAnswer(str(error) or "the child has ended") from None
@@ -142,23 +150,33 @@ class _Worker:
             _read(child.output, 0)
         return child
 
-    def _answer(self, child: LimitedChild, question: bytes, answer_bytes: int) -> bytes:
-        _write(child.input, question)
-        return _read(child.output, answer_bytes)
 
-
-def answer_questions(answer: Callable[[bytes], bytes]) -> None:
-    """In the child: answer questions until there are no more. What `answer` raises ends the child."""
+def answer_questions(answer: Callable[[bytearray], bytes | Sequence[bytes]]) -> None:
+    """In the child: answer questions until there are no more. An answer in pieces is not joined. What `answer` raises
+    ends the child."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    assert isinstance(questions, BufferedReader)
     with contextlib.redirect_stdout(sys.stderr):
         _write(answers, b"")  # what this process needs is imported
         while head := questions.read(_LENGTH_BYTES):
-            _write(answers, answer(questions.read(int.from_bytes(head))))
+            question = bytearray(int.from_bytes(head))
+            questions.readinto(question)
+            said = answer(question)
+            del question
+            _write(answers, *([said] if isinstance(said, bytes | bytearray) else said))
+            del said
 
 
-def _write(to: IO[bytes], message: bytes) -> None:
-    to.write(len(message).to_bytes(_LENGTH_BYTES))
-    to.write(message)
+def _write(to: IO[bytes], *parts: bytes | bytearray | None) -> None:
+    """Send one message. What is sent of a bytearray is taken out of it."""
+    to.write(sum(len(part or b"") for part in parts).to_bytes(_LENGTH_BYTES))
+    for part in parts:
+        if isinstance(part, bytearray):
+            while part:
+                to.write(part[:SENT_BYTES])
+                del part[:SENT_BYTES]
+        elif part:
+            to.write(part)
     to.flush()
 
 

@@ -16,7 +16,7 @@ from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild
 from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.formats.schemas import output
-from agentsvc_nb.wire.limits import JSON_MAX_BYTES
+from agentsvc_nb.wire.limits import INPUT_VALUES_MAX, JSON_MAX_BYTES, JSON_VALUES_MAX
 
 CHILD: Final = "agentsvc_nb.formats.schemas.judge_child"
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
@@ -47,6 +47,9 @@ class Judges:
         self._judging = ChildPool(CHILD, LIMITS)
         self.large_bodies = FairTurns(LARGE_BODIES, share=LARGE_BODIES - 1)
         """To be taken before a body over `ASIDE_BYTES` is received: whoever waits takes no memory."""
+        self.checks = FairTurns(1)
+        """To be taken before a body over `ASIDE_BYTES` is checked in a thread: beside eight of them the event loop had
+        a ninth of the interpreter."""
         self._answers = FairTurns(1)
         """One answer is judged at a time, so that a start waits for none."""
         self._accepted: set[bytes] = set()
@@ -56,17 +59,21 @@ class Judges:
         self._reading.close()
         self._judging.close()
 
-    async def read_object(self, data: bytes, account: str, fields: Sequence[str] | None = None) -> Document:
-        """The JSON object without its null values. Raises `ValueError` with a sentence, and `NoAnswer`.
+    async def read_object(self, data: bytearray, account: str, fields: Sequence[str] | None = None) -> Document:
+        """The JSON object without its null values. `data` is emptied, as soon as the child has it. Raises `ValueError`
+        with a sentence, and `NoAnswer`.
 
         With `fields`, only those of a document over `ASIDE_BYTES` are returned, and `TOO_LARGE` in place of a value,
-        other than a text, that takes more than `FIELD_BYTES`.
+        other than a text, that takes more than `FIELD_BYTES`; without, it may have `INPUT_VALUES_MAX` values only, as
+        the caller looks at all of them.
         """
+        most_values = INPUT_VALUES_MAX if fields is None else JSON_VALUES_MAX
         if len(data) <= ASIDE_BYTES:
-            return output.read_object(data)
-        asked = {"read": {"fields": fields, "long_chars": ASIDE_BYTES, "field_bytes": FIELD_BYTES}}
-        question = b"\n".join([json.dumps(asked).encode(), data])
-        return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account))
+            return output.read_object(data, most_values)
+        bounds = {"most_values": most_values, "long_chars": ASIDE_BYTES, "field_bytes": FIELD_BYTES}
+        asked = {"read": {"fields": fields, **bounds}}
+        question = json.dumps(asked).encode() + b"\n"
+        return _document(await self._reading.ask(question, READ_SECONDS, _ANSWER_BYTES, account, data))
 
     async def fault(self, config: object, account: str) -> str | None:
         """Why this is no acceptable `output_config`, in a sentence; None when it is one. Raises `NoChild`, also when it

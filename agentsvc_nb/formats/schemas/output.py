@@ -6,39 +6,49 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, Final, NoReturn
 
 from agentsvc_nb.formats.schemas.checking import BadSchema, Judge, TooMuchWork
 from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, OUTPUT_CONFIG_BYTES
 
+BLOCK_BYTES: Final = 256 * 1024
 _OPENING: Final = b"[{"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
 """How a bracket changes the depth, as a signed byte."""
 
 
-def read(text: str | bytes) -> Any:
+def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
     """The value of a JSON document. Raises `ValueError` with the reason in one sentence.
+
+    A bytearray is emptied: at no time more than two of the bytes, their text and its value are in memory.
 
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
     """
-    _check_weight(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
-    if isinstance(text, bytes):
-        text = text.decode("utf-8-sig")  # else Python would read UTF-16, too
+    _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text, most_values)
+    may_have_halves = isinstance(text, str)
+    if not isinstance(text, str):
+        data, text = text, text.decode("utf-8-sig")  # else Python would read UTF-16, too
+        if isinstance(data, bytearray):
+            data.clear()
+        may_have_halves = "\\ud" in text or "\\uD" in text
     value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("it holds half of a surrogate pair") from None
+    del text
+    if may_have_halves:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("it holds half of a surrogate pair") from None
     return value
 
 
-def read_object(data: bytes) -> dict[str, Any]:
-    """A JSON object without its null values. Raises `ValueError` with a sentence."""
+def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
+    """A JSON object without its null values. A bytearray is emptied. Raises `ValueError` with a sentence."""
     try:
-        document = read(data)
+        document = read(data, most_values)
     except ValueError as error:
         raise ValueError(f"The body is not JSON that can be used: {error}.") from None
     if not isinstance(document, dict):
@@ -57,33 +67,55 @@ def _finite(text: str) -> float:
     return value
 
 
-def _check_weight(data: bytes) -> None:
+def _check_weight(data: bytes | bytearray, most_values: int) -> None:
     """Raise `ValueError` for a document with too many values or levels. To be called before parsing: that takes seconds
     for 16 MB of brackets, and blocks all other requests."""
     values, depth = weigh(data)
-    if values > JSON_VALUES_MAX:
-        raise ValueError(f"it has more than {JSON_VALUES_MAX:,} values")
+    if values > most_values:
+        raise ValueError(f"it has more than {most_values:,} values")
     if depth > JSON_DEPTH_MAX:
         raise ValueError(f"it is nested more than {JSON_DEPTH_MAX} levels deep")
 
 
-def weigh(data: bytes) -> tuple[int, int]:
+def weigh(data: bytes | bytearray) -> tuple[int, int]:
     """How many values a JSON document has and how deeply they are nested, counted from its bytes without parsing; for
     other bytes, at least as much as a parser would see. Above `JSON_VALUES_MAX` the depth is not counted (0).
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)
     """
-    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if (least := -(-data.count(b'"') // 4)) > JSON_VALUES_MAX:  # two strings a value at most: its name and itself
-        return least, 0
-    data = b'"'.join(data.split(b'"')[::2])  # leaves one quotation mark of each string
-    data = data.translate(None, b" \t\n\r").replace(b"[]", b"0").replace(b"{}", b"0")
-    values = 1 + data.count(b",") + sum(data.count(code) for code in _OPENING)
-    if values > JSON_VALUES_MAX:
-        return values, 0
-    brackets = data.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX]  # JSON has no more: two per value
-    return values, max(accumulate(memoryview(brackets).cast("b")), default=0)
+    values, depth, deepest, brackets = 1, 0, 0, 0
+    for skeleton, quotes in _skeletons(data):
+        values += skeleton.count(b",") + sum(skeleton.count(code) for code in _OPENING)
+        least = max(values, -(-quotes // 4))  # two strings a value at most: its name and itself
+        if least > JSON_VALUES_MAX:
+            return least, 0
+        steps = skeleton.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX - brackets]  # two per value at most
+        brackets += len(steps)
+        depths = [*accumulate(memoryview(steps).cast("b"), initial=depth)]
+        depth, deepest = depths[-1], max(deepest, *depths)
+    return values, deepest
+
+
+def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
+    """What is left of a document without white space and what stands in strings, block by block, so that it is not
+    copied as a whole; and the number of quotation marks so far. A string leaves a quotation mark, `[]` and `{}` a 0."""
+    rest, bracket, quotes = b"", b"", 0  # the first two: what the next block decides
+    for start in range(0, len(data), BLOCK_BYTES):
+        block = rest + data[start : start + BLOCK_BYTES]
+        if block.endswith(b"\\"):
+            rest = b"\\" * ((len(block) - len(block.rstrip(b"\\"))) % 2)
+            block = block.removesuffix(rest)
+        else:
+            rest = b""
+        parts = block.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b'"'.join(parts[quotes % 2 :: 2]).translate(None, b" \t\n\r")
+        outside = bracket + b'"' + outside if quotes % 2 else bracket + outside
+        quotes += len(parts) - 1
+        bracket = outside[-1:] if outside[-1:] in _OPENING else b""
+        yield outside.removesuffix(bracket).replace(b"[]", b"0").replace(b"{}", b"0"), quotes
+    if bracket:
+        yield bracket, quotes
 
 
 Schema = dict[str, Any]

@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from tempfile import SpooledTemporaryFile
 from typing import Any, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
 
@@ -175,9 +176,7 @@ async def read_object(
             received += chunk
             if len(received) > most:
                 raise too_large
-        data = bytes(received)
-        received.clear()
-        return await parse_object(context, data, fields)
+        return await parse_object(context, received, fields)
 
 
 async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:
@@ -216,8 +215,24 @@ async def read_form_fields(request: Request) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs if value.strip()}
 
 
-async def parse_object(context: RequestContext, data: bytes, fields: Sequence[str] | None = None) -> Document:
-    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`).
+async def read_payload(
+    context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, fields: Sequence[str]
+) -> Document:
+    """The JSON object of a form's payload, as `parse_object` has it."""
+    if payload is None:
+        return await parse_object(context, bytearray(), fields)
+    size = payload.tell()
+    payload.seek(0)
+    if size <= judges.ASIDE_BYTES:
+        return await parse_object(context, bytearray(payload.read()), fields)
+    async with context.services.judges.large_bodies.turn(context.account):
+        data = bytearray(size)
+        await asyncio.to_thread(payload.readinto, data)
+        return await parse_object(context, data, fields)
+
+
+async def parse_object(context: RequestContext, data: bytearray, fields: Sequence[str] | None = None) -> Document:
+    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`). `data` is emptied.
 
     Raises `invalid_json`, and `workspace_busy` when the object can't be read now.
     """
@@ -230,10 +245,11 @@ async def parse_object(context: RequestContext, data: bytes, fields: Sequence[st
 
 
 async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of work on the request's body; in a thread for a large one: 100,000 values take a second of Python."""
+    """The result of work on the request's body; in a thread for a large one, of which one is looked at at a time."""
     if 0 < _declared_bytes(context) <= judges.ASIDE_BYTES:
         return work(*args, **kwargs)
-    return await asyncio.to_thread(work, *args, **kwargs)
+    async with context.services.judges.checks.turn(context.account):
+        return await asyncio.to_thread(work, *args, **kwargs)
 
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from python_multipart.exceptions import FormParserError
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, REQUEST_SLACK_BYTES
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, PARTS_MAX, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -41,13 +42,16 @@ class Rules:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """The parts of a multipart body: the `payload` in memory, and files as (name, blob) whose blobs are not kept yet.
-    Other fields are ignored."""
+    """The parts of a multipart body: the `payload`, None without one, and files as (name, blob) whose blobs are not
+    kept yet. Other fields are ignored."""
 
-    payload: bytes = b""
+    payload: SpooledTemporaryFile[bytes] | None = None
+    """A large one is in a file: there may be many at a time, and how many are in memory is for whoever reads them."""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
+        if self.payload is not None:
+            self.payload.close()
         for _, blob in self.files:
             blob.discard()
 
@@ -130,7 +134,7 @@ class _MultipartReader:
         self._name = ""
         self._file_name = ""
         self._blob: NewBlob | None = None
-        self._payload = bytearray()
+        self._parts = 0
         self._finished = False
 
     def callbacks(self) -> MultipartCallbacks:
@@ -155,7 +159,10 @@ class _MultipartReader:
         self.form.discard()
 
     def _part_begin(self) -> None:
-        self._disposition, self._blob, self._payload = b"", None, bytearray()
+        self._disposition, self._blob = b"", None
+        self._parts += 1
+        if self._parts > PARTS_MAX:
+            raise ApiError("invalid_multipart", f"The body has more than {PARTS_MAX} parts.")
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -171,7 +178,12 @@ class _MultipartReader:
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
-        if b"filename" not in options or self._name == PAYLOAD:  # a browser names a Blob's file `blob`
+        if self._name == PAYLOAD:  # a browser names a Blob's file `blob`
+            if self.form.payload is not None:
+                self.form.payload.close()  # the last one counts
+            self.form.payload = SpooledTemporaryFile(LARGE_BYTES, dir=str(self._blobs.incoming))  # noqa: SIM115
+            return
+        if b"filename" not in options:
             return
         if len(self.form.files) >= ATTACHMENTS_MAX:
             raise ApiError(self._rules.too_many)
@@ -188,15 +200,13 @@ class _MultipartReader:
         self._blob.write(memoryview(data)[start:end])
 
     def _keep_payload(self, data: bytes) -> None:
-        if self._name == PAYLOAD:
-            self._payload += data
-            if len(self._payload) > JSON_MAX_BYTES:
+        if self._name == PAYLOAD and self.form.payload is not None:
+            self.form.payload.write(data)
+            if self.form.payload.tell() > JSON_MAX_BYTES:
                 raise ApiError(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
 
     def _part_end(self) -> None:
         if self._blob is None:
-            if self._name == PAYLOAD:
-                self.form.payload = bytes(self._payload)
             return
         if media_types.is_audio_or_video(self._blob.head):
             raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")

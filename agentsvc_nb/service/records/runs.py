@@ -11,7 +11,6 @@ from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import beginning, load
 from agentsvc_nb.service.records.usage import Pool, Spent
-from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -118,9 +117,17 @@ def insert(
     return _read(row)
 
 
-def message(tx: Tx, run_id: str, chars: int = JSON_MAX_BYTES) -> str:
-    """The run's message, or its first `chars` characters. It may have megabytes, so it is no part of the record."""
-    row = tx.one(_sql["message"], run_id=run_id, chars=chars)
+def message(tx: Tx, run_id: str) -> str:
+    """The run's message. It may have megabytes, so it is no part of the record."""
+    row = tx.one(_sql["message"], run_id=run_id)
+    assert row is not None
+    found: str = row["message"]
+    return found
+
+
+def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
+    """The first `chars` characters of the run's message."""
+    row = tx.one(_sql["message_beginning"], run_id=run_id, chars=chars)
     assert row is not None
     return beginning(row["message"], chars)
 

@@ -11,6 +11,9 @@ RETURNING *
 INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
 
 -- name: message
+SELECT message FROM run_message WHERE run_id = :run_id
+
+-- name: message_beginning
 -- As bytes: SUBSTR of a text ends where it has a NUL.
 SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
 

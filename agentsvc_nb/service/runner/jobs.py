@@ -37,6 +37,7 @@ class JobRunner:
         self._use_case = storage.use_case
         self._tools = tools
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
+        self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str) -> None:
         self.supervisor.start(job_id)
@@ -51,13 +52,27 @@ class JobRunner:
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
-    async def end_call(self, call: tool_calls.DirectCall, charges: Mapping[str, int]) -> None:
+    def charges_of(self, call: tool_calls.DirectCall) -> dict[str, int]:
+        """Where a direct call counts its charges, until `end_call`."""
+        charges: dict[str, int] = {}
+        self._calls[call.call_id] = call, charges
+        return charges
+
+    async def end_call(self, call_id: str) -> None:
         """End a direct call. What can't be stored now is stored later: its charge is not lost."""
+        if call_id not in self._calls:
+            return
+        call, charges = self._calls.pop(call_id)
         try:
             await tool_calls.end_call(self._use_case, call, charges)
         except Exception:
             log.exception("the end of a direct call could not be stored; trying again")
             self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
+
+    async def end_calls(self) -> None:
+        """End the direct calls that a stop does not wait for any longer, with their charges so far."""
+        for call_id in list(self._calls):
+            await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
@@ -86,8 +101,7 @@ class JobRunner:
                 job.job_id, self._run_tool(job, task), lambda: self._asked_to_stop(job)
             )
         except asyncio.CancelledError:
-            if self.supervisor.stopping:
-                await jobs.leave(self._use_case, job.job_id)
+            if self.supervisor.stopping and await self._is_left(job):
                 return None
             return JobEnding("cancelled", [])
         except jobs.LostJob:
@@ -130,6 +144,17 @@ class JobRunner:
         """What the job holds for per-use charges, once its model calls are held by themselves."""
         tool = self._tools[job.tool]
         return price_of(tool.max_charges(_given(tool, job)))
+
+    async def _is_left(self, job: JobRecord) -> bool:
+        """Leave the job for recovery; False if it was cancelled, for then it ends now, while what it used is known."""
+
+        async def leave() -> bool:
+            if await self._asked_to_stop(job):
+                return False
+            await jobs.leave(self._use_case, job.job_id)
+            return True
+
+        return await self.supervisor.store(job.job_id, leave) is not False
 
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)

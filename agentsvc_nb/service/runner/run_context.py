@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -68,7 +69,7 @@ class LiveRunContext:
 
     @property
     def said(self) -> str:
-        return "".join(self._said)
+        return self._said.getvalue()
 
     async def misfit(self, text: str) -> str | None:
         config = self.output_config
@@ -95,7 +96,7 @@ class LiveRunContext:
         if too_long := len(data) > self._room:
             text = data[: self._room].decode("utf-8", "ignore")
         self._room -= len(data)
-        self._said.append(text)
+        self._said.write(text)
         await self.log.speak("text.delta", text)
         if too_long:
             raise WorkFailure("output_too_long", TOO_LONG)
@@ -188,8 +189,10 @@ class LiveRunContext:
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
-        self._said = [checkpoint.get("said", "")]
-        self._room = OUTPUT_BYTES - len(self._said[0].encode("utf-8", "replace"))
+        said = checkpoint.get("said", "")
+        self._said = io.StringIO()  # a list of its pieces would take 60 bytes each
+        self._said.write(said)
+        self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
         self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

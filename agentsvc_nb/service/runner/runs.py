@@ -111,8 +111,7 @@ class RunRunner:
             )
             await context.log.flush()
         except asyncio.CancelledError:
-            if self.supervisor.stopping:
-                await attempts.leave(self._use_case, run.run_id)
+            if self.supervisor.stopping and await self._is_left(run):
                 return None
             await context.log.flush()
             return context.ending("cancelled", output=_spoken(context))
@@ -156,6 +155,17 @@ class RunRunner:
             await self.supervisor.store(run_id, lambda: attempts.finish(self._use_case, run_id, attempt, ending))
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
+
+    async def _is_left(self, run: RunRecord) -> bool:
+        """Leave the run for recovery; False if it was cancelled, for then it ends now, while what it used is known."""
+
+        async def leave() -> bool:
+            if await self._asked_to_stop(run):
+                return False
+            await attempts.leave(self._use_case, run.run_id)
+            return True
+
+        return await self.supervisor.store(run.run_id, leave) is not False
 
     async def _asked_to_stop(self, run: RunRecord) -> bool:
         return await runs.status(self._use_case, run.run_id) != "running"

@@ -25,12 +25,12 @@ class LocalBlobs:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._incoming = root / "incoming"
-        self._incoming.mkdir(parents=True, exist_ok=True)
+        self.incoming = root / "incoming"
+        self.incoming.mkdir(parents=True, exist_ok=True)
         self._placing = threading.Lock()
 
     def create(self) -> NewBlob:
-        return NewBlob(self, self._incoming)
+        return NewBlob(self, self.incoming)
 
     def put(self, data: bytes) -> NewBlob:
         """Store `data` as a blob."""
@@ -78,7 +78,7 @@ class LocalBlobs:
 
     def sweep_incoming(self) -> None:
         """Remove the half-written files of a killed server. Requires the data folder's lock."""
-        for left in self._incoming.iterdir():
+        for left in self.incoming.iterdir():
             left.unlink(missing_ok=True)
 
 

@@ -3,6 +3,7 @@ number, so that writes of an earlier attempt are refused (docs/decisions/0009-at
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,8 @@ from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.usecases import money, runs
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
+
+log = logging.getLogger(__name__)
 
 
 class LostRun(Exception):
@@ -141,5 +144,9 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
 
 def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
     """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
-    counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
-    return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
+    try:
+        counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
+        return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
+    except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
+        log.exception("the saved state of run %s can't be read: it ends without what it used", record.run_id)
+        return ending

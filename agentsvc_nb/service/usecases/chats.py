@@ -185,7 +185,7 @@ def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -
 
 
 def _turn(tx: Tx, run: RunRecord) -> TurnView:
-    message = runs.message(tx, run.run_id, _MESSAGE_CHARS + 1)
+    message = runs.message_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
     if run.status in TERMINAL:

@@ -238,7 +238,7 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
         found = runs.of_chat(tx, record.chat, record.run_id, limit + 1)
         ended = [run for run in found if run.status in TERMINAL][:limit]
-        return [(run, runs.message(tx, run.run_id, EARLIER_CHARS)) for run in ended]
+        return [(run, runs.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
     return await context.read_long(use)
 

@@ -72,7 +72,7 @@ async def _given(context: RequestContext, document: bodies.Document) -> AskReque
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
-    runs.check_script(context, given.message)
+    await runs.check_script(context, given.message)
     contents = await runs.staged(context, given.file_ids)
     shown, unreached = await fetch(context, given.image_urls)
     model = context.services.settings.model
@@ -108,12 +108,12 @@ async def tools_invoke(context: RequestContext) -> Response:
 async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
-    charges: dict[str, int] = {}
+    charges = context.services.jobs.charges_of(call)
     try:
         given = tool.Input.model_validate(submit.input)
         outcome = await tool_context.run(context.services.storage, tool, given, call.chat, charges)
     finally:
-        await context.services.jobs.end_call(call, charges)
+        await context.services.jobs.end_call(call.call_id)
     return ToolResult(
         tool=tool.name,
         is_error=outcome.error is not None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from starlette.responses import Response
@@ -30,7 +31,7 @@ async def runs_start(context: RequestContext) -> Response:
     try:
         if is_multipart(context.request):
             form = await read_form(context.request, context.services.blobs, rules)
-            document = await bodies.parse_object(context, form.payload, FIELDS)
+            document = await bodies.read_payload(context, form.payload, FIELDS)
         else:
             check_length(context.request, rules)
             document = await bodies.read_object(context, JSON_MAX_BYTES, FIELDS)
@@ -38,8 +39,11 @@ async def runs_start(context: RequestContext) -> Response:
     except BaseException:
         form.discard()
         raise
+    sync = bodies.sync(document)
+    del document, form
     record = await runs.start(context.use_case, context.key, given)
-    if bodies.sync(document):
+    del given  # a message of megabytes is not kept while the start is held
+    if sync:
         record = await runs.wait(
             context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
         )
@@ -72,15 +76,20 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     upload_ids = bodies.file_ids(document, len(form.files))
     key = bodies.idempotency_key(context)
     model = context.services.settings.model
-    check_script(context, message)
+    await check_script(context, message)
     contents = [*await staged(context, upload_ids), *await _attached(context, form)]
     return Start(message, where, model, context.received_at, config, contents, key)
 
 
-def check_script(context: RequestContext, message: str) -> None:
+async def check_script(context: RequestContext, message: str) -> None:
     """Raises the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
     "scripted")."""
-    refused = scripted.refusal(message) if context.services.settings.model == "scripted" else None
+    if context.services.settings.model != "scripted":
+        return
+    if len(message) > runs.LONG_CHARS:
+        refused = await asyncio.to_thread(scripted.refusal, message)
+    else:
+        refused = scripted.refusal(message)
     if refused:
         raise ApiError(refused)
 
