@@ -39,6 +39,8 @@ class Design:
     palette: Palette
     words: Wording
     seed: int
+    language: str = ""
+    """The code of the language of its words; empty when it is not known."""
     edited_from: dict[str, str] | None = None
     """`path` and `sha256` of the picture that an edit was made from."""
 
@@ -49,6 +51,9 @@ class Design:
             "palette": self.palette.names(),
             "words": asdict(self.words),
             "seed": self.seed,
+            "language": self.language,
+            "brand_colors": self.palette.given,
+            "ink": colors.code(self.palette.ink) if self.palette.ink else None,
         }
 
 
@@ -63,7 +68,7 @@ class Made:
 def produce(design: Design) -> Made:
     """Draw one picture. Takes processor time, so call it in a thread."""
     stopping.check()
-    words = layout.lay_out(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words, design.language)
     stopping.check()
     background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
     stopping.check()
@@ -76,6 +81,7 @@ def produce(design: Design) -> Made:
         palette=design.palette.names(),
         layout=design.scene.name,
         contrast=round(min(picture.contrasts, default=21.0), 2),
+        cut=list(words.cut),
     )
     kept = None if design.scene.name == "photo" else design.kept()
     return Made(picture_files.encode(picture.image, kept, design.edited_from), record)
@@ -116,8 +122,13 @@ def _begin(design: Design) -> asyncio.Task[Made]:
 
 def _outcome(made: list[MadeImage]) -> Outcome:
     content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
+    content += [{"type": "text", "text": _told(one)} for one in made if one.cut]
     data = ImageSet(images=made).model_dump()
     return Outcome(content=content, data=data, inline=False)
+
+
+def _told(one: MadeImage) -> str:
+    return f"{one.path} does not show all of its {' and '.join(one.cut)}: the text is too long, shorten it."
 
 
 PROMPT: Final = "A picture without any text, as the background of an advertisement. "
@@ -147,16 +158,17 @@ def designs(request: ImageRequest) -> list[Design]:
     """The designs of the pictures; picture n of a brief is the same however many pictures are asked for."""
     key = digest(request.brief)
     seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
-    base = colors.palette(" ".join(request.brand_colors) or request.brief, seed)
+    base = colors.brand(request.brand_colors) if request.brand_colors else colors.palette(request.brief, seed)
     words = wording.wordings(request.brief, -(-request.outputs.count // len(sizes)))
     stem = f"images/{slug(words[0].headline)}-{key[:6]}"
+    spoken = wording.language(request.brief)
     made = []
     for number in range(request.outputs.count):
         turn, size = number // len(sizes), sizes[number % len(sizes)]
         scene = scenes.SCENES[(seed + turn) % len(scenes.SCENES)]
         palette = base.turned(turn // 2 + turn)
         path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
-        made.append(Design(path, scene, frame(size), palette, words[turn], seed + turn))
+        made.append(Design(path, scene, frame(size), palette, words[turn], seed + turn, spoken.code if spoken else ""))
     return made
 
 

@@ -20,13 +20,15 @@ from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import BrandColor, ImageEdit
 from agentsvc_nb.tools.ads.picture_files import read_picture
 from agentsvc_nb.tools.ads.scenes import photo_scene
-from agentsvc_nb.tools.ads.shapes import Frame, frame
+from agentsvc_nb.tools.ads.shapes import Frame, frame, whole
 from agentsvc_nb.tools.ads.wording import Wording
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 
 _SIDES: Final = (320, 2160)
 """Least pixels of the shorter side, and most of the longer."""
 _RATIO_MAX: Final = 3.0
+_ANY: Final = Frame(1, 1, (0, 0, 1, 1))
+"""Stands for the frame that is set later."""
 
 
 class _KeptWords(BaseModel):
@@ -43,6 +45,9 @@ class _Kept(BaseModel):
     palette: list[BrandColor] = Field(min_length=4, max_length=4)
     words: _KeptWords
     seed: int = Field(ge=0, lt=2**63)
+    language: str = Field(default="", max_length=10)
+    brand_colors: bool = False
+    ink: BrandColor | None = None
 
 
 async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Outcome:
@@ -82,13 +87,15 @@ def _kept(picture: Image.Image) -> _Kept | None:
 
 def _again(kept: _Kept, edit: ImageEdit, words: Wording) -> Design:
     """The stored design with the changes of the edit; path and frame are set later."""
-    palette = Palette(*(colors.color(code) for code in kept.palette))
-    return Design("", scenes.named(kept.scene), Frame(1, 1), _palette(edit, palette), words, kept.seed)
+    ink = colors.color(kept.ink) if kept.ink else None
+    ground, deep, accent, second = map(colors.color, kept.palette)
+    palette = Palette(ground, deep, accent, second, ink, kept.brand_colors)
+    return Design("", scenes.named(kept.scene), _ANY, _palette(edit, palette), words, kept.seed, kept.language)
 
 
 def _over(picture: Image.Image, edit: ImageEdit, words: Wording) -> Design:
     said = any((words.headline, words.subline, words.action, words.brand))
-    return Design("", photo_scene(picture, said), Frame(1, 1), _palette(edit, colors.PALETTES[6]), words, 0)
+    return Design("", photo_scene(picture, said), _ANY, _palette(edit, colors.PALETTES[6]), words, 0)
 
 
 def _words(edit: ImageEdit, before: Wording) -> Wording:
@@ -98,17 +105,17 @@ def _words(edit: ImageEdit, before: Wording) -> Wording:
 
 
 def _palette(edit: ImageEdit, before: Palette) -> Palette:
-    return colors.palette(" ".join(edit.brand_colors), 0) if edit.brand_colors else before
+    return colors.brand(edit.brand_colors) if edit.brand_colors else before
 
 
 def _framed(picture: Image.Image, kept: _Kept | None) -> Frame:
     """The picture's own size, scaled into the limits of what can be drawn."""
     if kept and max(picture.size) <= _SIDES[1] and min(picture.size) >= _SIDES[0]:
-        return Frame(*picture.size)
+        return whole(*picture.size)
     low, high = sorted(picture.size)
     scale = min(_SIDES[1] / high, max(1.0, _SIDES[0] / low))
     sides = [max(round(side * scale), _SIDES[0], round(high * scale / _RATIO_MAX)) for side in picture.size]
-    return Frame(*sides)
+    return whole(*sides)
 
 
 def _targets(edit: ImageEdit, own: Frame, mark: str) -> list[tuple[str, Frame]]:

@@ -29,25 +29,28 @@ class Scene:
     centred: bool = False
 
     def zone(self, frame: Frame) -> Box:
-        return frame.box(*self.zones[frame.shape])
+        return frame.kept(frame.box(*self.zones[frame.shape]))
 
 
 def sunrise(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """A large sun rises behind the lower right corner."""
-    ground, unit = firm(colors.ground), frame.unit
-    brush = Brush(gradient(frame, ground, colors.deep if luminance(ground) < 0.2 else tint(ground, 0.3), 60))
+    ground, unit = colors.ground if colors.given else firm(colors.ground), frame.unit
+    end = colors.deep if luminance(ground) < 0.2 else tint(ground, 0.3)
+    brush = Brush(gradient(frame, ground, ground if colors.given else end, 60))
     x = frame.width * 0.83 + chance.randint(-30, 30) * unit
     y = frame.height * (0.70 if frame.shape == "wide" else 0.86) + chance.randint(-20, 20) * unit
     for radius, part in ((440, 0.10), (375, 0.18)):
         brush.disc(x, y, radius * unit, mix(ground, colors.accent, part))
     brush.disc(x, y, 300 * unit, colors.accent)
-    brush.disc(x + 95 * unit, y + 70 * unit, 180 * unit, mix(colors.accent, colors.second, 0.75))
+    brush.disc(
+        x + 95 * unit, y + 70 * unit, 180 * unit, mix(colors.accent, colors.second, 1.0 if colors.given else 0.75)
+    )
     return brush.finished()
 
 
 def split(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """A calm side for words, and arcs stacked on the other."""
-    brush = Brush(flat(frame, tint(colors.ground, 0.93)))
+    brush = Brush(flat(frame, colors.ground if colors.given else tint(colors.ground, 0.93)))
     tones = (colors.accent, colors.second, shade(colors.ground, 0.28), tint(colors.ground, 0.35))
     across, left, top = (frame.width, 0.0, frame.height * 0.66)
     cell = across / 4
@@ -67,28 +70,35 @@ def _corner(x: float, y: float, cell: float, turn: int) -> tuple[float, float]:
 
 
 def card(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
-    """A white card over a gradient with discs."""
+    """A white card over a gradient with discs; a brand's card has the colour of its ground."""
     unit = frame.unit
-    brush = Brush(gradient(frame, colors.ground, mix(colors.ground, colors.second, 0.55), 45))
+    start, end, paper = colors.ground, mix(colors.ground, colors.second, 0.55), WHITE
+    if colors.given:
+        start, end, paper = colors.accent, colors.accent, colors.ground
+    fills = (colors.second, colors.deep) if colors.given else (colors.accent, colors.deep, tint(colors.ground, 0.25))
+    brush = Brush(gradient(frame, start, end, 45))
     for _ in range(5):
         x, low = chance.random() * frame.width, chance.random() < 0.5
         y = chance.uniform(0.83, 1.03) * frame.height if low else chance.uniform(-0.03, 0.17) * frame.height
-        fill = chance.choice((colors.accent, colors.deep, tint(colors.ground, 0.25)))
-        brush.disc(x, y, chance.randint(90, 230) * unit, fill)
+        brush.disc(x, y, chance.randint(90, 230) * unit, chance.choice(fills))
     image = brush.finished()
     left, top, right, bottom = box = frame.box(0.11, 0.13, 0.89, 0.87)
     drop = round(30 * unit)
     shadow(image, (left, top + drop, right, bottom + drop), 44 * unit, 110, 44 * unit)
-    panel(image, box, 44 * unit, WHITE)
+    panel(image, box, 44 * unit, paper)
     return image
 
 
 def slope(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """Slopes rise from the lower edge."""
     width, height, unit = frame.width, frame.height, frame.unit
-    brush = Brush(gradient(frame, tint(colors.ground, 0.94), tint(colors.second, 0.80), 90))
-    brush.disc(width * 0.82 + chance.randint(-40, 40) * unit, height * 0.68, 96 * unit, colors.accent)
+    sky, foot, sun = tint(colors.ground, 0.94), tint(colors.second, 0.80), colors.accent
     tones = (tint(colors.ground, 0.45), colors.ground, colors.deep)
+    if colors.given:
+        sky, foot, sun = colors.ground, colors.ground, colors.second
+        tones = (mix(colors.ground, colors.accent, 0.35), mix(colors.ground, colors.accent, 0.7), colors.accent)
+    brush = Brush(gradient(frame, sky, foot, 90))
+    brush.disc(width * 0.82 + chance.randint(-40, 40) * unit, height * 0.68, 96 * unit, sun)
     for start, tone in zip((0.78, 0.85, 0.92), tones, strict=True):
         peak, lift = chance.uniform(0.45, 0.8) * width, chance.uniform(0.05, 0.11) * height
         points = [
@@ -106,25 +116,30 @@ def slope(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
 
 def rings(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """Rings spread from beside the words."""
-    brush = Brush(gradient(frame, colors.deep, mix(colors.deep, firm(colors.ground), 0.75), 90))
+    far, end = colors.deep, mix(colors.deep, firm(colors.ground), 0.75)
+    brush = Brush(flat(frame, colors.ground) if colors.given else gradient(frame, far, end, 90))
     x, y = frame.width * 0.5 + chance.randint(-60, 60) * frame.unit, frame.height * 1.04
     if frame.shape == "wide":
         x, y = frame.width * 0.98, frame.height * 0.55
     for number, radius in enumerate(range(560, 130, -72)):
-        part = 0.16 + 0.14 * number
-        tone = mix(mix(colors.deep, colors.ground, 0.6), colors.accent, min(1.0, part))
+        part = (number + 1) / 6 if colors.given else 0.16 + 0.14 * number
+        tone = mix(colors.ground if colors.given else mix(colors.deep, colors.ground, 0.6), colors.accent, part)
         brush.disc(x, y, radius * frame.unit, tone)
+    if colors.given:
+        brush.disc(x, y, 110 * frame.unit, colors.second)
     return brush.finished()
 
 
 def tiles(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
     """Tiles above the words, or beside them."""
-    brush = Brush(flat(frame, colors.deep))
+    brush = Brush(flat(frame, colors.ground if colors.given else colors.deep))
     wide = frame.shape == "wide"
     cell = frame.height / 3 if wide else frame.width / 5
     columns, rows = (2, 3) if wide else (5, 2)
     left = frame.width - columns * cell if wide else 0.0
     tones = (colors.ground, colors.accent, colors.second, tint(colors.ground, 0.6))
+    if colors.given:
+        tones = (colors.deep, colors.accent, colors.second, tint(colors.accent, 0.4))
     for number in range(columns * rows):
         x, y = left + (number % columns) * cell, (number // columns) * cell
         under, over = chance.sample(tones, 2)
