@@ -53,7 +53,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
-def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryRunContext:
+def ask(
+    message: str, folder: Path, files: Mapping[str, str | bytes] = FILES, tools: Sequence[Tool] = ()
+) -> MemoryRunContext:
     turn = MemoryRunContext(message, MemoryWorkspace(folder, files), tools)
     assert asyncio.run(choose("offline").run(turn)) is None
     return turn

@@ -136,8 +136,27 @@ async def with_brief(given: dict[str, Any], workspace: Workspace) -> dict[str, A
     """The input of `create_images` with the chat's brief, if any, added after the message's own text, whose labels
     win."""
     request = dict(given.get("request") or {})
-    request["brief"] = amended(await _brief(workspace), said=_subject(str(request.get("brief", ""))))
+    said = str(request.get("brief", ""))
+    request["brief"] = amended(await _brief(workspace), said=_subject(orders.without_placed(said)))
+    request = await _placed(said, request["brief"], workspace) | request
     return given | {"request": request}
+
+
+async def _placed(message: str, brief: str, workspace: Workspace) -> dict[str, str]:
+    """The product and the logo that a message or its brief wants on a picture, by their paths: those that it names, or
+    the only one that there is. A picture that the chat does not have is named all the same, for the tool to refuse."""
+    paths = [entry.path for entry in await workspace.list() if entry.media_type in orders.PLACED_TYPES]
+    own = [path for path in paths if not path.startswith("images/")]
+    found: dict[str, str] = {}
+    for name in orders.pictures_named(message) or orders.pictures_named(brief):
+        path = next((one for one in paths if name in (one, PurePosixPath(one).name)), name)
+        found.setdefault("logo" if orders.is_logo(path) else "product", path)
+    logos = [path for path in own if orders.is_logo(path)]
+    others = [path for path in own if not orders.is_logo(path)]
+    for field, choice in (("logo", logos), ("product", others)):
+        if field not in found and len(choice) == 1 and orders.wants(field, f"{message}\n{brief}"):
+            found[field] = choice[0]
+    return found
 
 
 def _subject(message: str) -> str:

@@ -14,6 +14,7 @@ _FORBIDS = re.compile(rf"(?:{any_of('forbids')})(?!\w)", re.I)
 _MUST = re.compile(rf"\b(?:{any_of('must')})\b", re.I)
 _OF_MAKING = re.compile(_MAKING, re.I)
 _DESCRIBED = re.compile(rf"(?:(?:{any_of('articles')})\s+)?(?:\w+\s+)?{_MAKING}\s+(?:{any_of('relatives')})\b", re.I)
+_FILE = re.compile(r"\w\.(?:png|jpe?g|webp|gif|svg|psd|pdf)\b", re.I)
 _SECTION = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{any_of('sections')})\W*", re.I)
 _TITLE_OF_A_BRIEF = re.compile(
     r"\b(?:brief(?:ing)?s?|draft|template|entwurf|projekt|project|proyecto|projet|v\d+)\b", re.I
@@ -27,7 +28,7 @@ def is_instruction(sentence: str) -> bool:
     (True, False)
     """
     said = sentence.strip(" \t\"'“”„«»*_-–•>")
-    if _POLITE.match(said) or forbids(said):
+    if _POLITE.match(said) or forbids(said) or _FILE.search(said):
         return True
     return bool(_OF_MAKING.search(said)) and bool(_BIDS.match(said) or _MUST.search(said))
 

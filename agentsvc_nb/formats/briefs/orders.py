@@ -51,6 +51,56 @@ _SIZES_SAID = re.compile(
 _SIZED = re.compile(rf"({_SIZE})[ -]+(?={_PICTURE}|formate?s?\b|formatos?\b|sizes?\b|versions?\b)", re.I)
 
 
+PLACED_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+_FILE: Final = r"(?<![\w/.-])[\w./-]+\.(?:png|jpe?g|webp|gif)(?![\w.])"
+_ENDS: Final = r"(?=\s*(?:$|[.,;:!?)\n]|\b(?:and|und|et|y|for|für|pour|para|in|on|with|mit|avec|con)\b))"
+_WANTED: Final = {
+    "logo": rf"logos?\b{_ENDS}",
+    "product": rf"(?:product (?:photo|picture|image|shot)s?|(?:photo|picture|image) of (?:the|our) product|"
+    rf"(?:our|the|this|attached|my) (?:photo|packshot)|produkt(?:foto|bild)|(?:unser|das|dem|unserem) foto|packshots?|"
+    rf"photo du produit|(?:notre|la) photo|foto del producto|(?:nuestra|la) foto)\b{_ENDS}",
+}
+_UNWANTED: Final = r"(?:no|not|never|without|avoid|kein\w*|ohne|sans|pas de|sin)\s+(?:\w+\s+){0,2}"
+_PLACED = re.compile(
+    rf"(?:[\s,;]*\b(?:{any_of('joins')}|of|von|de)\b)?\s+(?:(?:{any_of('articles')}|our|my|this|attached|unser\w*|notre|"
+    rf"nuestr[oa])\s+)*(?:(?:logo|photo|picture|image|product|foto|bild|produktfoto)\s+)*"
+    rf"(?:{_FILE}|{'|'.join(_WANTED.values())})",
+    re.I,
+)
+
+
+def pictures_named(message: str) -> list[str]:
+    """The files of pictures that a message names.
+
+    >>> pictures_named("An ad with tent.png and the logo brand/logo.webp")
+    ['tent.png', 'brand/logo.webp']
+    """
+    return list(dict.fromkeys(re.findall(_FILE, message, re.I)))
+
+
+def is_logo(path: str) -> bool:
+    return re.search(r"(?i)logo|signet|wordmark|brandmark", path.rpartition("/")[2]) is not None
+
+
+def wants(field: str, message: str) -> bool:
+    """Whether a message speaks of a `logo` or a photo of the `product` to be placed.
+
+    >>> wants("logo", "An ad with our logo"), wants("logo", "No logo, please")
+    (True, False)
+    """
+    wanted = rf"\b(?:{_WANTED[field]})"
+    return bool(re.search(wanted, message, re.I)) and not re.search(rf"\b{_UNWANTED}{wanted}", message, re.I)
+
+
+def without_placed(message: str) -> str:
+    """The message without the pictures that it wants to have placed.
+
+    >>> without_placed("An ad with tent.png and our logo for the summer sale")
+    'An ad for the summer sale'
+    """
+    return _PLACED.sub("", message)
+
+
 def count(message: str, sizes: int = 1, headline: bool = False) -> int:
     """How many pictures a message orders: the number it gives, at most `PICTURES_MAX`, else one, or `SEVERAL` for a
     plural without a `headline`; at least one of each of its `sizes`.

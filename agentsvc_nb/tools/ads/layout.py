@@ -5,7 +5,7 @@ can be read there (a contrast of at least 4.5).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from PIL import Image, ImageDraw
@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 from agentsvc_nb.tools.ads.colors import BLACK, CONTRAST_MIN, INK, WHITE, Color, Palette, contrast, readable
 from agentsvc_nb.tools.ads.fitting import LEADING, Fitted, Type, fit
 from agentsvc_nb.tools.ads.fonts import family_for, font, legible, runs_leftwards
+from agentsvc_nb.tools.ads.placing import LOGO_CLEAR, logo_size, place_logo
 from agentsvc_nb.tools.ads.scenes import Align, Scene
 from agentsvc_nb.tools.ads.shapes import Box, Frame, panel
 from agentsvc_nb.tools.ads.wording import Wording
@@ -52,6 +53,7 @@ class Block:
 class Layout:
     blocks: list[Block]
     centred: bool
+    logo: Box | None = None
 
     @property
     def cut(self) -> list[TextName]:
@@ -83,9 +85,23 @@ def drawable(words: Wording) -> Wording:
     )
 
 
-def lay_out(scene: Scene, frame: Frame, words: Wording, language: str = "") -> Layout:
-    """Place all texts of an ad within the scene's zone. Words of `language` are parted between its syllables."""
+def lay_out(scene: Scene, frame: Frame, words: Wording, language: str = "", logo: Image.Image | None = None) -> Layout:
+    """Place all texts of an ad within the scene's zone. Words of `language` are parted between its syllables. A logo
+    stands above them, instead of the brand's name."""
     left, top, right, bottom = zone = scene.zone(frame)
+    if logo is None:
+        return _texts_in(zone, scene, frame, words, language)
+    wide, high = logo_size(logo, zone, frame.type_unit)
+    clear = math.ceil(LOGO_CLEAR * high)
+    top += high + (clear if scene.stands else 2 * clear)  # a scene with a product leaves room above its words
+    below = _texts_in((left, top, right, bottom), scene, frame, replace(words, brand=""), language)
+    foot = (below.blocks[0].box[1] if below.blocks else top) - clear
+    x = (left + right - wide) // 2 if scene.centred else right - wide if runs_leftwards(words.headline) else left
+    return replace(below, logo=(x, foot - high, x + wide, foot))
+
+
+def _texts_in(zone: Box, scene: Scene, frame: Frame, words: Wording, language: str) -> Layout:
+    left, top, right, bottom = zone
     setter = _Setter(right - left, frame.type_unit, language)
     brand = setter.text("brand", words.brand, _BRAND, setter.high(_BRAND_HIGH))
     button = setter.button(words.action)
@@ -199,14 +215,14 @@ class Picture:
 
     def _apart(self, box: Box) -> Color:
         """The first colour, beginning with the palette's accent, that contrasts with what lies under the box."""
-        under = self._under(box)
+        under = self.under(box)
         wishes = (self.palette.accent, self.palette.second, self.palette.deep, self.palette.ground, INK, WHITE)
         least = {wish: min(contrast(wish, color) for color in under) for wish in wishes}
         return next((wish for wish in wishes if least[wish] >= _BUTTON_CONTRAST), max(wishes, key=least.__getitem__))
 
     def _ink(self, box: Box) -> Color:
         """A colour that can be read on everything under the box; if there is none, draw a veil there first."""
-        under = self._under(box)
+        under = self.under(box)
         wishes = (self.palette.deep, WHITE, INK, BLACK)
         least = {wish: min(contrast(wish, color) for color in under) for wish in (*wishes, self.palette.ink or INK)}
         if self.palette.ink and least[self.palette.ink] >= CONTRAST_MIN:
@@ -227,16 +243,18 @@ class Picture:
         self.contrasts.append(contrast(WHITE, veil))
         return WHITE
 
-    def _under(self, box: Box) -> list[Color]:
+    def under(self, box: Box) -> list[Color]:
         """The colours under a box, from a sample of its pixels."""
         sample = self.image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST, box)
         found = sample.getcolors(_SAMPLE**2) or []
         return [(color[0], color[1], color[2]) for _, color in found if isinstance(color, tuple)]
 
 
-def draw(background: Image.Image, colors: Palette, words: Layout) -> Picture:
-    """Draw the words on the background, which is changed in place."""
+def draw(background: Image.Image, colors: Palette, words: Layout, logo: Image.Image | None = None) -> Picture:
+    """Draw the logo and the words on the background, which is changed in place."""
     picture = Picture(background, colors)
+    if logo is not None and words.logo is not None:
+        place_logo(background, logo, words.logo, picture.under(words.logo))
     for block in words.blocks:
         if block.button:
             picture.button(block)

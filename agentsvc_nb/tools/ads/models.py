@@ -67,6 +67,18 @@ class ImageRequest(ToolInput):
     outputs: Outputs = Field(default_factory=Outputs)
     sizes: Sizes = Field(default=["square"])
     brand_colors: BrandColors = Field(default_factory=list)
+    product: WorkspacePath | None = Field(
+        default=None, description="A picture of the workspace: PNG, JPEG, WebP or GIF, with or without transparency."
+    )
+    product_fit: Literal["auto", "contain", "cover"] = Field(
+        default="auto",
+        description="`contain`: the product is seen whole; `cover`: it fills its place and is cropped; `auto`: whole "
+        "when it is transparent or on a plain ground.",
+    )
+    logo: WorkspacePath | None = Field(
+        default=None,
+        description="A picture of the workspace; it stands above the words instead of the brand's name.",
+    )
     background: Literal["drawn", "model"] = Field(
         default="drawn", description="`model`: an image model paints the background; words are set on it as always."
     )
@@ -103,6 +115,8 @@ class MadeImage(ToolOutput):
     palette: list[str]
     layout: str
     contrast: float = Field(description="The least contrast of a text with what lies under it, by WCAG 2.")
+    product: list[int] | None = Field(description="Where the product is: left, top, right, bottom, in pixels.")
+    logo: list[int] | None = Field(description="Where the logo is.")
     cut: list[str] = Field(description="The texts that are not shown in full: even the smallest type is too large.")
 
 

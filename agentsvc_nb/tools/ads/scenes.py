@@ -27,9 +27,17 @@ class Scene:
     zones: dict[Shape, Parts]
     align: Align = "top"
     centred: bool = False
+    stands: dict[Shape, Parts] | None = None
+    """Where a product stands; then these and the zones are in fractions of the frame's safe part."""
 
     def zone(self, frame: Frame) -> Box:
-        return frame.kept(frame.box(*self.zones[frame.shape]))
+        parts = self.zones[frame.shape]
+        return frame.inset(*parts) if self.stands else frame.kept(frame.box(*parts))
+
+    def stand(self, frame: Frame) -> Box:
+        """The place of a product, in a scene that has one."""
+        assert self.stands is not None
+        return frame.inset(*self.stands[frame.shape])
 
 
 def sunrise(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
@@ -183,9 +191,55 @@ SCENES: Final = (
 )
 
 
+_STAGE_WORDS: Final[dict[Shape, Parts]] = {
+    "square": (0.01, 0.0, 0.99, 0.52), "tall": (0.02, 0.0, 0.98, 0.53), "wide": (0.0, 0.03, 0.52, 0.97),
+}  # fmt: skip
+_STAGE: Final[dict[Shape, Parts]] = {
+    "square": (0.12, 0.56, 0.88, 1.0), "tall": (0.06, 0.57, 0.94, 1.0), "wide": (0.58, 0.04, 1.0, 0.96),
+}  # fmt: skip
+_BAND_WORDS: Final[dict[Shape, Parts]] = {
+    "square": (0.0, 0.03, 0.46, 0.97), "tall": (0.02, 0.49, 0.98, 1.0), "wide": (0.0, 0.03, 0.50, 0.97),
+}  # fmt: skip
+_BAND: Final[dict[Shape, Parts]] = {
+    "square": (0.56, 0.08, 1.0, 0.92), "tall": (0.06, 0.0, 0.94, 0.41), "wide": (0.60, 0.06, 1.0, 0.94),
+}  # fmt: skip
+
+
+def stage(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """Two discs behind the product."""
+    left, top, right, bottom = frame.inset(*_STAGE[frame.shape])
+    x, y, radius = (left + right) / 2, (top + bottom) / 2, 0.52 * min(right - left, bottom - top)
+    brush = Brush(flat(frame, colors.ground if colors.given else firm(colors.ground)))
+    aside = chance.choice((-1, 1)) * 0.62 * radius
+    brush.disc(x + aside, y + 0.5 * radius, 0.55 * radius, colors.second)
+    brush.disc(x, y, radius, colors.accent)
+    return brush.finished()
+
+
+def band(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
+    """A side of another colour for the product, with a disc at its edge."""
+    image = flat(frame, colors.ground if colors.given else firm(colors.ground))
+    left, top, right, bottom = frame.inset(*_BAND[frame.shape])
+    edge = round(36 * frame.unit)
+    tall = frame.shape == "tall"
+    side = (0, 0, frame.width, bottom + edge) if tall else (left - edge, 0, frame.width, frame.height)
+    image.paste(colors.accent, side)
+    brush = Brush(image)
+    reach = 0.30 * min(right - left, bottom - top)
+    x = chance.choice((left, right)) if tall else right
+    brush.disc(x, top if tall else chance.choice((top, bottom)), reach, colors.second)
+    return brush.finished()
+
+
+PRODUCT_SCENES: Final = (
+    Scene("stage", stage, _STAGE_WORDS, "middle", stands=_STAGE),
+    Scene("band", band, _BAND_WORDS, "middle", stands=_BAND),
+)
+
+
 def named(name: str) -> Scene:
     """The scene of this name. Raises `KeyError` when there is none."""
-    return {scene.name: scene for scene in SCENES}[name]
+    return {scene.name: scene for scene in (*SCENES, *PRODUCT_SCENES)}[name]
 
 
 SHADE: Final[Color] = (8, 10, 16)
@@ -196,13 +250,15 @@ _SHADED_FROM: Final = 0.25
 _SHADED: Final = 216
 
 
-def photo_scene(picture: Image.Image, with_words: bool) -> Scene:
+def photo_scene(picture: Image.Image, with_words: bool, with_product: bool = False) -> Scene:
     """A scene with a picture as background, cropped to the frame; darkened at the foot if words go on it."""
 
     def paint(frame: Frame, colors: Palette, chance: random.Random) -> Image.Image:
         cut = ImageOps.fit(picture.convert("RGB"), (frame.width, frame.height), Image.Resampling.LANCZOS)
         return _shaded(cut, frame) if with_words else cut
 
+    if with_product:
+        return Scene("photo", paint, _BAND_WORDS, "middle", stands=_BAND)
     return Scene("photo", paint, _ZONES, "bottom")
 
 

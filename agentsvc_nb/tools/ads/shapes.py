@@ -49,6 +49,12 @@ class Frame:
         width, height = self.width, self.height
         return round(left * width), round(top * height), round(right * width), round(bottom * height)
 
+    def inset(self, left: float, top: float, right: float, bottom: float) -> Box:
+        """A box given in fractions of the safe part."""
+        x, y, x_end, y_end = self.safe
+        width, height = x_end - x, y_end - y
+        return x + round(left * width), y + round(top * height), x + round(right * width), y + round(bottom * height)
+
     def kept(self, box: Box) -> Box:
         """The part of a box that is safe; the box is moved when that would be less than half of its height."""
         left, top, right, bottom = self.safe
