@@ -51,6 +51,9 @@ FETCH_BYTES: Final = 10 * MB
 FETCH_SECONDS: Final = 20
 FETCH_REDIRECTS: Final = 5
 
+# Pictures that tools work on (ours)
+PICTURE_PIXELS: Final = 50_000_000
+
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100
 KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits a 64-bit integer of the database

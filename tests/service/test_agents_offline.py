@@ -53,7 +53,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
-def ask(message: str, folder: Path, files: Mapping[str, str] = FILES, tools: Sequence[Tool] = ()) -> MemoryRunContext:
+def ask(
+    message: str, folder: Path, files: Mapping[str, str | bytes] = FILES, tools: Sequence[Tool] = ()
+) -> MemoryRunContext:
     turn = MemoryRunContext(message, MemoryWorkspace(folder, files), tools)
     assert asyncio.run(choose("offline").run(turn)) is None
     return turn
@@ -239,7 +241,7 @@ def test_labels_of_a_message_win_over_those_of_the_brief(tmp_path: Path, message
 
 def test_labels_in_one_line_are_read_alike_by_the_tool() -> None:
     line = "Make 1 ad. Headline: Only this. CTA: Go"
-    assert wordings(line, 1) == wordings(f"{line}\n\nRed.", 1) == [Wording("Only this", "Make 1 ad", "Go")]
+    assert wordings(line, 1) == wordings(f"{line}\n\nRed.", 1) == [Wording("Only this", "", "Go")]
 
 
 def test_a_question_behind_a_label_is_answered(tmp_path: Path) -> None:

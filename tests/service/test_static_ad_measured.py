@@ -22,7 +22,7 @@ SLACK = 0.02
 
 def drawn(design: Design) -> tuple[Image.Image, Image.Image, list[Block]]:
     """The background, the picture, and the blocks of words that make the difference."""
-    words = layout.lay_out(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words, design.language)
     before = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
     return before, layout.draw(before.copy(), design.palette, words).image, words.blocks
 
@@ -75,7 +75,7 @@ def _apart(before: Image.Image, after: Image.Image, block: Block) -> tuple[list[
 
 def test_a_text_from_right_to_left_stands_on_the_right() -> None:
     design = next(one for one in designs(request("Hebrew", 6, ["square"])) if one.scene.name == "slope")
-    words = layout.lay_out(design.scene, design.frame, design.words)
+    words = layout.lay_out(design.scene, design.frame, design.words, design.language)
     assert len(words.blocks) == 4
     assert {block.box[2] for block in words.blocks} == {design.scene.zone(design.frame)[2]}
 
@@ -89,4 +89,4 @@ def test_a_long_word_is_parted_rather_than_made_tiny() -> None:
 
 def _first(name: str) -> Any:
     design = designs(request(name, 1, ["square"]))[0]
-    return design.scene, design.frame, design.words
+    return design.scene, design.frame, design.words, design.language

@@ -15,48 +15,20 @@ from pydantic import ValidationError
 from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import code, quote
-from agentsvc_nb.formats.briefs import amended, in_lines, is_labelled
+from agentsvc_nb.formats.briefs import orders
+from agentsvc_nb.formats.briefs.instructions import describes
+from agentsvc_nb.formats.briefs.labels import amended, in_lines, is_labelled, labelled
+from agentsvc_nb.formats.briefs.orders import WISH, without_command
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools.port import Outcome, Tool, Workspace
 
-PICTURES_DEFAULT: Final = 2
-PICTURES_MAX: Final = 20
 _OBJECTS_TRIED: Final = 20
 
-_MAKE = (
-    r"create|draw|make|generate|design|produce|render|erstelle?n?|zeichne\w*|mache?n?|generiere\w*|entwirf|gestalte\w*|"
-    r"crée[rz]?|cree[rz]?|dessine[rz]?|génère[rz]?|fais|crea[r]?|dibuja[r]?|genera[r]?|diseña[r]?|haz"
-)
-_PICTURE = (
-    r"(?:image |display |static |banner )?(?:ads?|adverts?|creatives?|visuals?)|images?|pictures?|banners?|posters?|"
-    r"anzeigen?(?:motive?)?|bild(?:er)?|werbebild(?:er)?|werbeanzeigen?|plakate?|visuels?|affiches?|bannières?|"
-    r"im[aá]genes|im[aá]gen|anuncios?|carteles"
-)
-_WISH = re.compile(rf"\b(?:{_MAKE})\b(?:\W+\w+){{0,7}}?\W+(?:{_PICTURE})\b", re.I)
-_COUNTED = re.compile(rf"\b(\w+)\W+(?:{_PICTURE})\b", re.I)
-_READ_FIRST = (
-    r"\b(?:read|see|open|use|follow|check|lies|nimm|öffne|nutze|lis|ouvre|utilise|lee|abre|usa)\b[^.!?\n]{0,40}?"
-    r"\bbrief\w*(?:\.\w+)?\b[^.!?\n]{0,40}?\b(?:and|then|und|et|y)\W+"
-)
-_COMMAND = re.compile(
-    rf"(?:{_READ_FIRST})?(?:\b(?:please|bitte)\W+)?(?:{_WISH.pattern}|\bcreate_images\b)"
-    r"(?:\W+(?:for|of|about|on|with|für|zu|über|mit|pour|sur|de|para|sobre|con)\b)?[ \t:,]*",
-    re.I,
-)
 _WHOLE_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE = re.compile(
     rf"{_WHOLE_SENTENCE.pattern}|,?\s+(?:and|und|et|y)\s+(?=(?:what|which|who|how|was|welche\w*|wie|quel\w*|que|qué)\b)",
     re.I,
 )
-_NUMBERS: Final = {
-    word: number
-    for number, words in enumerate(
-        ("one|an|a|ein|eine|einen|un|une|una", "two|zwei|deux|dos", "three|drei|trois|tres", "four|vier|quatre|cuatro",
-         "five|fünf|cinq|cinco", "six|sechs|seis", "seven|sieben|sept|siete", "eight|acht|huit|ocho",
-         "nine|neun|neuf|nueve",
-         "ten|zehn|dix|diez"), 1)
-    for word in words.split("|")
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,7 +45,7 @@ def wanted(message: str, tools: Sequence[Tool]) -> list[Call]:
     offered = [tool for tool in tools if tool.available()]
     calls = [_named(tool, message) for tool in offered if re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", message)]
     pictures = any(tool.name == "create_images" for tool in offered)
-    if pictures and _WISH.search(message) and not any(call.tool == "create_images" for call in calls):
+    if pictures and WISH.search(message) and not any(call.tool == "create_images" for call in calls):
         calls.append(Call("create_images", pictures_for(message)))
     return calls
 
@@ -87,7 +59,7 @@ def remainder(message: str, calls: Sequence[Call]) -> str:
         sentences = _SENTENCE.split(message)
     else:
         sentences = [one for line in in_lines(message).split("\n") for one in _beside_labels(line)]
-    return "\n".join(one for one in sentences if not _WISH.search(one) and not any(name in one for name in names))
+    return "\n".join(one for one in sentences if not WISH.search(one) and not any(name in one for name in names))
 
 
 def _beside_labels(line: str) -> list[str]:
@@ -97,27 +69,20 @@ def _beside_labels(line: str) -> list[str]:
     return [one for one in _WHOLE_SENTENCE.split(line) if asks(one)]
 
 
-def without_command(message: str) -> str:
-    """What a picture is to be about: the message without the words that order the picture.
-
-    >>> without_command("Please create 3 ads for our summer sale")
-    'our summer sale'
-    """
-    return _COMMAND.sub("", message, count=1).strip().lstrip(".,:;! ")
-
-
 def pictures_for(message: str) -> dict[str, Any]:
-    """The input of `create_images`: the message is the brief, two pictures unless it says how many.
+    """The input of `create_images`: the message is the brief. One picture is made, unless it says how many or in which
+    sizes, or asks for "pictures" without giving them a headline.
 
     >>> pictures_for("Draw three ads for tents")["request"]["outputs"]
     {'mode': 'count', 'count': 3}
     """
-    near = _WISH.search(message) or _COUNTED.search(message)
-    words = re.findall(r"\w+", near[0].casefold()) if near else []
-    counts = [int(word) if re.fullmatch("[0-9]{1,2}", word) else _NUMBERS.get(word, 0) for word in words]
-    count = max(counts, default=0) or PICTURES_DEFAULT
-    outputs = {"mode": "count", "count": min(count, PICTURES_MAX)}
-    return {"request": {"kind": "static_ad", "brief": _without_questions(message), "outputs": outputs}}
+    sizes = orders.sizes(message)
+    outputs = {
+        "mode": "count",
+        "count": orders.count(message, len(sizes), headline=bool(labelled("headline", in_lines(message)))),
+    }
+    request = {"kind": "static_ad", "brief": _without_questions(message), "outputs": outputs}
+    return {"request": request | ({"sizes": sizes} if sizes else {})}
 
 
 def _without_questions(message: str) -> str:
@@ -125,7 +90,7 @@ def _without_questions(message: str) -> str:
     whole = _WHOLE_SENTENCE.split(message)
     parts = [part for one in whole if not is_labelled(one) for part in _SENTENCE.split(one)]
     for sentence in (*whole, *parts):
-        if asks(sentence) and not _WISH.search(sentence):
+        if asks(sentence) and not WISH.search(sentence):
             message = message.replace(sentence, "", 1)
     return message.strip(" ,\n")
 
@@ -171,8 +136,36 @@ async def with_brief(given: dict[str, Any], workspace: Workspace) -> dict[str, A
     """The input of `create_images` with the chat's brief, if any, added after the message's own text, whose labels
     win."""
     request = dict(given.get("request") or {})
-    request["brief"] = amended(await _brief(workspace), said=without_command(str(request.get("brief", ""))))
+    said = str(request.get("brief", ""))
+    request["brief"] = amended(await _brief(workspace), said=_subject(orders.without_placed(said)))
+    request = await _placed(said, request["brief"], workspace) | request
     return given | {"request": request}
+
+
+async def _placed(message: str, brief: str, workspace: Workspace) -> dict[str, str]:
+    """The product and the logo that a message or its brief wants on a picture, by their paths: those that it names, or
+    the only one that there is. A picture that the chat does not have is named all the same, for the tool to refuse."""
+    paths = [entry.path for entry in await workspace.list() if entry.media_type in orders.PLACED_TYPES]
+    own = [path for path in paths if not path.startswith("images/")]
+    found: dict[str, str] = {}
+    for name in orders.pictures_named(message) or orders.pictures_named(brief):
+        path = next((one for one in paths if name in (one, PurePosixPath(one).name)), name)
+        found.setdefault("logo" if orders.is_logo(path) else "product", path)
+    logos = [path for path in own if orders.is_logo(path)]
+    others = [path for path in own if not orders.is_logo(path)]
+    for field, choice in (("logo", logos), ("product", others)):
+        if field not in found and len(choice) == 1 and orders.wants(field, f"{message}\n{brief}"):
+            found[field] = choice[0]
+    return found
+
+
+def _subject(message: str) -> str:
+    """What the message says of the ad itself: its labels, and what it is about."""
+    said = without_command(in_lines(message))
+    first, _, rest = said.partition("\n")
+    if describes(first):
+        return rest
+    return said[:1].upper() + said[1:] if first.split(" ")[0].islower() else said
 
 
 async def _brief(workspace: Workspace) -> str:

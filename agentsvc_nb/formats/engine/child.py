@@ -172,7 +172,7 @@ def _cell(value: object) -> Any:
     return value if isinstance(value, int | float | None) else str(value)[:CELL_CHARS]
 
 
-def _answered(question: bytes) -> bytes:
+def _answered(question: bytearray) -> bytes:
     _limit_time()
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 

@@ -1,9 +1,11 @@
-"""Palettes from the colours that a brief names, else chosen by its hash; and contrast as WCAG 2 defines it."""
+"""Palettes from the colours that a brief names, in their order or by their roles, else chosen by its hash; and contrast
+as WCAG 2 defines it."""
 
 from __future__ import annotations
 
 import colorsys
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,17 +18,46 @@ CONTRAST_MIN: Final = 4.5
 WHITE: Final[Color] = (255, 255, 255)
 INK: Final[Color] = (17, 19, 28)
 BLACK: Final[Color] = (0, 0, 0)
+_WELL_READ: Final = 7.0
 
-_HEX = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 _NAMES: Final = {
-    "red": "#d7263d", "rot": "#d7263d", "orange": "#f26b21", "yellow": "#ffc93c", "gelb": "#ffc93c",
-    "gold": "#d9a441", "green": "#1f8a5b", "grün": "#1f8a5b", "teal": "#0f8b8d", "turquoise": "#1fb5ad",
-    "blue": "#2456e6", "blau": "#2456e6", "navy": "#14213d", "purple": "#6a3df0", "violet": "#6a3df0",
-    "lila": "#6a3df0", "pink": "#f0468a", "rosa": "#f0468a", "brown": "#7a4a2b", "beige": "#e8d9c0",
-    "black": "#14151a", "schwarz": "#14151a", "white": "#fafafa", "grey": "#6b7280", "gray": "#6b7280",
-    "mint": "#8fe3c0", "coral": "#ff6f59", "lavender": "#b8a4f5", "olive": "#74792f",
+    "#d7263d": "red|rot|rouge|roj[oa]", "#f26b21": "orange|naranja", "#ffc93c": "yellow|gelb|jaune|amarill[oa]",
+    "#d9a441": "gold", "#1f8a5b": "green|grün|verte?|verde", "#0f8b8d": "teal|petrol",
+    "#1fb5ad": "turquoise|türkis", "#2456e6": "blue|blau|bleue?|azul", "#14213d": "navy|marineblau",
+    "#6a3df0": "purple|violett?|lila|morado", "#f0468a": "pink|rosa", "#7a4a2b": "brown|braun|marron",
+    "#e8d9c0": "beige", "#14151a": "black|schwarz|noire?|negr[oa]", "#fafafa": "white|weiß|blanche?|blanc[oa]?",
+    "#6b7280": "gr[ea]y|grau|gris", "#b8bec8": "silver|silber", "#8fe3c0": "mint", "#ff6f59": "coral",
+    "#b8a4f5": "lavender", "#74792f": "olive?", "#7a1230": "burgundy|bordeaux", "#f7f1e3": "cream|creme",
 }  # fmt: skip
-_NAMED = re.compile(rf"(?i)\b(?:{'|'.join(_NAMES)})\b")
+_TONES: Final = {"dark": r"dark[ -]?|dunkel", "light": r"light[ -]?|hell"}
+_COLOR: Final = (
+    r"(?<![\w#&])(?:(?P<hex>#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b)|"
+    rf"(?:(?P<dark>{_TONES['dark']})|(?P<light>{_TONES['light']}))?(?P<name>{'|'.join(_NAMES.values())})\b)"
+)
+_COLORS = re.compile(_COLOR, re.I)
+_FILLERS = re.compile(
+    r"\b(?:and|then|und|dann|et|puis|y|e|luego|with|mit|avec|con|as|als|for|für|the|colou?rs?|farben?|couleurs?|colores)\b"
+    r"|[\W_]",
+    re.I,
+)
+_ROLES: Final = {
+    "ground": r"background|ground|base|primary|hintergrund|grundfarbe|hauptfarbe|primärfarbe|fond|principale?|fondo|"
+    r"primari[oa]",
+    "accent": r"accents?|secondary|buttons?|cta|akzent(?:farbe)?|sekundärfarbe|schaltfläche|secondaire|boutons?|acento|"
+    r"secundari[oa]|botón|botones",
+    "second": r"second accent|tertiary|highlights?|tertiärfarbe|tertiaire|terciari[oa]",
+    "ink": r"text|ink|type|letters|schrift(?:farbe)?|textfarbe|texte|texto",
+}
+"""What a colour of a brand is for, in the order in which colours without a role are taken."""
+_OF_COLOR: Final = r"(?:[ -]?(?:colou?r|farbe|couleur))?"
+_AFTER_COLOR: Final = (
+    r"\s*(?:[(]|(?:as|for|als|für|en|pour|como|para)\b)?\s*(?:(?:the|an?|our|die|den|das|le|la|el)\s+)?"
+)
+_AVOIDED = re.compile(
+    r"\b(?:no|not|never|avoid|without|kein\w*|nicht|nie|ohne|pas de|sans|sin|nunca|evitar?)\s+"
+    r"(?:[\w#]+[^\w.!?;\n]+){0,2}\Z",
+    re.I,
+)
 
 
 def is_colors(text: str) -> bool:
@@ -35,8 +66,8 @@ def is_colors(text: str) -> bool:
     >>> is_colors("navy, orange"), is_colors("Orange is the new black")
     (True, False)
     """
-    rest = _NAMED.sub("", _HEX.sub("", text))
-    return rest != text and not re.sub(r"(?i)\b(?:and|und|et|y|with|mit|colou?rs?|farben?)\b|[\W_]", "", rest)
+    rest = _COLORS.sub("", text)
+    return rest != text and not _FILLERS.sub("", rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +78,19 @@ class Palette:
     deep: Color
     accent: Color
     second: Color
+    ink: Color | None = None
+    """The colour of texts, wherever it can be read."""
+    given: bool = False
+    """Whether these are a brand's colours: they are used as they are, each in its role, in every picture."""
 
     def names(self) -> list[str]:
-        return ["#{:02x}{:02x}{:02x}".format(*color) for color in (self.ground, self.deep, self.accent, self.second)]
+        return [code(one) for one in (self.ground, self.deep, self.accent, self.second)]
 
     def turned(self, times: int) -> Palette:
-        """The same colours in other roles, so that variants of one brief look related but different."""
+        """The same colours in other roles, so that variants of one brief look related but different; a brand's colours
+        keep theirs."""
+        if self.given:
+            return self
         if times % 3 == 1:
             return Palette(tint(self.ground, 0.88), tint(self.ground, 0.72), self.ground, self.accent)
         if times % 3 == 2:
@@ -60,16 +98,20 @@ class Palette:
         return self
 
 
-def _hex(*codes: str) -> list[Color]:
-    return [color(code) for code in codes]
+def code(of: Color) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*of)
 
 
-def color(code: str) -> Color:
-    return ImageColor.getrgb(code)[:3]
+def _ready(ground: str, deep: str, accent: str, second: str) -> Palette:
+    return Palette(color(ground), color(deep), color(accent), color(second))
+
+
+def color(text: str) -> Color:
+    return ImageColor.getrgb(text)[:3]
 
 
 PALETTES: Final = tuple(
-    Palette(*_hex(*codes))
+    _ready(*codes)
     for codes in (
         ("#1b4dff", "#0b1f7a", "#ffd166", "#7ee8fa"),
         ("#0f766e", "#083d3a", "#ffb454", "#d5f5e3"),
@@ -84,17 +126,71 @@ PALETTES: Final = tuple(
 
 
 def palette(brief: str, seed: int) -> Palette:
-    """A palette of the brief's colours, hex codes before names; missing ones are derived from them. A brief without
-    colours gets a ready palette by `seed`."""
-    codes = [found[0] for found in _HEX.finditer(brief)]
-    named = [_NAMES[found[0].casefold()] for found in _NAMED.finditer(brief)]
-    # White, black and greys come last: they are no good as a ground when there is another colour.
-    colors = sorted(dict.fromkeys(color(code) for code in [*codes, *named]), key=lambda one: _vividness(one) < 0.2)[:3]
-    if not colors:
-        return PALETTES[seed % len(PALETTES)]
-    ground = colors[0]
-    accent = colors[1] if len(colors) > 1 else opposite(ground)
-    return Palette(ground, shade(ground, 0.5), accent, colors[2] if len(colors) > 2 else tint(accent, 0.55))
+    """A palette of the brief's colours by their roles (`text: white`), else in their order. A brief without colours
+    gets a ready palette by `seed`."""
+    roles: dict[str, Color] = {}
+    others: list[Color] = []
+    for found in _COLORS.finditer(brief):
+        if _AVOIDED.search(brief, max(0, found.start() - 40), found.start()):
+            continue
+        role = _role(brief, found)
+        if role and role not in roles:
+            roles[role] = _meant(found)
+        else:
+            others.append(_meant(found))
+    left = [one for one in dict.fromkeys(others) if one not in roles.values()]
+    for role in ("ground", "accent", "second"):
+        if role not in roles and left:
+            roles[role] = left.pop(0)
+    return _of_brand(roles) if roles else PALETTES[seed % len(PALETTES)]
+
+
+def brand(codes: Sequence[str]) -> Palette:
+    """The palette of a brand's colours: ground, accent, second accent, texts."""
+    return _of_brand(dict(zip(_ROLES, map(color, codes), strict=False)))
+
+
+def _of_brand(roles: dict[str, Color]) -> Palette:
+    """The brand's colours, and those it lacks made of them."""
+    ground = roles.get("ground") or (WHITE if "accent" in roles else opposite(roles.get("ink") or INK))
+    accent = roles.get("accent") or opposite(ground)
+    second = roles.get("second") or tint(accent, 0.55)
+    return Palette(ground, _deep(ground, (accent, second)), accent, second, roles.get("ink"), given=True)
+
+
+def _deep(ground: Color, others: Sequence[Color]) -> Color:
+    """A dark tone for texts on the ground and veils: of a light ground, the brand's own if it has one."""
+    if luminance(ground) < 0.3:
+        return shade(ground, 0.5)
+    dark = [one for one in others if contrast(one, ground) >= _WELL_READ]
+    return max(dark, key=lambda one: contrast(one, ground)) if dark else shade(ground, 0.8)
+
+
+def _role(brief: str, found: re.Match[str]) -> str | None:
+    """What the colour is said to be for: `background: navy`, `navy for the background`, `navy background`."""
+    before = brief[max(0, found.start() - 40) : found.start()].rpartition("\n")[2]
+    after = brief[found.end() : found.end() + 40].partition("\n")[0]
+    ends = re.match(r"\s*(?:$|[,;.()|]|and\b|und\b|et\b|y\b)", after)
+    for role, words in _BY_LENGTH:
+        if ends and re.search(
+            rf"\b(?:{words}){_OF_COLOR}(?:[\s:=–-]{{1,3}}|\s+(?:is|in|ist|est|es)\s+)\Z", before, re.I
+        ):
+            return role
+    for role, words in _BY_LENGTH:
+        if re.match(rf"{_AFTER_COLOR}(?:{words})\b(?!\s*[:=])", after, re.I):
+            return role
+    return None
+
+
+_BY_LENGTH: Final = sorted(_ROLES.items(), key=lambda one: one[0] != "second")
+"""`second accent` is looked for before `accent`."""
+
+
+def _meant(found: re.Match[str]) -> Color:
+    if found["hex"]:
+        return color(found["hex"])
+    name = next(one for one, words in _NAMES.items() if re.fullmatch(words, found["name"], re.I))
+    return shade(color(name), 0.45) if found["dark"] else tint(color(name), 0.5) if found["light"] else color(name)
 
 
 def luminance(of: Color) -> float:
@@ -137,10 +233,6 @@ def tint(of: Color, part: float) -> Color:
 
 def shade(of: Color, part: float) -> Color:
     return mix(of, (0, 0, 0), part)
-
-
-def _vividness(of: Color) -> float:
-    return (max(of) - min(of)) / 255
 
 
 def opposite(of: Color) -> Color:

@@ -10,6 +10,7 @@ import unicodedata
 from collections import deque
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.tools import stopping
@@ -18,10 +19,12 @@ from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.image_model import ImageModel
 from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
+from agentsvc_nb.tools.ads.picture_files import read_picture
+from agentsvc_nb.tools.ads.placing import FITS, Fit, Placed, has_transparency, place_product, trimmed
 from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
 from agentsvc_nb.tools.ads.wording import Wording
-from agentsvc_nb.tools.port import Outcome, ToolContext
+from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 
 AT_ONCE: Final = 2
 """Pictures drawn at the same time: more would take more memory, and be no faster."""
@@ -39,6 +42,10 @@ class Design:
     palette: Palette
     words: Wording
     seed: int
+    product: Placed | None = None
+    logo: Placed | None = None
+    language: str = ""
+    """The code of the language of its words; empty when it is not known."""
     edited_from: dict[str, str] | None = None
     """`path` and `sha256` of the picture that an edit was made from."""
 
@@ -49,6 +56,11 @@ class Design:
             "palette": self.palette.names(),
             "words": asdict(self.words),
             "seed": self.seed,
+            "language": self.language,
+            "brand_colors": self.palette.given,
+            "ink": colors.code(self.palette.ink) if self.palette.ink else None,
+            "product": self.product.named() if self.product else None,
+            "logo": self.logo.named() if self.logo else None,
         }
 
 
@@ -63,11 +75,15 @@ class Made:
 def produce(design: Design) -> Made:
     """Draw one picture. Takes processor time, so call it in a thread."""
     stopping.check()
-    words = layout.lay_out(design.scene, design.frame, design.words)
+    logo = design.logo.picture if design.logo else None
+    words = layout.lay_out(design.scene, design.frame, design.words, design.language, logo)
     stopping.check()
     background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
     stopping.check()
-    picture = layout.draw(background, design.palette, words)
+    stand = None
+    if design.product and design.scene.stands:
+        stand = place_product(background, design.product, design.scene.stand(design.frame), design.frame)
+    picture = layout.draw(background, design.palette, words, logo)
     record = MadeImage(
         path=design.path,
         width=design.frame.width,
@@ -76,6 +92,9 @@ def produce(design: Design) -> Made:
         palette=design.palette.names(),
         layout=design.scene.name,
         contrast=round(min(picture.contrasts, default=21.0), 2),
+        cut=list(words.cut),
+        product=list(stand) if stand else None,
+        logo=list(words.logo) if words.logo else None,
     )
     kept = None if design.scene.name == "photo" else design.kept()
     return Made(picture_files.encode(picture.image, kept, design.edited_from), record)
@@ -116,8 +135,13 @@ def _begin(design: Design) -> asyncio.Task[Made]:
 
 def _outcome(made: list[MadeImage]) -> Outcome:
     content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
+    content += [{"type": "text", "text": _told(one)} for one in made if one.cut]
     data = ImageSet(images=made).model_dump()
     return Outcome(content=content, data=data, inline=False)
+
+
+def _told(one: MadeImage) -> str:
+    return f"{one.path} does not show all of its {' and '.join(one.cut)}: the text is too long, shorten it."
 
 
 PROMPT: Final = "A picture without any text, as the background of an advertisement. "
@@ -127,9 +151,28 @@ PROMPT_CHARS: Final = 2_000
 async def create(request: ImageRequest, model: ImageModel, context: ToolContext) -> Outcome:
     """Make the pictures of a request. Raises `WorkFailure`; `missing_glyphs` before anything is painted."""
     made = [replace(design, words=drawable(design.words)) for design in designs(request)]
+    product = await placed(context, "request.product", request.product, FITS[request.product_fit])
+    logo = await placed(context, "request.logo", request.logo)
+    made = [replace(design, product=product, logo=logo) for design in made]
     if request.background == "model":
         made = await _painted(made, request.brief, model, context)
-    return await make(context, made, f"image_set_{digest(request.brief)[:16]}")
+    return await make(context, made, f"image_set_{_key(request)[:16]}")
+
+
+async def placed(context: ToolContext, field: str, path: str | None, fit: Fit | None = None) -> Placed | None:
+    """A picture of the workspace that is to be placed; None without a `path`. `field` is named by what it raises,
+    `WorkFailure("invalid_tool_input")`."""
+    if path is None:
+        return None
+    try:
+        file = await context.workspace.open(path)
+    except FileNotFoundError:
+        raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
+    whole = await read_picture(file, f"{field}: {path[:200]!r}")
+    picture = trimmed(whole)
+    if picture is None:
+        raise WorkFailure("invalid_tool_input", f"{field}: nothing can be seen of {path[:200]!r}: it is transparent.")
+    return Placed(path, await asyncio.to_thread(sha256, file), picture, has_transparency(whole), fit)
 
 
 async def _painted(made: list[Design], brief: str, model: ImageModel, context: ToolContext) -> list[Design]:
@@ -139,29 +182,43 @@ async def _painted(made: list[Design], brief: str, model: ImageModel, context: T
         if design.frame.shape not in scene_of:
             await context.progress(0, None, f"painting a {design.frame.shape} background")
             picture = await model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
-            scene_of[design.frame.shape] = photo_scene(picture, with_words=True)
+            scene_of[design.frame.shape] = photo_scene(picture, True, design.product is not None)
     return [replace(design, scene=scene_of[design.frame.shape]) for design in made]
 
 
 def designs(request: ImageRequest) -> list[Design]:
     """The designs of the pictures; picture n of a brief is the same however many pictures are asked for."""
-    key = digest(request.brief)
+    key = _key(request)
     seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
-    base = colors.palette(" ".join(request.brand_colors) or request.brief, seed)
+    base = colors.brand(request.brand_colors) if request.brand_colors else colors.palette(request.brief, seed)
     words = wording.wordings(request.brief, -(-request.outputs.count // len(sizes)))
     stem = f"images/{slug(words[0].headline)}-{key[:6]}"
+    spoken = wording.language(request.brief)
+    drawn = scenes.PRODUCT_SCENES if request.product else scenes.SCENES
     made = []
     for number in range(request.outputs.count):
         turn, size = number // len(sizes), sizes[number % len(sizes)]
-        scene = scenes.SCENES[(seed + turn) % len(scenes.SCENES)]
+        scene = drawn[(seed + turn) % len(drawn)]
         palette = base.turned(turn // 2 + turn)
         path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
-        made.append(Design(path, scene, frame(size), palette, words[turn], seed + turn))
+        made.append(
+            Design(path, scene, frame(size), palette, words[turn], seed + turn, language=spoken.code if spoken else "")
+        )
     return made
+
+
+def _key(request: ImageRequest) -> str:
+    """Stands for the brief, and for the pictures placed: the same request gives the same files."""
+    return digest("\0".join(filter(None, (request.brief, request.product, request.logo))))
 
 
 def digest(brief: str) -> str:
     return hashlib.sha256(brief.encode("utf-8", "replace")).hexdigest()
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def slug(text: str) -> str:

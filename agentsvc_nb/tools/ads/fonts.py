@@ -1,14 +1,11 @@
-"""Fonts, the characters that they can draw, and text fitted into a box at the largest size."""
+"""Fonts, and the characters that they can draw."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -161,132 +158,3 @@ def runs_leftwards(text: str) -> bool:
     return next(
         (kind in ("R", "AL") for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")), False
     )
-
-
-LEADING: Final = 1.16
-_SMALL: Final = 0.33
-"""Part of the sum of the smallest and the largest size: smaller type is too small for a headline."""
-_WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_PIECE = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+|\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A typeface: a family and its weight."""
-
-    family: str
-    bold: bool = False
-
-    def width(self, text: str, size: int) -> float:
-        return _width(self.family, self.bold, size, text)
-
-
-@lru_cache(maxsize=4096)
-def _width(family: str, bold: bool, size: int, text: str) -> float:
-    return font(family, bold, size).getlength(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """Lines at a size in pixels, and the pixels from one line to the next."""
-
-    lines: Sequence[str]
-    size: int
-    step: int
-
-    @property
-    def height(self) -> int:
-        return self.step * len(self.lines)
-
-
-def fit(text: str, type_: Type, width: int, height: int, sizes: tuple[int, int]) -> Fitted:
-    """The text at the largest size in `sizes` (smallest, largest) that fits. Text that does not fit at the smallest
-    size is cut, which `…` marks.
-
-    A long word that would make all of the text small is hyphenated instead.
-    """
-    whole = _largest(text, type_, width, height, sizes)
-    if whole.size < (sizes[0] + sizes[1]) * _SMALL:
-        parted = _largest(text, type_, width, height, sizes, parting=True)
-        whole = max(whole, parted, key=lambda each: each.size)
-    return _balanced(text, whole, type_, width)
-
-
-def _largest(
-    text: str, type_: Type, width: int, height: int, sizes: tuple[int, int], *, parting: bool = False
-) -> Fitted:
-    low, high = sizes
-    if not _fits(at := _set(text, type_, width, low), height):
-        return _cut(at, type_, width, height)
-    while high - low > 1:
-        middle = (low + high) // 2
-        tried = _set(text, type_, width, middle)
-        if _fits(tried, height) and _within(tried, type_, width) and (parting or not _broken(text, tried)):
-            at, low = tried, middle
-        else:
-            high = middle
-    return at
-
-
-def _balanced(text: str, fitted: Fitted, type_: Type, width: int) -> Fitted:
-    """The text at the least width that takes no more lines, so that no word is left alone on the last one."""
-    cut = fitted.lines[-1].endswith("…") and not text.endswith("…")
-    if cut or len(fitted.lines) == 1 or _broken(text, fitted):
-        return fitted
-    for narrow in range(width // 2, width, max(1, width // 40)):
-        tried = _set(text, type_, narrow, fitted.size)
-        if len(tried.lines) == len(fitted.lines) and not _broken(text, tried):
-            return tried
-    return fitted
-
-
-def _fits(fitted: Fitted, height: int) -> bool:
-    return fitted.height <= height
-
-
-def _within(fitted: Fitted, type_: Type, width: int) -> bool:
-    """Whether all lines are within the width: a single letter may be wider."""
-    return all(type_.width(line, fitted.size) <= width for line in fitted.lines)
-
-
-def _broken(text: str, fitted: Fitted) -> bool:
-    """Whether a word was split over two lines; a smaller size is better than that. CJK text may be split anywhere."""
-    words = set(text.split())
-    return any(word not in words for line in fitted.lines for word in line.split() if not re.search(f"[{_WIDE}]", word))
-
-
-def _set(text: str, type_: Type, width: int, size: int) -> Fitted:
-    return Fitted(_wrap(text, type_, width, size), size, round(size * LEADING))
-
-
-def _wrap(text: str, type_: Type, width: int, size: int) -> list[str]:
-    lines = [""]
-    for piece in _PIECE.findall(text):
-        if type_.width((lines[-1] + piece).strip(), size) <= width:
-            lines[-1] += piece
-        elif not piece.isspace():
-            lines += _break(piece, type_, width, size)
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _break(word: str, type_: Type, width: int, size: int) -> list[str]:
-    """A word in pieces that each fit a line, with a hyphen between letters. A mark stays with its letter."""
-    pieces = []
-    while word and type_.width(word, size) > width:
-        end = max(1, bisect_right(range(1, len(word)), width, key=lambda at: ceil(type_.width(word[:at] + "-", size))))
-        end = next((at for at in range(end, 0, -1) if at == len(word) or not _is_mark(word[at])), end)
-        pieces.append(word[:end] + ("-" if word[end - 1 : end + 1].isalpha() else ""))
-        word = word[end:]
-    return [*pieces, word]
-
-
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char).startswith("M")
-
-
-def _cut(fitted: Fitted, type_: Type, width: int, height: int) -> Fitted:
-    kept = list(fitted.lines[: max(1, height // fitted.step)])
-    last = kept[-1]
-    while last and type_.width(last + "…", fitted.size) > width:
-        last = last[:-1]
-    return Fitted([*kept[:-1], last.rstrip() + "…"], fitted.size, fitted.step)

@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.ads.picture_files import read_picture
+from agentsvc_nb.tools.ads.picture_files import on_white, read_bytes
 from agentsvc_nb.tools.ads.shapes import Frame
 from agentsvc_nb.tools.fetching import Fetcher
 from agentsvc_nb.tools.port import WorkFailure
@@ -59,7 +59,7 @@ class ImageModel:
             raise WorkFailure("upstream_failed", "The image model answered without a picture.") from None
         if data is None:
             data = (await self._fetcher.get(url)).body
-        return await asyncio.to_thread(read_picture, io.BytesIO(data), "The image model's answer")
+        return on_white(await read_bytes(data, "The image model's answer"))
 
 
 def _size(frame: Frame) -> str:

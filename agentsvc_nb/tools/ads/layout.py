@@ -5,28 +5,35 @@ can be read there (a contrast of at least 4.5).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 from PIL import Image, ImageDraw
 
 from agentsvc_nb.tools.ads.colors import BLACK, CONTRAST_MIN, INK, WHITE, Color, Palette, contrast, readable
-from agentsvc_nb.tools.ads.fonts import Fitted, Type, family_for, fit, font, legible, runs_leftwards
+from agentsvc_nb.tools.ads.fitting import LEADING, Fitted, Type, fit
+from agentsvc_nb.tools.ads.fonts import family_for, font, legible, runs_leftwards
+from agentsvc_nb.tools.ads.placing import LOGO_CLEAR, logo_size, place_logo
 from agentsvc_nb.tools.ads.scenes import Align, Scene
 from agentsvc_nb.tools.ads.shapes import Box, Frame, panel
 from agentsvc_nb.tools.ads.wording import Wording
 
-_HEADLINE: Final = (32, 112)
-_SUBLINE: Final = (24, 42)
+_HEADLINE: Final = (26, 112)
+_SUBLINE: Final = (22, 42)
 _BRAND: Final = (18, 34)
-_BUTTON: Final = (16, 36)
+_BUTTON: Final = (18, 36)
 """Smallest and largest size of type for each text, in type units (`Frame.type_unit`)."""
 _BRAND_HIGH: Final = 46
 _BUTTON_HIGH: Final = 84
+_BUTTON_LINES: Final = 3
 _BUTTON_INSET: Final = 44
 _GAP: Final = 22
 _BUTTON_GAP: Final = 38
-_HEADLINE_SHARE: Final = 0.68
+_HEADLINE_SHARES: Final = (0.68, 0.84)
+"""Of the room that the headline and the subline share; the larger one is for a headline that would be cut."""
+
+
+TextName = Literal["brand", "headline", "subline", "call to action"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,7 @@ class Block:
     """A text in its place. `box` is as wide as the longest line; a `button` is drawn as a pill that fills the box.
     `leftwards`: the ad's text runs from right to left."""
 
+    name: TextName
     fitted: Fitted
     type: Type
     box: Box
@@ -45,12 +53,19 @@ class Block:
 class Layout:
     blocks: list[Block]
     centred: bool
+    logo: Box | None = None
+
+    @property
+    def cut(self) -> list[TextName]:
+        """The texts of which not all can be seen: even the smallest type was too large."""
+        return [block.name for block in self.blocks if block.fitted.cut]
 
 
 @dataclass(slots=True)
 class _Piece:
     """A text with its size, but without its place. Lengths are in pixels; `gap` is the space above it."""
 
+    name: TextName
     fitted: Fitted
     type: Type
     width: int
@@ -70,17 +85,28 @@ def drawable(words: Wording) -> Wording:
     )
 
 
-def lay_out(scene: Scene, frame: Frame, words: Wording) -> Layout:
-    """Place all texts of an ad within the scene's zone."""
+def lay_out(scene: Scene, frame: Frame, words: Wording, language: str = "", logo: Image.Image | None = None) -> Layout:
+    """Place all texts of an ad within the scene's zone. Words of `language` are parted between its syllables. A logo
+    stands above them, instead of the brand's name."""
     left, top, right, bottom = zone = scene.zone(frame)
-    setter = _Setter(right - left, frame.type_unit)
-    brand = setter.text(words.brand, True, _BRAND, setter.high(_BRAND_HIGH))
+    if logo is None:
+        return _texts_in(zone, scene, frame, words, language)
+    wide, high = logo_size(logo, zone, frame.type_unit)
+    clear = math.ceil(LOGO_CLEAR * high)
+    top += high + (clear if scene.stands else 2 * clear)  # a scene with a product leaves room above its words
+    below = _texts_in((left, top, right, bottom), scene, frame, replace(words, brand=""), language)
+    foot = (below.blocks[0].box[1] if below.blocks else top) - clear
+    x = (left + right - wide) // 2 if scene.centred else right - wide if runs_leftwards(words.headline) else left
+    return replace(below, logo=(x, foot - high, x + wide, foot))
+
+
+def _texts_in(zone: Box, scene: Scene, frame: Frame, words: Wording, language: str) -> Layout:
+    left, top, right, bottom = zone
+    setter = _Setter(right - left, frame.type_unit, language)
+    brand = setter.text("brand", words.brand, _BRAND, setter.high(_BRAND_HIGH))
     button = setter.button(words.action)
     room = bottom - top - sum(piece.height + piece.gap for piece in (brand, button) if piece)
-    share = _HEADLINE_SHARE if words.subline else 1.0
-    headline = setter.text(words.headline, True, _HEADLINE, round(room * share) - setter.high(_GAP))
-    left_over = room - (headline.height + headline.gap if headline else 0)
-    subline = setter.text(words.subline, False, _SUBLINE, left_over - setter.high(_GAP))
+    headline, subline = setter.share(words, room)
     pieces = [piece for piece in (brand, headline, subline, button) if piece]
     for piece in pieces:
         piece.leftwards = runs_leftwards(words.headline)
@@ -90,30 +116,46 @@ def lay_out(scene: Scene, frame: Frame, words: Wording) -> Layout:
 class _Setter:
     """Fits texts to a width."""
 
-    def __init__(self, width: int, unit: float) -> None:
-        self._width, self._unit = width, unit
+    def __init__(self, width: int, unit: float, language: str) -> None:
+        self._width, self._unit, self._language = width, unit, language
 
     def high(self, units: int) -> int:
         return round(units * self._unit)
 
-    def text(self, text: str, bold: bool, sizes: tuple[int, int], height: int) -> _Piece | None:
-        return self._set(text, bold, sizes, self._width, height, _GAP)
+    def text(self, name: TextName, text: str, sizes: tuple[int, int], height: int) -> _Piece | None:
+        return self._set(name, text, sizes, self._width, height, _GAP)
+
+    def share(self, words: Wording, room: int) -> tuple[_Piece | None, _Piece | None]:
+        """The headline and the subline in a room for both."""
+        for share in _HEADLINE_SHARES if words.subline else (1.0,):
+            headline = self.text("headline", words.headline, _HEADLINE, round(room * share) - self.high(_GAP))
+            if headline is None or not headline.fitted.cut:
+                break
+        left_over = room - (headline.height + headline.gap if headline else 0)
+        return headline, self.text("subline", words.subline, _SUBLINE, left_over - self.high(_GAP))
 
     def button(self, text: str) -> _Piece | None:
-        """The text of the call to action in a pill; None for an empty text."""
+        """The text of the call to action in a pill, which is higher for a text of several lines; None for an empty
+        text."""
         inset, height = self.high(_BUTTON_INSET), self.high(_BUTTON_HIGH)
-        piece = self._set(text, True, _BUTTON, self._width - 2 * inset, round(height * 0.6), _BUTTON_GAP)
+        width, lines = self._width - 2 * inset, round(_BUTTON_LINES * self.high(_BUTTON[1]) * LEADING)
+        piece = self._set("call to action", text, _BUTTON, width, round(height * 0.6), _BUTTON_GAP)
+        if piece is not None and (piece.fitted.cut or piece.fitted.parting or len(piece.fitted.lines) > 1):
+            piece = self._set("call to action", text, _BUTTON, width, lines, _BUTTON_GAP)
         if piece is not None:
-            piece.button, piece.width, piece.height = True, piece.width + 2 * inset, height
+            piece.button, piece.width = True, piece.width + 2 * inset
+            piece.height = max(height, piece.height + round(height * 0.4))
         return piece
 
-    def _set(self, text: str, bold: bool, sizes: tuple[int, int], width: int, height: int, gap: int) -> _Piece | None:
+    def _set(
+        self, name: TextName, text: str, sizes: tuple[int, int], width: int, height: int, gap: int
+    ) -> _Piece | None:
         if not text:
             return None
-        type_ = Type(family_for(text), bold)
+        type_ = Type(family_for(text), name != "subline", self._language)
         fitted = fit(text, type_, width, height, (self.high(sizes[0]), self.high(sizes[1])))
         wide = math.ceil(max(type_.width(line, fitted.size) for line in fitted.lines))
-        return _Piece(fitted, type_, wide, fitted.height, self.high(gap))
+        return _Piece(name, fitted, type_, wide, fitted.height, self.high(gap))
 
 
 def _stacked(pieces: list[_Piece], zone: Box, align: Align, centred: bool) -> list[Block]:
@@ -128,7 +170,7 @@ def _stacked(pieces: list[_Piece], zone: Box, align: Align, centred: bool) -> li
         y += piece.gap if number else 0
         x = (left + right - piece.width) // 2 if centred else right - piece.width if piece.leftwards else left
         box = (x, y, x + piece.width, y + piece.height)
-        blocks.append(Block(piece.fitted, piece.type, box, piece.button, piece.leftwards))
+        blocks.append(Block(piece.name, piece.fitted, piece.type, box, piece.button, piece.leftwards))
         y += piece.height
     return blocks
 
@@ -164,23 +206,28 @@ class Picture:
         ground = self._apart(block.box)
         color = readable(ground, WHITE, INK)
         self.contrasts.append(contrast(color, ground))
-        panel(self.image, block.box, (bottom - top) / 2, ground)
-        face = font(block.type.family, True, block.fitted.size)
-        middle = ((left + right) / 2, (top + bottom) / 2)
-        ImageDraw.Draw(self.image).text(middle, block.fitted.lines[0], color, face, "mm")
+        lines, step = block.fitted.lines, block.fitted.step
+        panel(self.image, block.box, (bottom - top) / 2 / len(lines), ground)
+        draw, face = ImageDraw.Draw(self.image), font(block.type.family, True, block.fitted.size)
+        first = (top + bottom - step * (len(lines) - 1)) / 2
+        for number, line in enumerate(lines):
+            draw.text(((left + right) / 2, first + step * number), line, color, face, "mm")
 
     def _apart(self, box: Box) -> Color:
         """The first colour, beginning with the palette's accent, that contrasts with what lies under the box."""
-        under = self._under(box)
+        under = self.under(box)
         wishes = (self.palette.accent, self.palette.second, self.palette.deep, self.palette.ground, INK, WHITE)
         least = {wish: min(contrast(wish, color) for color in under) for wish in wishes}
         return next((wish for wish in wishes if least[wish] >= _BUTTON_CONTRAST), max(wishes, key=least.__getitem__))
 
     def _ink(self, box: Box) -> Color:
         """A colour that can be read on everything under the box; if there is none, draw a veil there first."""
-        under = self._under(box)
+        under = self.under(box)
         wishes = (self.palette.deep, WHITE, INK, BLACK)
-        least = {wish: min(contrast(wish, color) for color in under) for wish in wishes}
+        least = {wish: min(contrast(wish, color) for color in under) for wish in (*wishes, self.palette.ink or INK)}
+        if self.palette.ink and least[self.palette.ink] >= CONTRAST_MIN:
+            self.contrasts.append(least[self.palette.ink])
+            return self.palette.ink
         best = max(wishes, key=least.__getitem__)
         chosen = next((wish for wish in wishes if least[wish] >= _COMFORTABLE), best)
         if least[chosen] < CONTRAST_MIN:
@@ -196,16 +243,18 @@ class Picture:
         self.contrasts.append(contrast(WHITE, veil))
         return WHITE
 
-    def _under(self, box: Box) -> list[Color]:
+    def under(self, box: Box) -> list[Color]:
         """The colours under a box, from a sample of its pixels."""
         sample = self.image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST, box)
         found = sample.getcolors(_SAMPLE**2) or []
         return [(color[0], color[1], color[2]) for _, color in found if isinstance(color, tuple)]
 
 
-def draw(background: Image.Image, colors: Palette, words: Layout) -> Picture:
-    """Draw the words on the background, which is changed in place."""
+def draw(background: Image.Image, colors: Palette, words: Layout, logo: Image.Image | None = None) -> Picture:
+    """Draw the logo and the words on the background, which is changed in place."""
     picture = Picture(background, colors)
+    if logo is not None and words.logo is not None:
+        place_logo(background, logo, words.logo, picture.under(words.logo))
     for block in words.blocks:
         if block.button:
             picture.button(block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints
 
@@ -14,19 +14,37 @@ EDITED_FROM: Final = "agentsvc-edited-from"
 """The text chunk of a PNG of `edit_image`: `path` and `sha256` of the picture it was made from, as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
-SizeName = Literal["square", "portrait", "story", "landscape", "wide"]
-SIZES: Final[dict[SizeName, tuple[int, int]]] = {
-    "square": (1080, 1080),
-    "portrait": (1080, 1350),
-    "story": (1080, 1920),
-    "landscape": (1200, 628),
-    "wide": (1920, 1080),
+SizeName = Literal["square", "portrait", "story", "reel", "landscape", "wide"]
+
+
+class Size(NamedTuple):
+    """A size of ads in pixels, and how much of each edge may be covered: the platform's own buttons, names and captions
+    lie there. Texts, logos and products stand within what is left."""
+
+    width: int
+    height: int
+    top: int
+    right: int
+    bottom: int
+    left: int
+
+
+SIZES: Final[dict[SizeName, Size]] = {
+    "square": Size(1080, 1080, 54, 54, 54, 54),  # feeds
+    "portrait": Size(1080, 1350, 64, 64, 64, 64),  # feeds: 6 % of the width
+    "story": Size(1080, 1920, 270, 65, 384, 65),  # stories: 14 % above, 20 % below, 6 % beside
+    "reel": Size(1080, 1920, 288, 192, 672, 65),  # Reels, TikTok, Shorts, the widest of each: 35 % below, icons right
+    "landscape": Size(1200, 628, 38, 60, 38, 60),  # link previews
+    "wide": Size(1920, 1080, 54, 96, 86, 96),  # video players: their bar of progress
 }
-"""Width and height in pixels, as feeds, stories, link previews and video players want them."""
+"""What platforms tell about their placements, checked 2026-11; they change it now and then."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],
-    Field(max_length=3, description="`#rrggbb`: ground, accent, second accent; those left out follow from the first."),
+    Field(
+        max_length=4,
+        description="`#rrggbb` in order: ground, accent, second accent, texts; those left out are made of the others.",
+    ),
 ]
 Sizes = Annotated[
     list[SizeName],
@@ -43,12 +61,24 @@ class ImageRequest(ToolInput):
     kind: Literal["static_ad"] = Field(default="static_ad", description="What is drawn.")
     brief: Annotated[str, StringConstraints(max_length=BRIEF_CHARS)] = Field(
         default="",
-        description="What the ad is about. `Headline:`, `Subline:`, `CTA:` and `Brand:` lines are taken as they stand; "
-        "colours as names or #rrggbb.",
+        description="What the ad is about: text, Markdown or HTML. `Headline:`, `Subline:`, `CTA:`, `Brand:` lines are "
+        "taken as they stand, instructions are not; colours are names or #rrggbb, in order or with what they are for.",
     )
     outputs: Outputs = Field(default_factory=Outputs)
     sizes: Sizes = Field(default=["square"])
     brand_colors: BrandColors = Field(default_factory=list)
+    product: WorkspacePath | None = Field(
+        default=None, description="A picture of the workspace: PNG, JPEG, WebP or GIF, with or without transparency."
+    )
+    product_fit: Literal["auto", "contain", "cover"] = Field(
+        default="auto",
+        description="`contain`: the product is seen whole; `cover`: it fills its place and is cropped; `auto`: whole "
+        "when it is transparent or on a plain ground.",
+    )
+    logo: WorkspacePath | None = Field(
+        default=None,
+        description="A picture of the workspace; it stands above the words instead of the brand's name.",
+    )
     background: Literal["drawn", "model"] = Field(
         default="drawn", description="`model`: an image model paints the background; words are set on it as always."
     )
@@ -85,6 +115,9 @@ class MadeImage(ToolOutput):
     palette: list[str]
     layout: str
     contrast: float = Field(description="The least contrast of a text with what lies under it, by WCAG 2.")
+    product: list[int] | None = Field(description="Where the product is: left, top, right, bottom, in pixels.")
+    logo: list[int] | None = Field(description="Where the logo is.")
+    cut: list[str] = Field(description="The texts that are not shown in full: even the smallest type is too large.")
 
 
 class ImageSet(ToolOutput):

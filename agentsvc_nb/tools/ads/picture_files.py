@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import struct
+import tempfile
 import zlib
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops
 
+from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.limits import PICTURE_PIXELS
 
 _UP: Final = b"\x02"
 _LEVEL: Final = 3
@@ -52,23 +59,44 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-PIXELS_MAX: Final = 50_000_000
-FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
+_CHILD: Final = "agentsvc_nb.tools.ads.picture_child"
+_LIMITS: Final = Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0)
+_PATIENCE_SECONDS: Final = 40.0
+_SIDE: Final = 2_160
+"""The longest side of what is read: no ad is larger."""
+_ANSWER_BYTES: Final = 30_000_000
+_turns = FairTurns(2)
 
 
-def read_picture(file: Path | IO[bytes], name: str) -> Image.Image:
-    """The picture, upright, on white, with its `info`. Raises `WorkFailure("invalid_tool_input")` for a file that is no
-    picture, or too large."""
-    try:
-        with Image.open(file, formats=FORMATS) as opened:
-            if opened.width * opened.height > PIXELS_MAX:
-                raise WorkFailure("invalid_tool_input", f"{name} has more than {PIXELS_MAX:,} pixels.")
-            info = dict(opened.info)
-            opened.load()
-            made = ImageOps.exif_transpose(opened).convert("RGBA")
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError):
-        raise WorkFailure("invalid_tool_input", f"{name} is no picture: give PNG, JPEG, WebP or GIF.") from None
-    ground = Image.new("RGB", made.size, (255, 255, 255))
-    ground.paste(made, (0, 0), made)
-    ground.info = info
+async def read_picture(file: Path, name: str) -> Image.Image:
+    """The picture, upright, as RGBA with its `info`; a larger one is reduced. It is decoded in a limited process, for
+    it may be hostile. Raises `WorkFailure("invalid_tool_input")` for a file that is no picture, or too large."""
+    question = json.dumps({"file": str(file), "side": _SIDE, "pixels": PICTURE_PIXELS})
+    async with _turns.turn(shares.account.get()):
+        # When the job is cancelled, leaving the block kills the child, which ends the thread's wait for it.
+        with LimitedChild(_CHILD, limits=_LIMITS) as child:
+            answer = await asyncio.to_thread(child.ask, question.encode(), _PATIENCE_SECONDS, _ANSWER_BYTES)
+    if not answer.endswith(b"\n"):
+        raise WorkFailure("invalid_tool_input", f"{name} takes too long or too much memory to be read.")
+    found: dict[str, Any] = json.loads(answer)
+    if reason := found.get("error"):
+        raise WorkFailure("invalid_tool_input", f"{name} {reason}")
+    picture = Image.frombytes("RGBA", (found["width"], found["height"]), base64.b64decode(found["data"]))
+    picture.info = found["info"]
+    return picture
+
+
+async def read_bytes(data: bytes, name: str) -> Image.Image:
+    """`read_picture` of what is no file yet."""
+    with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
+        await asyncio.to_thread(held.write, data)
+        held.flush()
+        return await read_picture(Path(held.name), name)
+
+
+def on_white(picture: Image.Image) -> Image.Image:
+    """The picture without transparency, with its `info`."""
+    ground = Image.new("RGB", picture.size, (255, 255, 255))
+    ground.paste(picture, (0, 0), picture)
+    ground.info = picture.info
     return ground

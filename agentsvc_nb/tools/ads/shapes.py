@@ -16,6 +16,8 @@ Shape = Literal["tall", "square", "wide"]
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels."""
 _REFERENCE: Final = 1080
+_EDGE: Final = 0.05
+_ALIKE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Frame:
 
     width: int
     height: int
+    safe: Box
+    """The part that no platform covers."""
 
     @property
     def unit(self) -> float:
@@ -45,9 +49,38 @@ class Frame:
         width, height = self.width, self.height
         return round(left * width), round(top * height), round(right * width), round(bottom * height)
 
+    def inset(self, left: float, top: float, right: float, bottom: float) -> Box:
+        """A box given in fractions of the safe part."""
+        x, y, x_end, y_end = self.safe
+        width, height = x_end - x, y_end - y
+        return x + round(left * width), y + round(top * height), x + round(right * width), y + round(bottom * height)
+
+    def kept(self, box: Box) -> Box:
+        """The part of a box that is safe; the box is moved when that would be less than half of its height."""
+        left, top, right, bottom = self.safe
+        low, high = max(box[1], top), min(box[3], bottom)
+        if 2 * (high - low) < box[3] - box[1]:
+            low = max(top, min(box[1], bottom - (box[3] - box[1])))
+            high = min(bottom, low + box[3] - box[1])
+        return max(box[0], left), low, min(box[2], right), high
+
 
 def frame(name: SizeName) -> Frame:
-    return Frame(*SIZES[name])
+    width, height, top, right, bottom, left = SIZES[name]
+    return Frame(width, height, (left, top, width - right, height - bottom))
+
+
+def whole(width: int, height: int) -> Frame:
+    """A frame of any size: safe as the size of an ad with the same proportions, else but for a narrow edge."""
+    for name, (across, down, *_) in SIZES.items():
+        if abs(width / height - across / down) < _ALIKE:
+            left, top, right, bottom = frame(name).safe
+            scale = width / across
+            return Frame(
+                width, height, (round(left * scale), round(top * scale), round(right * scale), round(bottom * scale))
+            )
+    edge = round(_EDGE * min(width, height))
+    return Frame(width, height, (edge, edge, width - edge, height - edge))
 
 
 _FINE: Final = 2

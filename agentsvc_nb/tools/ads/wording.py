@@ -1,4 +1,5 @@
-"""The texts of an ad, taken from its brief by rules: labelled lines first, then quotations, headings and sentences."""
+"""The texts of an ad, taken from its brief by rules: labelled lines first, then quotations, headings and sentences.
+What only speaks to the maker of the ad is none of them."""
 
 from __future__ import annotations
 
@@ -9,25 +10,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.formats.briefs import in_lines, is_labelled, labelled
+from agentsvc_nb.formats.briefs.instructions import forbids, is_for_makers, is_instruction, names_the_brief
+from agentsvc_nb.formats.briefs.labels import in_lines, is_labelled, labelled
+from agentsvc_nb.formats.briefs.languages import LANGUAGES, BriefLanguage
+from agentsvc_nb.formats.briefs.orders import without_command
 from agentsvc_nb.tools.ads.colors import is_colors
 
 HEADLINE_CHARS: Final = 70
 SUBLINE_CHARS: Final = 120
-ACTION_CHARS: Final = 26
-BRAND_CHARS: Final = 28
+"""Longest sentence that is taken for a headline, and for a subline."""
+LABELLED_CHARS: Final = 2_500
+"""More than any ad has room for: a text with a label is cut by the layout, which tells of it."""
+NO_WORDS: Final = "Made for you"
 
 _ANY_LABEL = re.compile(r"[\w/-][\w /-]{1,23}[*_]*\s?[:：]\s")
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}[ \t]+(\S.*)$")
-_QUOTED = re.compile(r'"([^"\n]{3,90})"|“([^”\n]{3,90})”|„([^“”\n]{3,90})[“”]|«\s*([^»\n]{3,90}?)\s*»')
+_QUOTED = re.compile(r'"([^"\n]{2,90})"|“([^”\n]{2,90})”|„([^“”\n]{2,90})[“”]|«\s*([^»\n]{2,90}?)\s*»')
 _PREFIX = re.compile(
     r"(?i)^(?:(?:the\s+)?(?:creative|campaign|ad|marketing|kampagnen)?[ -]?"
     r"(?:brief(?:ing)?|campaign|kampagne)\b\s*[:–—-]*\s*)+"
 )
-_SECTION = re.compile(
-    r"(?i)^(?:audience|target(?: group| audience)?|zielgruppe|message|tone|budget|goals?|ziele?|brief(?:ing)?|overview|"
-    r"background|summary|channels?|timing|deliverables|context|objectives?|products?|notes?)\W*$"
-)
+_SECTION = re.compile(r"(?i)^(?:message|overview|summary|products?|offer|benefits?|about|copy|texts?|headlines?)\W*$")
 _SENTENCE = re.compile(r".+?(?:[.!?。！？]+(?=\s|$)|[。！？]|$)")
 _ACTIONS: Final = (
     (r"\b(?:sale|% off|discount|deal|offer|rabatt|angebot|promo|soldes|oferta)", "Get the offer"),
@@ -37,12 +40,6 @@ _ACTIONS: Final = (
     (r"\b(?:book|hotel|travel|trip|restaurant|appointment)", "Book now"),
     (r"\b(?:shop|buy|product|price|store|order|collection|shoe|tent|bag|coffee|tea)", "Shop now"),
 )
-_LANGUAGES: Final = {
-    "en": ("the and for with of to is your our a", "Learn more"),
-    "de": ("der die das und für mit von zu ist bis ein eine nicht den", "Mehr erfahren"),
-    "fr": ("le les et pour avec de des est votre une du", "En savoir plus"),
-    "es": ("el los y para con de es su una del las", "Más información"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +59,11 @@ def wordings(brief: str, count: int) -> list[Wording]:
     'Shop tents'
     """
     text = _plain(brief)
-    brand = clip(_labelled("brand", text), BRAND_CHARS)
-    action = clip(_labelled("action", text).rstrip(". "), ACTION_CHARS) or _action(text)
+    brand = clip(_labelled("brand", text), LABELLED_CHARS)
+    action = clip(_labelled("action", text).rstrip(". "), LABELLED_CHARS) or _action(text)
     heads = _heads(text)
-    lines = _distinct([_labelled("subline", text), *_sentences(text)], SUBLINE_CHARS)
+    given = _distinct([_labelled("subline", text)], LABELLED_CHARS)
+    lines = list(dict.fromkeys([*given, *_distinct(_sentences(text), SUBLINE_CHARS)]))
     made = []
     for number in range(count):
         head = heads[number % len(heads)]
@@ -84,24 +82,57 @@ def clip(text: str, limit: int) -> str:
     return (cut[:at] if at > limit // 2 else cut).rstrip(" ,;:–—-.") + "…"
 
 
+def language(text: str) -> BriefLanguage | None:
+    """The language of a text, by its frequent words and its letters; None when neither tells."""
+    words = Counter(re.findall(r"\w+", text[:4_000].casefold()))
+    letters = Counter(text[:4_000].casefold())
+    scores = {
+        one.code: sum(words[word] for word in one.common.split()) + sum(letters[letter] for letter in one.letters)
+        for one in LANGUAGES
+    }
+    best = max(LANGUAGES, key=lambda one: scores[one.code])
+    return best if scores[best.code] else None
+
+
 def _heads(text: str) -> list[str]:
     """The headlines: only labelled ones when there are any; else quotations, the title, and the first sentences."""
-    given = _distinct((found.rstrip(". ") for found in labelled("headline", text)), HEADLINE_CHARS)
+    given = _distinct((found.rstrip(". ") for found in labelled("headline", text)), LABELLED_CHARS)
     if given:
         return given
-    quoted = [next(part for part in found if part) for found in _QUOTED.findall(text)]
+    quoted = [next(part for part in found if part) for found in _QUOTED.findall(_allowed(text))]
     titles = [_PREFIX.sub("", found.rstrip("# \t")) for found in _HEADING.findall(text)]
-    titles = [title for title in titles[:1] if not _SECTION.match(title)]
+    titles = [title for title in titles[:1] if not _is_no_title(title)]
     heads = _distinct([*quoted[:3], *titles, *_short(_sentences(text))[: 1 if quoted or titles else 2]], HEADLINE_CHARS)
-    return heads or _distinct([_opening(text)], HEADLINE_CHARS) or ["Made for you"]
+    return heads or _distinct([_opening(text) or _subject(text)], HEADLINE_CHARS) or [NO_WORDS]
+
+
+def _is_no_title(title: str) -> bool:
+    return bool(_SECTION.match(title)) or is_for_makers(title) or names_the_brief(title) or is_instruction(title)
+
+
+def _allowed(text: str) -> str:
+    """The text without what it forbids: `never say "cheap"` is no headline."""
+    for sentence in [one for line in text.splitlines() for one in _SENTENCE.findall(line) if forbids(one)]:
+        text = text.replace(sentence, "")
+    return text
 
 
 def _opening(text: str) -> str:
     """The first line of a brief if it only looks labelled (`Autumn sale: everything for $5`), else empty."""
     first = next((line.strip(" \t-*_>•") for line in text.splitlines() if line.strip()), "")
     title = _ANY_LABEL.match(first)
-    known = title is None or _SECTION.match(title[0]) or is_labelled(first) or is_colors(first)
-    return "" if known else first.rstrip(".")
+    known = title is None or _SECTION.match(title[0]) or is_for_makers(title[0]) or is_labelled(first)
+    return "" if known or is_colors(first) or is_instruction(first) else first.rstrip(".")
+
+
+def _subject(text: str) -> str:
+    """What a brief that is only an order (`Create an ad for our summer sale.`) is about; else empty."""
+    for line in text.splitlines():
+        for sentence in _SENTENCE.findall(line.strip(" \t-*_>•")):
+            subject = without_command(sentence).strip(" .")
+            if subject and subject != sentence.strip(" .") and not is_instruction(subject) and not is_colors(subject):
+                return subject[0].upper() + subject[1:]
+    return ""
 
 
 def _short(sentences: list[str]) -> list[str]:
@@ -111,12 +142,17 @@ def _short(sentences: list[str]) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """Sentences of the prose: no headings, no labelled lines."""
+    """Sentences of the prose: no headings, no labelled lines, no instructions."""
     lines = [line.strip(" \t-*_>•") for line in text.splitlines() if not _HEADING.match(line)]
-    prose = [line for line in lines if not _ANY_LABEL.match(line)]
+    prose = [line for line in lines if not _ANY_LABEL.match(f"{line} ")]
     found = [sentence.strip() for line in prose for sentence in _SENTENCE.findall(line)]
-    kept = (one for one in found if len(one.strip("\"'“”")) > 1 and not _ANY_LABEL.match(one) and not is_colors(one))
-    return [one.rstrip(".") for one in kept][:40]
+    return [one.rstrip(".") for one in found if _is_for_the_ad(one)][:40]
+
+
+def _is_for_the_ad(sentence: str) -> bool:
+    if len(sentence.strip("\"'“”")) < 2 or _ANY_LABEL.match(sentence):
+        return False
+    return not is_colors(sentence) and not is_instruction(sentence)
 
 
 def _labelled(name: str, text: str) -> str:
@@ -125,11 +161,12 @@ def _labelled(name: str, text: str) -> str:
 
 def _action(text: str) -> str:
     """A call to action in the brief's language; in English, the one with the most matching words in the brief."""
-    words = Counter(re.findall(r"\w+", text[:4_000].casefold()))
-    language = max(_LANGUAGES, key=lambda name: sum(words[word] for word in _LANGUAGES[name][0].split()))
+    spoken = language(text)
     hits = {action: len(re.findall(pattern, text, re.I)) for pattern, action in _ACTIONS}
     best = max(hits, key=lambda action: hits[action])
-    return best if language == "en" and hits[best] else _LANGUAGES[language][1]
+    if spoken is None or spoken.code == "en":
+        return best if hits[best] else LANGUAGES[0].more
+    return spoken.more
 
 
 def _distinct(texts: Iterable[str], limit: int) -> list[str]:

@@ -1,0 +1,1 @@
+"""Briefs of ads: what they say, and what they only tell whoever makes the ad. Pure."""
