@@ -25,7 +25,7 @@ OPERATIONS = sorted(operations_of(AgentService(KEY)))
 WITH_OPERATIONS = pytest.mark.parametrize("name", OPERATIONS)
 FACES = pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 VARIADIC = {"files.upload": {"files"}}
-BUILT_IN = {"OSError", "TypeError"}
+BUILT_IN = {"ImportError", "OSError", "TypeError"}
 
 
 @WITH_OPERATIONS
