@@ -26,6 +26,7 @@ _CANNOT: Final = (
     "I cannot write, translate, judge or describe pictures: that needs a language model, and I am the offline agent, "
     f"which quotes and computes. To switch, in a terminal: `{SWITCH}`\n\n"
 )
+SENTENCES_MAX: Final = 20
 _GAP: Final = r"(?:\S+ ){0,6}?"
 
 
@@ -43,7 +44,7 @@ def needs_model(text: str) -> bool:
     >>> needs_model("Please translate the brief"), needs_model("Wer übersetzt den Text?")
     (True, False)
     """
-    return any(map(_needs_model, re.split(r"(?<=[.!?;])\s+|\n+", text)))
+    return any(map(_needs_model, re.split(r"(?<=[.!?;])\s+|\n+", text, maxsplit=SENTENCES_MAX)))
 
 
 def _needs_model(sentence: str) -> bool:
