@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline import questions, writing
 from agentsvc_nb.agents.offline.requests import LANGUAGES, SWITCH, expects, language_of, needs_model, outline_words
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
@@ -184,3 +184,16 @@ def test_any_text_is_judged(text: str) -> None:
     assert needs_model(text) in (True, False)
     assert language_of(text) in LANGUAGES
     outline_words(text)
+
+
+def test_a_message_of_many_sentences_is_judged_by_its_first_and_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[str]()
+
+    def spied(part: str) -> bool:
+        seen.append(part)
+        return needs_model(part)
+
+    monkeypatch.setattr(questions, "needs_model", spied)
+    found = questions.split("A remark stands here. " * 400 + "Translate the brief.")
+    assert found == ["Translate the brief."]
+    assert len(seen) <= 2 * questions.REQUESTS_MAX

@@ -86,6 +86,8 @@ def readable(message: str) -> str:
 
 QUESTIONS_MAX: Final = 4
 QUESTION_CHARS: Final = 2_000
+REQUESTS_MAX: Final = 20
+"""Sentences at the beginning and at the end of a message that may ask for a text: more would stop all other runs."""
 
 _ASKING: Final = (
     r"what|which|who|whom|whose|where|when|why|how|is|are|does|do|did|can|list|show|tell|find|compute|calculate|count|sum|"
@@ -123,8 +125,9 @@ def split(message: str) -> list[str]:
     ['Which has the highest margin', 'what does the brief say about families?']
     """
     parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
-    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or _requests(part)]
-    asking = [part for part in asking if content_words(part) or about_files(part) or _requests(part)]
+    requests = {part for part in (*parts[:REQUESTS_MAX], *parts[-REQUESTS_MAX:]) if _requests(part)}
+    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or part in requests]
+    asking = [part for part in asking if content_words(part) or about_files(part) or part in requests]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
     return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]

@@ -26,6 +26,7 @@ _CANNOT: Final = (
     "I cannot write, translate, judge or describe pictures: that needs a language model, and I am the offline agent, "
     f"which quotes and computes. To switch, in a terminal: `{SWITCH}`\n\n"
 )
+SENTENCES_MAX: Final = 20
 _GAP: Final = r"(?:\S+ ){0,6}?"
 
 
@@ -43,7 +44,7 @@ def needs_model(text: str) -> bool:
     >>> needs_model("Please translate the brief"), needs_model("Wer übersetzt den Text?")
     (True, False)
     """
-    return any(map(_needs_model, re.split(r"(?<=[.!?;])\s+|\n+", text)))
+    return any(map(_needs_model, re.split(r"(?<=[.!?;])\s+|\n+", text, maxsplit=SENTENCES_MAX)))
 
 
 def _needs_model(sentence: str) -> bool:
@@ -123,11 +124,8 @@ def _judges(name: str, folded: str, rest: str) -> bool:
     """Whether the sentence asks for an opinion, or politely for something to be written."""
     if re.search(rf"(?:^| )(?:{_alternatives(name, 'opinions')}) ", folded):
         return True
-    if (
-        rest != folded
-        and re.search(rf" (?:{_alternatives(name, 'infinitives')}) $", f" {rest}")
-        and _some(name, "infinitives")
-    ):
+    asked = rest != folded and re.search(rf" (?:{_alternatives(name, 'infinitives')}) $", f" {rest}")
+    if asked:
         return True
     is_it = _pattern(name, "is_it").match(folded)
     return is_it is not None and re.search(rf" (?:{_alternatives(name, 'judged')}) $", folded) is not None
@@ -145,10 +143,6 @@ def _wants_outline(name: str, rest: str) -> bool:
 def _folded(sentence: str) -> str:
     """The words of a sentence, folded, each with a blank behind it."""
     return "".join(f"{word} " for word in tokens(sentence[:500]))
-
-
-def _some(name: str, field: str) -> bool:
-    return bool(getattr(LANGUAGES[name], field))
 
 
 @cache

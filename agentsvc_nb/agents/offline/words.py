@@ -69,9 +69,15 @@ def stem(word: str) -> str:
     >>> stem("audiences") == stem("audience"), stem("margins") == stem("margin"), stem("cups") == stem("cup")
     (True, True, True)
     """
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return stem(word.removesuffix(ending))
+    return _stem(word)
+
+
+def _stem(word: str) -> str:
+    while len(word) > 4 and word.endswith(_ENDINGS):
+        ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= 4), None)
+        if ending is None:
+            break
+        word = word.removesuffix(ending)
     return word[:3] if len(word) == 4 and word[3] == "s" and word[2] not in "su" else word
 
 
@@ -108,7 +114,7 @@ class Meanings:
 
     def __init__(self, words: Sequence[str], vectors: NDArray[np.int8]) -> None:
         self._rows = {word: row for row, word in enumerate(words)}
-        self._stems = {stem(word): row for row, word in reversed(list(enumerate(words)))}
+        self._stems = {_stem(word): row for row, word in reversed(list(enumerate(words)))}
         self._vectors = vectors
 
     def __contains__(self, word: str) -> bool:

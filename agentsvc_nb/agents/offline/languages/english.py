@@ -51,9 +51,8 @@ REQUESTS: Final = Requests(
     is_it="is|are|was|were|isn t|does|do|sounds|seems|looks",
     judged="good|bad|reasonable|realistic|convincing|persuasive|effective|catchy|compelling|appropriate|sensible|ok"
     "|okay|sufficient|too high|too low|too long|too short|too expensive|enough|worth it|well written|interesting"
-    "|boring|funny|beautiful|ugly|nice|great|smart|fair|risky|ambitious|attractive|professional|any good|make sense"
-    "|sound right|sound good|look good|sounds good|good enough|clear enough|justified|wise|creative|clear"
-    "|understandable",
+    "|boring|funny|beautiful|ugly|great|smart|risky|ambitious|attractive|professional|any good|make sense|sound right"
+    "|sound good|look good|sounds good|good enough|clear enough|justified|wise|creative|understandable",
     describes="describe|what is in|what s in|whats in|what is on|what s on|what does * show|what do you see"
     "|what can you see|what can be seen|look at|caption|what is shown|who is in|who is on|what colour is"
     "|what color is|read the text in|alt text for|write alt text",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from agentsvc_nb.agents.offline.passages.corpus import Reading
+from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
 from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
 from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, has_number, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
@@ -74,16 +74,18 @@ class Wanted:
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
-        """The search terms of a question, without words whose tokens are in `but` (names of files that are read
-        anyway)."""
+        """The search terms of a question. Words whose tokens are in `but` (names of files that are read anyway) are
+        light."""
         left = _LEADING.sub("", question)
-        words = [word for word in content_words(left) if terms_of(word) and not set(tokens(word)) <= set(but)]
-        found = list(dict.fromkeys(one for word in words for one in terms_of(word)))[:STEMS_MAX]
+        every = [word for word in content_words(left) if terms_of(word)]
+        words = [word for word in every if not set(tokens(word)) <= set(but)]
+        found = list(dict.fromkeys(one for word in every for one in terms_of(word)))[:STEMS_MAX]
         names = set[str]()
         if language_of(question) != "german":  # which writes all nouns with capitals
             names = {one for name in _NAME.findall(question) for one in terms_of(name)}
         numbers = {one for word in words if _NUMBER.search(word) for one in terms_of(word)}
-        light = {one for word in words if _LIGHT_WORDS.issuperset(tokens(word)) for one in terms_of(word)}
+        light = {one for word in every if _LIGHT_WORDS.issuperset(tokens(word)) for one in terms_of(word)}
+        light |= {one for word in every if word not in words for one in terms_of(word)}
         quoted = [tokens(phrase) for phrase in phrases(question)]
         required = frozenset((names | numbers) & set(found))
         return cls(words, found, quoted, required, frozenset(light), expects(question), frozenset(tokens(question)))
@@ -92,6 +94,11 @@ class Wanted:
     def telling(self) -> frozenset[str]:
         """The stems that are not light; all of them when there are no others."""
         return frozenset(self.stems) - self.light or frozenset(self.stems)
+
+    def suits(self, passage: Passage) -> bool:
+        """Whether the passage holds what is asked for, as far as its kind goes: a number, or anything."""
+        text = _ID.sub("", passage.text) if passage.kind == "row" else passage.text
+        return self.expects != "number" or has_number(text, self.said)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -130,7 +137,7 @@ class Ranking:
     absent: frozenset[str]
 
 
-def rank(wanted: Wanted, reading: Reading, favoured: Collection[str] = ()) -> Ranking:
+def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ()) -> Ranking:
     held = [(passage, found) for passage in reading.passages if (found := _held(wanted, passage))]
     weights = _weights(wanted, reading, held)
     whole = sum(weights.values()) or 1.0
@@ -154,7 +161,9 @@ def rank(wanted: Wanted, reading: Reading, favoured: Collection[str] = ()) -> Ra
     return Ranking(sorted(scored, key=lambda one: -one.score), absent)
 
 
-def _weights(wanted: Wanted, reading: Reading, held: Sequence[tuple[Passage, Mapping[str, float]]]) -> dict[str, float]:
+def _weights(
+    wanted: Wanted, reading: CorpusReading, held: Sequence[tuple[Passage, Mapping[str, float]]]
+) -> dict[str, float]:
     """The inverse document frequency of each stem; a stem that no passage holds is the rarest."""
     holding = reading.holding + Counter(word for _, found in held for word in found)
     count = len(reading.passages) + reading.others
@@ -202,12 +211,12 @@ def _covered_by(wanted: Wanted, passage: Passage, sentence: str, weights: Mappin
 def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float]) -> bool:
     """Whether the passage has the names and numbers of the question, more than half of its words, and something of the
     kind that it asks for."""
+    if not wanted.suits(passage):
+        return False
     if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
         return False
-    if passage.kind == "row" and not any(found[word] == 1 for word in wanted.telling & set(found)):
-        return False  # the columns' names stand in each row
-    text = _ID.sub("", passage.text) if passage.kind == "row" else passage.text
-    return wanted.expects != "number" or has_number(text, wanted.said)
+    # The columns' names stand in each row.
+    return passage.kind != "row" or any(found[word] == 1 for word in wanted.telling & set(found))
 
 
 def _phrase_factor(wanted: Wanted, passage: Passage) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
-from agentsvc_nb.agents.offline.passages.corpus import Corpus, Reading
+from agentsvc_nb.agents.offline.passages.corpus import Corpus, CorpusReading
 from agentsvc_nb.agents.offline.passages.nearness import nearest
 from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
 from agentsvc_nb.agents.offline.passages.splitting import Passage
@@ -45,13 +45,20 @@ async def passages_for(question: str, library: Library, corpus: Corpus, limit: i
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
-    covered = {one.passage: one.covered for one in ranking.scored}
-    near = await asyncio.to_thread(nearest, question, reading.passages, limit, covered)
-    near = near or [one.passage for one in ranking.scored if one.partly][: min(limit, PARTLY_MAX)]
+    near = await asyncio.to_thread(_near, question, wanted, reading.passages, ranking.scored, limit)
     return Found(wanted.words, near, guessed=True, absent=absent)
 
 
-async def _absent(wanted: Wanted, stems: Collection[str], reading: Reading, corpus: Corpus) -> list[str]:
+def _near(
+    question: str, wanted: Wanted, passages: Sequence[Passage], scored: Sequence[Scored], limit: int
+) -> list[Passage]:
+    """The passages nearest in meaning of those that hold what is asked for; else those with much of the words."""
+    covered = {one.passage: one.covered for one in scored}
+    found = nearest(question, [one for one in passages if wanted.suits(one)], limit, covered)
+    return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)]
+
+
+async def _absent(wanted: Wanted, stems: Collection[str], reading: CorpusReading, corpus: Corpus) -> list[str]:
     """The words of the question that are nowhere in the files."""
     lacking = [word for word in wanted.words if set(terms_of(word)) <= set(stems)]
     return lacking if reading.whole else [word for word in lacking if not await corpus.knows(word)]
