@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final, cast
 
 from agentsvc_nb.agents.offline.tables.items import Item
@@ -67,7 +68,9 @@ def _without_row_names(parts: _Parts) -> Reading | None:
     """`average revenue of orders from Germany`: the orders are only the rows."""
     links = parts.links
     names = [
-        one for one in parts.core[1:] if one.tag == "rows" or (one.tag == "column" and _names_rows(one.value, links))
+        one
+        for before, one in pairwise(parts.core)
+        if before.tag != "wh" and (one.tag == "rows" or (one.tag == "column" and _names_rows(one.value, links)))
     ]
     if not parts.conditions or len(names) != 1:
         return None
@@ -184,6 +187,8 @@ def _count_of(parts: _Parts) -> Reading | None:
     """`how many customers`: rows, if each has another; else different ones."""
     column = values(parts.core, "column")[-1]
     profile = parts.links.profile(column)
+    if "" in values(parts.core, "rows"):
+        return Reading(parts.plan(Aggregate("count")))
     if profile.kind in ("number",) and not parts.links.is_key(profile):
         return None
     if parts.links.is_key(profile):
@@ -353,7 +358,7 @@ def _implied(parts: _Parts) -> Reading | None:
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
         return None
     column = explicit[0] if explicit else found[0]
-    subject = subjects[0] if subjects else _focus(parts)
+    subject = subjects[0] if subjects else _focus(parts) or (links.label() if parts.conditions else None)
     if subject == column:
         subject = None
     if subject is None:
