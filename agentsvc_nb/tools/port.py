@@ -117,12 +117,12 @@ class Workspace(Protocol):
 
 
 class WorkspaceTables(Protocol):
-    """The tables in the files of one chat. They are read and asked in a process of their own. Each method raises
-    `WorkFailure("too_much_work")` when that takes too long or too much memory."""
+    """The tables in the files of one chat. They are read and asked in a process of their own. `compute` and `query`
+    raise `WorkFailure("too_much_work")` when that takes too long or too much memory."""
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """The tables of these files, or of all that may have some, in the order of the chat's files. No two tables of
-        the chat have the same name. Raises `FileNotFoundError`."""
+        """The tables of these files, or of all that may have some, by path; a file that can't be read is among them. No
+        two tables of the chat have the same name. Raises `FileNotFoundError`."""
         ...
 
     async def compute(self, plan: Plan) -> Result:

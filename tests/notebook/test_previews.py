@@ -178,12 +178,6 @@ def test_a_larger_sound_or_video_says_how_to_play_it() -> None:
     assert "<video" not in shown
 
 
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "pypdfium2.py").write_text("raise ModuleNotFoundError('none', name='pypdfium2')")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    assert "pip install 'agentsvc-nb[previews]'" in harmless(preview("a.pdf", samples.pdf()))[0]
-
-
 def test_a_decoder_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.001)
     assert "takes too long or too much memory" in harmless(preview("a.png", samples.picture()))[0]

@@ -24,7 +24,6 @@ from agentsvc_nb.formats.engine.messages import (
     SqlQuestion,
     TableAnswer,
     TableFile,
-    TableQuestion,
 )
 from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.formats.schemas import output
@@ -98,14 +97,14 @@ class TablesHere:
         self.folder = folder
 
     async def read(self, file: TableFile, account: str) -> TableAnswer:
-        return await self._ask(ReadQuestion(file=file))
+        return await self._ask(ReadQuestion(file))
 
     async def ask(self, question: ComputeQuestion | SqlQuestion, account: str) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:
         self.folder.mkdir(parents=True, exist_ok=True)
-        return await asyncio.to_thread(answer, TableQuestion(folder=str(self.folder), question=question))
+        return await asyncio.to_thread(answer, question, self.folder)
 
 
 class MemoryToolContext:

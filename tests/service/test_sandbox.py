@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.formats import sandbox
+from agentsvc_nb.formats.engine.messages import SqlQuestion
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
-from agentsvc_nb.tools.workspace import tables
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
 
@@ -50,10 +51,10 @@ def children() -> set[int]:
     return {int(pid) for task in tasks for pid in task.read_text().split()}
 
 
-async def environment_of_the_sql_child() -> bytes:
+async def environment_of_the_sql_child(tables: TableProcess) -> bytes:
     before = children()
     slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-    asking = asyncio.create_task(tables.query([], slow))
+    asking = asyncio.create_task(tables.ask(SqlQuestion(sql=slow, tables=()), "acct_1"))
     await asyncio.sleep(1)
     (pid,) = children() - before
     told = environment_of(pid)
@@ -66,7 +67,12 @@ async def environment_of_the_sql_child() -> bytes:
 
 def test_no_secret_is_told_to_the_child_that_runs_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "hush-hush")
-    told = asyncio.run(environment_of_the_sql_child())
+    tables = TableProcess(tmp_path / "tables")
+    tables.start()
+    try:
+        told = asyncio.run(environment_of_the_sql_child(tables))
+    finally:
+        tables.close()
     assert b"PATH=" in told
     assert b"SECRET_TOKEN" not in told
     assert b"hush-hush" not in told
@@ -122,6 +128,8 @@ def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path, source: 
     variables = module(tmp_path, source)
     parent = f"""
 import time
+from agentsvc_nb.formats.engine.messages import SqlQuestion
+from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.sandbox import LimitedChild
 child = LimitedChild("asked", variables={variables})
 print(child.pid, child.read_line(100).decode(), flush=True)

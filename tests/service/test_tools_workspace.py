@@ -17,7 +17,7 @@ from PIL import Image
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, WorkFailure
-from agentsvc_nb.tools.workspace import files, tables
+from agentsvc_nb.tools.workspace import files
 from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
@@ -213,13 +213,3 @@ def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_pat
     assert failed.value.code == "query_failed"
     assert secret.read_text() == "a\nb\n"
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
-
-
-def test_a_query_that_takes_too_much_is_ended(task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "PATIENCE_SECONDS", 3.0)
-    with pytest.raises(WorkFailure) as failed:
-        call(task, "query_tables", sql="SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
-    assert failed.value.code == "too_much_work"
-    with pytest.raises(WorkFailure) as failed:
-        call(task, "query_tables", sql="SELECT list(range) FROM range(1000000000)")
-    assert failed.value.code in ("query_failed", "too_much_work")

@@ -10,6 +10,7 @@ import contextlib
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import IO, Final
 
 from agentsvc_nb.formats.children.turns import FairTurns
@@ -39,12 +40,13 @@ class ChildPool:
     Args:
         module: what runs in the child, such as `agentsvc_nb.formats.documents`.
         limits: of each child for its whole life: leave `cpu_seconds` out.
+        folder: where it works.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000, account="acct_1")`
     """
 
-    def __init__(self, module: str, limits: Limits, count: int = CHILDREN) -> None:
-        self._workers = [_Worker(module, limits) for _ in range(count)]
+    def __init__(self, module: str, limits: Limits, count: int = CHILDREN, folder: Path | None = None) -> None:
+        self._workers = [_Worker(module, limits, folder) for _ in range(count)]
         self._idle = list(self._workers)
         self._turns = FairTurns(count)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
@@ -94,8 +96,8 @@ class ChildPool:
 class _Worker:
     """The place of one child. For one thread at a time, except `stop`."""
 
-    def __init__(self, module: str, limits: Limits) -> None:
-        self._module, self._limits = module, limits
+    def __init__(self, module: str, limits: Limits, folder: Path | None) -> None:
+        self._module, self._limits, self._folder = module, limits, folder
         self._child: LimitedChild | None = None
         self.stopped = False
         self._killed = False
@@ -135,7 +137,7 @@ class _Worker:
         self._killed = False
 
     def _start(self) -> LimitedChild:
-        child = self._child = LimitedChild(self._module, limits=self._limits)
+        child = self._child = LimitedChild(self._module, limits=self._limits, folder=self._folder)
         with child.deadline(START_SECONDS):
             _read(child.output, 0)
         return child

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import math
+import pickle
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,13 +21,14 @@ from agentsvc_nb.formats.engine.keeping import attach, read
 from agentsvc_nb.formats.engine.loading import plan_view, sql_view
 from agentsvc_nb.formats.engine.messages import (
     ComputeQuestion,
+    Question,
     ReadQuestion,
     SqlQuestion,
     TableAnswer,
     TableFile,
-    TableQuestion,
     UsedTable,
 )
+from agentsvc_nb.formats.engine.pictures import picture
 from agentsvc_nb.formats.plans.execution import compute
 from agentsvc_nb.formats.plans.profiles import PlanError
 from agentsvc_nb.formats.tables.model import UnreadableTable
@@ -42,8 +44,8 @@ ERROR_CHARS: Final = 600
 NOTES_MAX: Final = 40
 
 
-def answer(asked: TableQuestion) -> TableAnswer:
-    folder, question = Path(asked.folder), asked.question
+def answer(question: Question, folder: Path) -> TableAnswer:
+    """The answer; `folder` is where tables are kept."""
     try:
         match question:
             case ReadQuestion():
@@ -80,7 +82,9 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
-            return _rows(engine, question, folder)
+            with _nothing_written():
+                found = _found(engine, question)
+            return _told(question, found, folder)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
@@ -99,26 +103,43 @@ def _attached(
         yield table, f"{names[table.file]}.t{table.place}"
 
 
-def _rows(engine: duckdb.DuckDBPyConnection, question: SqlQuestion, folder: Path) -> TableAnswer:
+@contextlib.contextmanager
+def _nothing_written() -> Iterator[None]:
+    """No file can be written to in the block: not a byte."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
+    """The columns and the first rows, one more than are shown."""
     found = engine.execute(question.sql)
-    columns = [column[0] for column in found.description or []]
     limit = PLOT_ROWS_MAX if question.plot else ROWS_MAX
-    rows = [list(row) for row in islice(iter(found.fetchone, None), limit + 1)]
+    return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
+
+
+def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], folder: Path) -> TableAnswer:
+    columns, rows = found
     shown = _shown(rows)
     asked = question.sql.casefold()
     used = [one.profile for one in question.tables if one.profile.name.casefold() in asked]
     notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
-    picture = ""
-    if question.plot:
-        from agentsvc_nb.formats.engine.pictures import picture as drawn
-
-        picture = base64.b64encode(drawn(columns, rows[:limit], question.plot, folder)).decode()
-    return TableAnswer(
-        query=QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes)), picture=picture
-    )
+    told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
+    if question.plot is None:
+        return TableAnswer(query=told)
+    drawn = picture(columns, rows[:PLOT_ROWS_MAX], question.plot, folder)
+    return TableAnswer(query=told, picture=base64.b64encode(drawn).decode())
 
 
-def _shown(rows: list[list[Any]]) -> list[tuple[Any, ...]]:
+def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """As many of the first rows as fit into an answer, but at least one."""
     shown: list[tuple[Any, ...]] = []
     room = ANSWER_CHARS
@@ -139,7 +160,7 @@ def _cell(value: object) -> Any:
 
 def _answered(question: bytes) -> bytes:
     _limit_time()
-    return answer(TableQuestion.model_validate_json(question)).model_dump_json().encode()
+    return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 
 def _limit_time() -> None:

@@ -1,11 +1,12 @@
-"""What the service and the process of tables say to each other, as JSON."""
+"""What the service and the process of tables say to each other: questions are pickled, for the service is trusted;
+answers, of a process that reads files of strangers, are JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict
 
 from agentsvc_nb.formats.engine.answers import Plot, QueryAnswer
 from agentsvc_nb.formats.plans.plan import Plan
@@ -36,42 +37,37 @@ class UsedTable:
     profile: TableProfile
 
 
-class ReadQuestion(BaseModel):
+@dataclass(frozen=True, slots=True)
+class ReadQuestion:
     """Which tables are in the file?"""
 
     file: TableFile
-    is_a: Literal["read"] = "read"
 
 
-class ComputeQuestion(BaseModel):
+@dataclass(frozen=True, slots=True)
+class ComputeQuestion:
     """What is the result of the plan?"""
 
     plan: Plan
     tables: tuple[UsedTable, ...]
-    is_a: Literal["compute"] = "compute"
 
 
-class SqlQuestion(BaseModel):
+@dataclass(frozen=True, slots=True)
+class SqlQuestion:
     """What does the query give?"""
 
     sql: str
     tables: tuple[UsedTable, ...]
     plot: Plot | None = None
-    is_a: Literal["sql"] = "sql"
 
 
 Question = ReadQuestion | ComputeQuestion | SqlQuestion
 
 
-class TableQuestion(BaseModel):
-    """A question, and the folder where tables are kept."""
-
-    folder: str
-    question: Annotated[Question, Field(discriminator="is_a")]
-
-
 class TableAnswer(BaseModel):
-    """What was asked for, or an error: a code, and a sentence."""
+    """What was asked for, or an error."""
+
+    model_config = ConfigDict(defer_build=True)
 
     tables: tuple[TableProfile, ...] = ()
     result: Result | None = None

@@ -4,6 +4,7 @@ never imports the engine."""
 from __future__ import annotations
 
 import asyncio
+import pickle
 import shutil
 from collections import OrderedDict
 from pathlib import Path
@@ -17,7 +18,6 @@ from agentsvc_nb.formats.engine.messages import (
     SqlQuestion,
     TableAnswer,
     TableFile,
-    TableQuestion,
 )
 from agentsvc_nb.formats.engine.sweeping import sweep
 from agentsvc_nb.formats.sandbox import Limits
@@ -39,7 +39,7 @@ class TableProcess:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
-        self._pool = ChildPool(CHILD, LIMITS)
+        self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
         self._told: OrderedDict[str, tuple[TableAnswer, int]] = OrderedDict()
 
     def start(self) -> None:
@@ -56,7 +56,7 @@ class TableProcess:
         if file.key in self._told:
             self._told.move_to_end(file.key)
             return self._told[file.key][0]
-        said, length = await self._ask(ReadQuestion(file=file), account)
+        said, length = await self._ask(ReadQuestion(file), account)
         if said.error is None or said.error[0] == "unreadable":
             self._remember(file.key, said, length)
         return said
@@ -70,9 +70,8 @@ class TableProcess:
 
     async def _ask(self, question: Question, account: str) -> tuple[TableAnswer, int]:
         """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
-        asked = TableQuestion(folder=str(self._folder), question=question).model_dump_json().encode()
         try:
-            said = await self._pool.ask(asked, PATIENCE_SECONDS, ANSWER_BYTES, account)
+            said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES, account)
         except NoAnswer:
             return _TOO_MUCH, 0
         return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)

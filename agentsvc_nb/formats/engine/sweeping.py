@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from pathlib import Path
 from typing import Final
@@ -22,5 +23,4 @@ def sweep(folder: Path) -> None:
     for used, size, path in sorted(found, reverse=True):
         room -= size
         if room < 0 or now - used > KEPT_SECONDS:
-            with contextlib.suppress(OSError):
-                path.unlink()
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

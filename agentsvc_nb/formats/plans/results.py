@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cache
+from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -49,13 +50,16 @@ class Result:
     more: bool = False
 
 
-_RESULTS: Final = TypeAdapter(Result)
+@cache
+def _results() -> TypeAdapter[Result]:
+    """Made when it is first needed: it takes a tenth of a second."""
+    return TypeAdapter(Result)
 
 
 def to_json(result: Result) -> str:
-    return _RESULTS.dump_json(result).decode()
+    return _results().dump_json(result).decode()
 
 
 def from_json(text: str) -> Result:
     """Raises `ValueError` for what is no result."""
-    return _RESULTS.validate_json(text)
+    return _results().validate_json(text)

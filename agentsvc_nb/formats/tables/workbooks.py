@@ -21,22 +21,22 @@ from agentsvc_nb.formats.tables.model import (
 
 ENGINE: Final[dict[str, Any]] = {
     "memory_limit": "1GB",
+    "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""No temporary files, no downloads of extensions, no access to the variables of this process."""
+"""No temporary files, beside which SQL could write its own; no downloads of extensions; no access to the variables of
+this process."""
 _UNPACKED_MAX: Final = 4 * BYTES_MAX
 
 
 def read_workbook(name: str, file: Path) -> list[RawTable]:
     """Every sheet with cells, by its name. Raises `UnreadableTable`."""
-    try:
-        from python_calamine import CalamineError, CalamineWorkbook
-    except ModuleNotFoundError:
-        raise UnreadableTable("Workbooks are read with python-calamine, which is not installed.") from None
+    from python_calamine import CalamineError, CalamineWorkbook
+
     data = file.read_bytes()
     _check_unpacked_size(data)
     try:
@@ -84,10 +84,8 @@ def _check_unpacked_size(data: bytes) -> None:
 
 def read_parquet(name: str, file: Path) -> list[RawTable]:
     """The file's table. Raises `UnreadableTable`."""
-    try:
-        import duckdb
-    except ModuleNotFoundError:
-        raise UnreadableTable("Parquet is read with duckdb, which is not installed.") from None
+    import duckdb
+
     try:
         with duckdb.connect(":memory:", config=ENGINE) as engine:
             table = engine.read_parquet(str(file))

@@ -77,9 +77,6 @@ class ChatTables:
 
     async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
         found = await self.profiles(paths)
-        for one in found if paths else ():
-            if one.unreadable:
-                raise WorkFailure("query_failed", f"{one.path} can't be read as a table: {one.unreadable}")
         used = tuple(self._named[table.name] for one in found for table in one.tables)
         said = _sound(await self._asker.ask(SqlQuestion(sql=sql, tables=used, plot=plot), shares.account.get()))
         assert said.query is not None

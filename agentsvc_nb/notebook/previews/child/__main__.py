@@ -26,11 +26,6 @@ _DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "parquet": read_parquet,
     "workbook": read_workbook,
 }
-_LIBRARIES: Final = {
-    "pypdfium2": "the pages of a PDF are shown with pypdfium2",
-    "duckdb": "Parquet is shown with duckdb",
-    "python_calamine": "Excel is shown with python-calamine",
-}
 
 
 def main() -> None:
@@ -43,8 +38,6 @@ def main() -> None:
 def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, Any]:
     try:
         found = decoder(path)
-    except ModuleNotFoundError as error:
-        found = {"error": f"{_LIBRARIES[str(error.name)]}: pip install 'agentsvc-nb[previews]'."}
     except CannotDecode as error:
         found = {"error": str(error)}
     except MemoryError:
