@@ -10,25 +10,28 @@ from agentsvc_nb.agents.offline.languages.requests import Requests
 # What a message wants: text to be written, an opinion, an outline.
 
 REQUESTS: Final = Requests(
-    markers="the|what|which|who|how|is|are|does|do|of|and|when|where|why|please|my|we|our|did|was|were|with|for|from",
+    markers="the|what|which|who|how|is|are|does|do|of|and|when|where|why|please|my|we|our|did|was|were|with|for|from"
+    "|will|should|shall|there|their|they|she|he|has|have|had",
     polite="please|can you|could you|would you|will you|can you please|could you please|i want you to|i need you to"
     "|i would like you to|i d like you to|id like you to|help me|help me to|let us|lets|let s|now|then|also|and|ok"
     "|okay|hi|hello|hey|kindly|i need|i want|i would like|i d like|quickly|just|next|first|so|you should|you must"
     "|go ahead and|thanks|great|based on *|using *",
     commands="translate|rewrite|rephrase|reword|paraphrase|proofread|brainstorm|come up with|think of|make up"
     "|write me|write us|write code|write python|write sql|write an|write a|write the|write some|write copy|write new"
-    "|draft|compose|improve|give me ideas|give me some ideas|give me * ideas|give me feedback|give me your"
-    "|give feedback|give me advice|give me * advice|give me * feedback|turn * into|convert * into a|make * sound"
-    "|make * shorter|make * longer|make * better|make * more|make * less|shorten|polish|spell check|spellcheck"
-    "|critique|criticize|criticise|role play|pretend|imagine|act as|tell me a joke|tell me a story|sing|advise me"
-    "|advise us|reply to|respond to|suggest|recommend|continue the|finish the|simplify|condense|invent"
-    "|explain * as if|explain * like i|explain * to a|explain * simple|explain * simply|explain * in your own words",
+    "|give me ideas|give me some ideas|give me * ideas|give me feedback|give me your|give feedback|give me advice"
+    "|give me * advice|give me * feedback|turn * into|convert * into a|make * sound|make * shorter|make * longer"
+    "|make * better|make * more|make * less|spell check|spellcheck|criticize|criticise|role play|pretend|imagine"
+    "|act as|tell me a joke|tell me a story|sing|advise me|advise us|reply to|respond to|suggest|recommend"
+    "|continue the|finish the|invent|explain * as if|explain * like i|explain * to a|explain * simple"
+    "|explain * simply|explain * in your own words",
     infinitives="",
-    verbs="write|correct|edit|fix|review|judge|evaluate|assess|rate|appraise|analyse|analyze|interpret|design|plan"
-    "|develop|propose|adapt|expand|prepare|revise|reformulate|transcribe|reflect on|comment on|predict|forecast",
+    verbs="write|draft|improve|polish|shorten|compose|simplify|critique|condense|correct|edit|fix|review|judge"
+    "|evaluate|assess|rate|appraise|analyse|analyze|interpret|design|plan|develop|propose|adapt|expand|prepare|revise"
+    "|reformulate|transcribe|reflect on|comment on|predict|forecast",
     objects="a|an|the|me|us|this|that|these|those|my|our|your|it|them|some|any|one|two|three|four|five|ten|all|each"
     "|whether|how well|new|better|its|their",
-    makers="create|make|generate|produce|build|give me|give us|i need|i want|prepare|send me|provide|find me|need|want",
+    makers="create|draft|compose|make|generate|produce|build|give me|give us|i need|i want|prepare|send me|provide"
+    "|find me|need|want",
     texts="slogan|slogans|tagline|taglines|headline|headlines|claim|claims|email|emails|e mail|mail|newsletter|post"
     "|posts|tweet|tweets|blog|article|story|stories|poem|essay|speech|letter|press release|ad copy|copy|caption"
     "|captions|text|texts|script|scripts|pitch|presentation|deck|proposal|strategy|concept|persona|personas|plan"
@@ -44,7 +47,7 @@ REQUESTS: Final = Requests(
     "|any ideas|any suggestions|which is better|which one is better|which * is better a or b|should i choose"
     "|should we choose|should we launch|should we use|should we invest|should we change|should we hire"
     "|should we focus|what if we|how good is|how well does|how convincing|how realistic|what should we do"
-    "|what should i do",
+    "|what should i do|what should i write|what do i write|what can i write|what should we write",
     is_it="is|are|was|were|isn t|does|do|sounds|seems|looks",
     judged="good|bad|reasonable|realistic|convincing|persuasive|effective|catchy|compelling|appropriate|sensible|ok"
     "|okay|sufficient|too high|too low|too long|too short|too expensive|enough|worth it|well written|interesting"
