@@ -109,7 +109,8 @@ _MEANINGS: Final = {
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time",
-    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|combined|sum total|add up|summed|totals",
+    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
+    "|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
     "op:median": "median|median of",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
@@ -191,18 +192,18 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non"
-    "|without"
+    "not": "neither|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "|non|without"
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus",
     "only": "only|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
-    "or": "or|either",
+    "or": "or|nor|either",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
     "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
-    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different|over the",
+    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
     "period:day": "day|days",
     "period:week": "week|weeks",
     "period:month": "month|months",
@@ -243,6 +244,8 @@ _MEANINGS: Final = {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
+    "light": "over all|over the|in all|out of all|all of|of all|as a whole",
+    "times_sign": "times|multiplied by",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }
@@ -254,7 +257,8 @@ listed list listing lists table tables chart data dataset spreadsheet sheet file
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells different whose name called named here following respective people's one ones amount
-sold gave sell sells selling bought buy purchased ordered placed received receive receives earned earn earns
+sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
+placed received receive receives earned earn earns
 gained obtained
 achieved played play plays participated participating competed competing completed complete done ran run runs running
 released issued built produced scored recorded registered reported observed measured attended spent made credited
@@ -272,8 +276,7 @@ player players name
 team teams club clubs squad
 school schools university universities college colleges
 person people name player players athlete athletes employee employees customer customers
-athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name competitor
-competitors racer racers
+athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers
 country countries nation nations
 city cities town towns place
 location locations place places venue venues

@@ -226,6 +226,7 @@ class TableLinks:
     def label(self) -> Column | None:
         """The column that names the rows: of texts, no two of which are equal; called a name, or the only one."""
         keys = [one for one in self.table.columns if one.kind == "text" and self.is_key(one) and not one.empty]
+        keys = [one for one in keys if not is_identifier(one, self.table)]
         named = [one for one in keys if not _NAMES.isdisjoint(self.headers[one.name])] or keys
         return self.column(named[0].name) if len(named) == 1 else None
 

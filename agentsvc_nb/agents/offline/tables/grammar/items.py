@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
+from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
-from agentsvc_nb.agents.offline.tables.periods import When
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
@@ -88,7 +88,7 @@ def _meanings(
             yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.0)
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         meant = True
-        yield Item("rows"), 1, _WORD + 0.1
+        yield Item("rows", "title"), 1, _WORD + 0.1
         if not exact and (label := links.label()):
             yield Item("column", label), 1, _WORD + 0.1
         yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES
@@ -123,6 +123,8 @@ def _unknown(
 
 def _item(part: str, which: str) -> Item:
     match part:
+        case "light":
+            return Item("light")
         case "number":
             return Item("number", Decimal(which))
         case "month":

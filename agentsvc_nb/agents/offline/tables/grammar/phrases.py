@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, Literal, cast
 
-from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.rules import Made, Rule, rule, values
 from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Group, Operation, Period
+from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""
@@ -121,6 +121,18 @@ def _measured(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", tuple(one for one in made if one)) if all(made) else None
 
 
+def _product(items: Sequence[Item], links: TableLinks) -> Made:
+    """`sum of price times units`."""
+    left, right = values(items, "column")
+    operation = next(iter(values(items, "op")), "sum")
+    if not all(links.is_measure(links.profile(one)) for one in (left, right)) or operation not in _OF_PRODUCTS:
+        return None
+    return Item("measure", (Aggregate(cast(Operation, operation), Formula(left, "*", right)),))
+
+
+_OF_PRODUCTS: Final = ("sum", "mean", "median", "min", "max")
+
+
 def _counted(items: Sequence[Item], links: TableLinks) -> Made:
     """`how many units`, `total number of units`: their sum."""
     column = values(items, "column")[0]
@@ -154,6 +166,8 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 MEASURES: Final[tuple[Rule, ...]] = (
     rule("correlation column and|to|versus column", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("rows rows", lambda items, _: items[0]),
+    rule("op? column times_sign column", _product),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("distinct count column", _different),
