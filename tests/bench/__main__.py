@@ -22,6 +22,7 @@ from tests.bench import (
     reads,
     search,
     starts,
+    tables,
     transfers,
     uploads,
 )
@@ -39,6 +40,7 @@ if __name__ == "__main__":
         memory,
         pictures,
         search,
+        tables,
         notebook,
         quality,
     )

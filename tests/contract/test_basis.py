@@ -42,6 +42,18 @@ def test_it_is_told_between_the_text_and_the_end_and_kept_in_the_record(priced: 
     assert "**Total price: 263**" in run["output"]
 
 
+def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
+    chat = chat_with_table(priced)
+    for question, basis in (
+        ("Write a slogan", "cannot"),
+        ("Summarise prices.csv", "outline"),
+        ("Who is Ada?", "nothing"),
+    ):
+        run = priced.finish(question, chat=chat)
+        assert run["basis"] == {"basis": basis, "headline": None, "values": []}
+    assert "nothing found for: Ada" in run["output"]
+
+
 def test_an_ask_has_it_too(priced: Wire) -> None:
     given = {"input": {"message": QUESTION}, "chat": chat_with_table(priced)}
     assert priced("POST", "/tools/ask_stefanbrain/invoke", json=given).json()["data"]["basis"] == BASIS

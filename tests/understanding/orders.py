@@ -13,7 +13,9 @@ def texts(name: str, *values: str) -> ColumnProfile:
     return ColumnProfile(name, "text", distinct=len(values), values=values, all_values=True)
 
 
-def numbers(name: str, smallest: str, largest: str, distinct: int = 40, unit: str = "", empty: int = 0) -> ColumnProfile:
+def numbers(
+    name: str, smallest: str, largest: str, distinct: int = 40, unit: str = "", empty: int = 0
+) -> ColumnProfile:
     return ColumnProfile(name, "number", unit, 2, empty, distinct, smallest, largest)
 
 

@@ -151,6 +151,8 @@ class _Answer:
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
         found = await search.passages_for(question, library, self.corpus, limit, self.cited)
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
+        if found.guessed and requests.outline_words(question) is not None:
+            return await self._say(await outline(library.entries, self.turn.workspace, self.corpus))
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
         await self.voice.count_input(" ".join(passage.text for passage in found.passages))

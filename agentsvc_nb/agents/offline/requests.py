@@ -4,7 +4,7 @@ answer to a question must hold. The words stand in `languages/`."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -89,9 +89,16 @@ def expects(question: str) -> str:
     return "number" if any(_pattern(name, "amounts").match(folded) for name in LANGUAGES) else ""
 
 
-def has_number(text: str) -> bool:
-    """Whether a text holds a number or a time, in digits or in words."""
-    return re.search(r"\d", text) is not None or not _numbers().isdisjoint(tokens(text))
+def has_number(text: str, but: Collection[str] = ()) -> bool:
+    """Whether a text holds a number or a time, in digits or in words, that is none of the folded words `but`."""
+    found = [token for token in tokens(text) if token not in but]
+    return any(char.isdigit() for token in found for char in token) or not _numbers().isdisjoint(found)
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """The folded words of all languages that say nothing of what a question is about."""
+    return frozenset(word for name in LANGUAGES for word in _markers(name) if len(word) > 1)
 
 
 @cache

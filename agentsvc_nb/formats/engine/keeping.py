@@ -7,15 +7,18 @@ import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
 from agentsvc_nb.formats.engine.loading import load
 from agentsvc_nb.formats.engine.messages import TableAnswer, TableFile
+from agentsvc_nb.formats.engine.plain import load_plain
 from agentsvc_nb.formats.engine.profiling import profile
 from agentsvc_nb.formats.engine.sweeping import sweep
 from agentsvc_nb.formats.plans.dialect import text
+from agentsvc_nb.formats.plans.profiles import TableProfile
 from agentsvc_nb.formats.tables.model import UnreadableTable
 from agentsvc_nb.formats.tables.reading import read_tables
 from agentsvc_nb.formats.tables.workbooks import ENGINE
@@ -37,20 +40,26 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
 
 
 def _made(database: Path, file: TableFile) -> TableAnswer:
-    try:
-        tables = read_tables(f"table{file.ending}", "", Path(file.file))
-    except UnreadableTable as error:
-        database.touch()
-        return TableAnswer(error=("unreadable", "", str(error)))
     part = _part(database)
     part.unlink(missing_ok=True)
-    profiles = []
-    with duckdb.connect(str(part), config=ENGINE) as engine:
-        for place, table in enumerate(tables):
-            load(engine, f"t{place}", table)
-            profiles.append(profile(engine, f"t{place}", table))
+    try:
+        with duckdb.connect(str(part), config=ENGINE) as engine:
+            made = TableAnswer(tables=tuple(_loaded(engine, file)))
+    except UnreadableTable as error:
+        made = TableAnswer(error=("unreadable", "", str(error)))
     part.replace(database)
-    return TableAnswer(tables=tuple(profiles))
+    return made
+
+
+def _loaded(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[TableProfile]:
+    """Make the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
+    delimited = file.ending in (".csv", ".tsv", ".tab")
+    if delimited and (plain := load_plain(engine, "t0", Path(file.file), file.ending != ".csv")):
+        yield profile(engine, "t0", plain)
+        return
+    for place, table in enumerate(read_tables(f"table{file.ending}", "", Path(file.file))):
+        load(engine, f"t{place}", table)
+        yield profile(engine, f"t{place}", table)
 
 
 def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:

@@ -30,7 +30,7 @@ _LINE_BYTES: Final = 256_000_000
 def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None:
     """Make a table of this name, whose columns are `c1`, `c2` and so on. It goes through CSV of one fixed form with the
     types told, which leaves DuckDB nothing to guess."""
-    types = {f"c{place}": _type(column) for place, column in enumerate(table.columns, 1)}
+    types = {f"c{place}": column_type(column) for place, column in enumerate(table.columns, 1)}
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in types.items())})")
     if not table.rows:
         return
@@ -42,27 +42,20 @@ def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None
         engine.execute(f"INSERT INTO {name} SELECT * FROM {read}", [file.name])
 
 
-def exact_decimals(column: ReadColumn) -> int | None:
-    """The decimals of a column whose numbers the engine holds exactly; None for one of floating point."""
-    most = _most(column)
-    fits = column.decimals <= DECIMALS_MAX and most.adjusted() < DIGITS - DECIMALS_MAX
-    return column.decimals if fits else None
-
-
-def _type(column: ReadColumn) -> str:
-    """For numbers the narrowest type that holds all of them."""
+def column_type(column: ReadColumn) -> str:
     if column.kind != "number":
         return _TYPES[column.kind]
-    decimals, most = exact_decimals(column), _most(column)
-    if decimals is None:
+    most = max((abs(value) for value in column.values if isinstance(value, Decimal)), default=Decimal(0))
+    return number_type(column.decimals, most)
+
+
+def number_type(decimals: int, most: Decimal) -> str:
+    """The narrowest type that holds numbers of so many decimals up to `most` exactly; else floating point."""
+    if decimals > DECIMALS_MAX or most.adjusted() >= DIGITS - DECIMALS_MAX:
         return "DOUBLE"
     if not decimals and most < _LARGEST:
         return "BIGINT"
     return f"DECIMAL({max(most.adjusted() + 1 + decimals, _NARROW_DIGITS)},{decimals})"
-
-
-def _most(column: ReadColumn) -> Decimal:
-    return max((abs(value) for value in column.values if isinstance(value, Decimal)), default=Decimal(0))
 
 
 def plan_view(profile: TableProfile, source: str) -> str:

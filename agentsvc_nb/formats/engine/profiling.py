@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from agentsvc_nb.formats.engine.loading import exact_decimals
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable
 
@@ -36,14 +35,15 @@ def _profile(
     engine: duckdb.DuckDBPyConnection, table: str, name: str, column: ReadColumn, rows: int, room: int
 ) -> ColumnProfile:
     ends = "NULL, NULL" if column.kind == "text" else f"CAST(min({name}) AS VARCHAR), CAST(max({name}) AS VARCHAR)"
-    found = engine.execute(f"SELECT count({name}), count(DISTINCT {name}), {ends} FROM {table}").fetchone()
-    filled, distinct, smallest, largest = found or (0, 0, None, None)
+    counts = f"count({name}), count(DISTINCT {name}), {ends}, any_value(typeof({name}))"
+    found = engine.execute(f"SELECT {counts} FROM {table}").fetchone()
+    filled, distinct, smallest, largest, kind = found or (0, 0, None, None, None)
     values = _fitting(_commonest(engine, table, name), room) if column.kind == "text" else ()
     return ColumnProfile(
         _sound(column.name),
         column.kind,
         column.unit,
-        exact_decimals(column) if column.kind == "number" else 0,
+        None if kind == "DOUBLE" else column.decimals,
         rows - filled,
         distinct,
         smallest or "",

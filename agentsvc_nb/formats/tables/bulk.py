@@ -22,17 +22,21 @@ _ISO_MOMENTS: Final = re.compile(r"(?:(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)?\n)*
 def sample(cells: Sequence[str]) -> list[str]:
     """Some of the filled cells: of the beginning, and from everywhere."""
     begin = list(islice(filter(None, cells), _SAMPLE))
-    return begin + list(islice(filter(None, cells[:: len(cells) // _SAMPLE + 1]), _SAMPLE))
+    return begin + list(islice(filter(None, cells[:: strided(len(cells))]), _SAMPLE))
+
+
+def strided(rows: int) -> int:
+    """At what distance cells are taken from everywhere."""
+    return rows // _SAMPLE + 1
 
 
 def numbers_at_once(cells: Sequence[str], reading: NumberReading) -> tuple[list[Decimal | None], int] | None:
     """The numbers of a column whose sample was read so, and their decimals; None if not all cells are plain numbers
     with the sample's mark and unit."""
-    first = next(filter(None, cells), "")
-    around = _AROUND.fullmatch(first)
-    if not around or not reading.sure:
+    signs = around(next(filter(None, cells), ""))
+    if signs is None or not reading.sure:
         return None
-    before, after = around.groups()
+    before, after = signs
     joined = "\n".join(cells) + "\n"
     if joined.count("\n") != len(cells) or not _pattern(before, after, reading.mark).fullmatch(joined):
         return None
@@ -45,6 +49,12 @@ def numbers_at_once(cells: Sequence[str], reading: NumberReading) -> tuple[list[
     if any(reading.values.get(text, value) != value for text, value in zip(cells[:_SAMPLE], values, strict=False)):
         return None  # the unit is a scale
     return values, _decimals(joined)
+
+
+def around(cell: str) -> tuple[str, str] | None:
+    """What stands before and behind the number in a cell; None if it holds none."""
+    found = _AROUND.fullmatch(cell)
+    return (found[1], found[2]) if found else None
 
 
 def _decimals(joined: str) -> int:

@@ -23,7 +23,7 @@ _BOOLEANS: Final = tuple(
 )
 
 
-_Reading = NumberReading | DateReading | str | None
+ColumnReading = NumberReading | DateReading | str | None
 """A column's numbers or dates; else a text, with a sentence if it only looks like numbers."""
 
 
@@ -43,14 +43,14 @@ def read_columns(names: Sequence[str], cells: Sequence[Sequence[Any]], hints: Hi
         _read_whole(name, column) if set(map(type, column)) <= {str} else None
         for name, column in zip(names, cells, strict=True)
     ]
-    shown = _shown([one.reading for one in read if one is not None], hints)
+    shown = shown_hints([one.reading for one in read if one is not None], hints)
     return [_typed_or_not(name, column, one, shown) for name, column, one in zip(names, cells, read, strict=True)]
 
 
 class _Whole(NamedTuple):
     """What a column of texts was read as; the column itself where that was done at once."""
 
-    reading: _Reading
+    reading: ColumnReading
     counts: Mapping[str, int]
     column: ReadColumn | None = None
 
@@ -58,19 +58,19 @@ class _Whole(NamedTuple):
 def _read_whole(name: str, cells: Sequence[str]) -> _Whole:
     if len(cells) < LONG:
         counts = Counter(cells)
-        return _Whole(_reading(name, counts, NO_HINTS), counts)
+        return _Whole(column_reading(name, counts, NO_HINTS), counts)
     some = Counter(sample(cells))
-    reading = _reading(name, some, NO_HINTS)
-    if reading is None and (len(some) > 8 or not _booleans(some)):
+    reading = column_reading(name, some, NO_HINTS)
+    if reading is None and (len(some) > 8 or not truth_values(some)):
         values = [text.strip() or None for text in cells]
         return _Whole(None, {}, ReadColumn(name, "text", values, cells))
     if len(some) > some.total() / 2 and (column := _at_once(name, cells, reading)):
         return _Whole(reading, {}, column)
     counts = Counter(cells)
-    return _Whole(_reading(name, counts, NO_HINTS), counts)
+    return _Whole(column_reading(name, counts, NO_HINTS), counts)
 
 
-def _at_once(name: str, cells: Sequence[str], reading: _Reading) -> ReadColumn | None:
+def _at_once(name: str, cells: Sequence[str], reading: ColumnReading) -> ReadColumn | None:
     if isinstance(reading, NumberReading) and (found := numbers_at_once(cells, reading)):
         values, decimals = found
         return ReadColumn(name, "number", values, cells, reading.unit, decimals, decimal_mark=reading.mark)
@@ -86,10 +86,11 @@ def _typed_or_not(name: str, cells: Sequence[Any], whole: _Whole | None, hints: 
         return whole.column
     reading = whole.reading
     sure = not isinstance(reading, NumberReading | DateReading) or reading.sure
-    return _column(name, cells, whole.counts, reading if sure else _reading(name, whole.counts, hints))
+    return counted_column(name, cells, whole.counts, reading if sure else column_reading(name, whole.counts, hints))
 
 
-def _reading(name: str, counts: Mapping[str, int], hints: Hints) -> _Reading:
+def column_reading(name: str, counts: Mapping[str, int], hints: Hints) -> ColumnReading:
+    """What a column is read as whose texts stand there so often."""
     numbers = read_numbers(counts, hints.mark) if not _is_date(name, counts) else None
     return numbers or read_dates(counts, name, hints.day_first)
 
@@ -100,7 +101,7 @@ def _is_date(name: str, counts: Mapping[str, int]) -> bool:
     return len(first.strip()) == 8 and first.strip().isdecimal() and read_dates(counts, name) is not None
 
 
-def _shown(read: Sequence[_Reading], hints: Hints) -> Hints:
+def shown_hints(read: Sequence[ColumnReading], hints: Hints) -> Hints:
     """What the columns that are sure show: the decimal mark that most have, and the order of day and month."""
     marks = Counter(one.mark for one in read if isinstance(one, NumberReading) and one.sure and one.mark)
     orders = Counter(
@@ -112,7 +113,8 @@ def _shown(read: Sequence[_Reading], hints: Hints) -> Hints:
     )
 
 
-def _column(name: str, cells: Sequence[str], counts: Mapping[str, int], reading: _Reading) -> ReadColumn:
+def counted_column(name: str, cells: Sequence[str], counts: Mapping[str, int], reading: ColumnReading) -> ReadColumn:
+    """The column of these cells, each of which is among the texts that were counted and read."""
     if isinstance(reading, NumberReading):
         about = _empty_signs(counts)
         values = [reading.values[text] for text in cells]
@@ -125,7 +127,7 @@ def _column(name: str, cells: Sequence[str], counts: Mapping[str, int], reading:
         remarks = (*reading.remarks, *_empty_signs(counts))
         misread = _misread(counts, reading.values)
         return ReadColumn(name, reading.kind, dates, cells, reading.unit, misread=misread, remarks=remarks)
-    if booleans := _booleans(counts):
+    if booleans := truth_values(counts):
         return ReadColumn(name, "boolean", [booleans[text] for text in cells], cells)
     texts = {text: text.strip() or None for text in counts}
     return ReadColumn(name, "text", [texts[text] for text in cells], cells, remarks=(reading,) if reading else ())
@@ -140,7 +142,7 @@ def _empty_signs(counts: Mapping[str, int]) -> tuple[str, ...]:
     return (f"Read as empty: {', '.join(signs[:4])}.",) if signs else ()
 
 
-def _booleans(counts: Mapping[str, int]) -> dict[str, bool | None] | None:
+def truth_values(counts: Mapping[str, int]) -> dict[str, bool | None] | None:
     """The truth values of texts that are nothing but a word for true and its word for false."""
     folded = {text: text.strip().casefold() for text in counts}
     words = {word for word in folded.values() if word}
@@ -160,7 +162,9 @@ def typed_column(name: str, cells: Sequence[Any], hints: Hints = NO_HINTS) -> Re
         kind, most = "datetime", kinds["date"] + kinds["datetime"]
     filled = sum(1 for cell in plain if cell is not None and not (isinstance(cell, str) and is_empty(cell)))
     if kind == "text" or most < SHARE * filled:
-        return _column(name, texts, Counter(texts), None if _mixed(kinds) else _reading(name, Counter(texts), hints))
+        return counted_column(
+            name, texts, Counter(texts), None if _mixed(kinds) else column_reading(name, Counter(texts), hints)
+        )
     values = [_as(kind, cell) for cell in plain]
     return _whole_days(_of(name, kind, values, plain, texts))
 

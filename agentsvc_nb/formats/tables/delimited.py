@@ -42,7 +42,7 @@ def read_delimited(name: str, data: bytes, tabs: bool = False) -> RawTable:
         remarks.append(f"It holds bytes that are no {decoded.encoding}; they are shown as \ufffd.")
     told = re.match(r"\ufeff?sep=(.)\r?\n", text)
     text = text[told.end() :] if told else text
-    dialect = _dialect(text, told[1] if told else "\t" if tabs else "")
+    dialect = dialect_of(text, told[1] if told else "\t" if tabs else "")
     rows, more, remark = rows_of(text, dialect)
     remarks += [remark] if remark else []
     notes = TableNotes(encoding=decoded.encoding, delimiter=dialect.delimiter, rows_left_out=more, remarks=(*remarks,))
@@ -145,7 +145,8 @@ def _unclosed(text: str, dialect: CsvForm) -> bool:
     return bool(rows) and rows[-1][-1:] != [""]
 
 
-def _dialect(text: str, delimiter: str) -> CsvForm:
+def dialect_of(text: str, delimiter: str) -> CsvForm:
+    """How the beginning of a text is divided and quoted, by this delimiter if it is told."""
     sample = text[:_SAMPLE_CHARS]
     if len(text) > len(sample):
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample

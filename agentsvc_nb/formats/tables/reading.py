@@ -30,7 +30,7 @@ from agentsvc_nb.formats.tables.workbooks import read_parquet, read_workbook
 _Reader = Callable[[str, Path], list[RawTable]]
 
 
-_MARKS: Final = {";": ",", ",": "."}
+MARKS: Final = {";": ",", ",": "."}
 """The decimal mark that goes with a delimiter: where decimals have a comma, semicolons divide cells."""
 
 
@@ -73,7 +73,7 @@ def read_table(raw: RawTable) -> ReadTable | None:
     grid = arrange(raw)
     if grid is None:
         return None
-    hints = Hints(_MARKS.get(raw.notes.delimiter, ""))
+    hints = Hints(MARKS.get(raw.notes.delimiter, ""))
     columns = _without_asides(grid, hints)
     marks = sorted({column.decimal_mark for column in columns if column.decimal_mark})
     notes = replace(grid.notes, decimal_mark=" and ".join(marks))

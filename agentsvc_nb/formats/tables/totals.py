@@ -48,7 +48,7 @@ def suspects(rows: Sequence[Sequence[Any]]) -> list[int]:
         return []
     firsts = ((at, row[0]) for at, row in enumerate(rows))
     may_be = [at for at, cell in firsts if cell is None or (cell.__class__ is str and cell[:1] in _INITIALS)]
-    found = [at for at in may_be if _is_label(_first(rows[at]))]
+    found = [at for at in may_be if is_label(_first(rows[at]))]
     return found if len(found) * 2 <= len(rows) else []
 
 
@@ -57,7 +57,8 @@ def _first(row: Sequence[Any]) -> str:
     return cell if isinstance(cell, str) else ""
 
 
-def _is_label(cell: str) -> bool:
+def is_label(cell: str) -> bool:
+    """Whether it is a word for totals."""
     return len(cell) <= _LABEL_MAX and bool(_SURE.fullmatch(cell) or _LIKELY.fullmatch(cell))
 
 

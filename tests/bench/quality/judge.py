@@ -31,7 +31,7 @@ def says_nothing(answer: str) -> bool:
     """It says that nothing was found, and computes nothing. It may show passages as near ones, perhaps no answer."""
     own = re.sub(r"(?m)^>.*$", "", answer)
     computes = re.search(r" = [^`\n]+`", own)
-    said = re.search(r"nothing found|\bno row\b|\bthere is no\b", own, re.I)
+    said = re.search(r"nothing found|no passage answers|\bno row\b|\bthere is no\b", own, re.I)
     return said is not None and computes is None
 
 

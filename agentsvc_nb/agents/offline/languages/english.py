@@ -10,25 +10,28 @@ from agentsvc_nb.agents.offline.languages.requests import Requests
 # What a message wants: text to be written, an opinion, an outline.
 
 REQUESTS: Final = Requests(
-    markers="the|what|which|who|how|is|are|does|do|of|and|when|where|why|please|my|we|our|did|was|were|with|for|from",
+    markers="the|what|which|who|how|is|are|does|do|of|and|when|where|why|please|my|we|our|did|was|were|with|for|from"
+    "|will|should|shall|there|their|they|she|he|has|have|had",
     polite="please|can you|could you|would you|will you|can you please|could you please|i want you to|i need you to"
     "|i would like you to|i d like you to|id like you to|help me|help me to|let us|lets|let s|now|then|also|and|ok"
     "|okay|hi|hello|hey|kindly|i need|i want|i would like|i d like|quickly|just|next|first|so|you should|you must"
     "|go ahead and|thanks|great|based on *|using *",
     commands="translate|rewrite|rephrase|reword|paraphrase|proofread|brainstorm|come up with|think of|make up"
     "|write me|write us|write code|write python|write sql|write an|write a|write the|write some|write copy|write new"
-    "|draft|compose|improve|give me ideas|give me some ideas|give me * ideas|give me feedback|give me your"
-    "|give feedback|give me advice|give me * advice|give me * feedback|turn * into|convert * into a|make * sound"
-    "|make * shorter|make * longer|make * better|make * more|make * less|shorten|polish|spell check|spellcheck"
-    "|critique|criticize|criticise|role play|pretend|imagine|act as|tell me a joke|tell me a story|sing|advise me"
-    "|advise us|reply to|respond to|suggest|recommend|continue the|finish the|simplify|condense|invent"
-    "|explain * as if|explain * like i|explain * to a|explain * simple|explain * simply|explain * in your own words",
+    "|give me ideas|give me some ideas|give me * ideas|give me feedback|give me your|give feedback|give me advice"
+    "|give me * advice|give me * feedback|turn * into|convert * into a|make * sound|make * shorter|make * longer"
+    "|make * better|make * more|make * less|spell check|spellcheck|criticize|criticise|role play|pretend|imagine"
+    "|act as|tell me a joke|tell me a story|sing|advise me|advise us|reply to|respond to|suggest|recommend"
+    "|continue the|finish the|invent|explain * as if|explain * like i|explain * to a|explain * simple"
+    "|explain * simply|explain * in your own words",
     infinitives="",
-    verbs="write|correct|edit|fix|review|judge|evaluate|assess|rate|appraise|analyse|analyze|interpret|design|plan"
-    "|develop|propose|adapt|expand|prepare|revise|reformulate|transcribe|reflect on|comment on|predict|forecast",
+    verbs="write|draft|improve|polish|shorten|compose|simplify|critique|condense|correct|edit|fix|review|judge"
+    "|evaluate|assess|rate|appraise|analyse|analyze|interpret|design|plan|develop|propose|adapt|expand|prepare|revise"
+    "|reformulate|transcribe|reflect on|comment on|predict|forecast",
     objects="a|an|the|me|us|this|that|these|those|my|our|your|it|them|some|any|one|two|three|four|five|ten|all|each"
     "|whether|how well|new|better|its|their",
-    makers="create|make|generate|produce|build|give me|give us|i need|i want|prepare|send me|provide|find me|need|want",
+    makers="create|draft|compose|make|generate|produce|build|give me|give us|i need|i want|prepare|send me|provide"
+    "|find me|need|want",
     texts="slogan|slogans|tagline|taglines|headline|headlines|claim|claims|email|emails|e mail|mail|newsletter|post"
     "|posts|tweet|tweets|blog|article|story|stories|poem|essay|speech|letter|press release|ad copy|copy|caption"
     "|captions|text|texts|script|scripts|pitch|presentation|deck|proposal|strategy|concept|persona|personas|plan"
@@ -44,7 +47,7 @@ REQUESTS: Final = Requests(
     "|any ideas|any suggestions|which is better|which one is better|which * is better a or b|should i choose"
     "|should we choose|should we launch|should we use|should we invest|should we change|should we hire"
     "|should we focus|what if we|how good is|how well does|how convincing|how realistic|what should we do"
-    "|what should i do",
+    "|what should i do|what should i write|what do i write|what can i write|what should we write",
     is_it="is|are|was|were|isn t|does|do|sounds|seems|looks",
     judged="good|bad|reasonable|realistic|convincing|persuasive|effective|catchy|compelling|appropriate|sensible|ok"
     "|okay|sufficient|too high|too low|too long|too short|too expensive|enough|worth it|well written|interesting"
@@ -107,7 +110,7 @@ _MEANINGS: Final = {
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time",
-    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|combined|sum total|add up|summed|totals",
+    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
     "op:median": "median|median of",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
@@ -189,18 +192,18 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non"
+    "not": "neither|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non"
     "|without"
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus",
     "only": "only|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
-    "or": "or|either",
+    "or": "or|nor|either",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
     "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
-    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different|over the",
+    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
     "period:day": "day|days",
     "period:week": "week|weeks",
     "period:month": "month|months",
@@ -241,6 +244,8 @@ _MEANINGS: Final = {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
+    "light": "over all|over the|in all|out of all|all of|of all|as a whole",
+    "times_sign": "times|multiplied by",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }
@@ -252,7 +257,7 @@ listed list listing lists table tables chart data dataset spreadsheet sheet file
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells different whose name called named here following respective people's one ones amount
-sold gave sell sells selling bought buy purchased ordered placed received receive receives earned earn earns
+sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered placed received receive receives earned earn earns
 gained obtained
 achieved played play plays participated participating competed competing completed complete done ran run runs running
 released issued built produced scored recorded registered reported observed measured attended spent made credited

@@ -11,7 +11,8 @@ from agentsvc_nb.agents.offline.languages.requests import Requests
 
 REQUESTS: Final = Requests(
     markers="le|la|les|est|et|qui|que|quel|quelle|quels|quelles|où|quand|comment|pourquoi|des|du|une|dans|pour|avec"
-    "|sur|combien|qu|d|l|il|elle|sont|au|aux|ce|cette|ont|à",
+    "|sur|combien|qu|d|l|il|elle|sont|au|aux|ce|cette|ont|à|elles|ils|y|ai|as|avons|avez|aura|auront|sera|seront"
+    "|était|étaient|peut|on|je|tu|vous|nous|par|ne|pas",
     polite="s il te plaît|s il vous plaît|peux tu|pouvez vous|pourrais tu|pourriez vous|peux tu me|pouvez vous me"
     "|pourrais tu me|pourriez vous me|veux tu|voulez vous|je veux que tu|je voudrais|j aimerais|j ai besoin d"
     "|j ai besoin de|aide moi à|aidez moi à|maintenant|puis|et|aussi|bonjour|salut|merci de",
@@ -36,7 +37,7 @@ REQUESTS: Final = Requests(
     "|que ferais tu|que feriez vous|que recommandes tu|que recommandez vous|que conseilles tu|que conseillez vous"
     "|que suggères tu|préfères tu|comment trouves tu|comment trouvez vous|comment améliorer|peut on améliorer"
     "|pourrait on améliorer|points forts et|avantages et inconvénients|devrions nous|est ce une bonne idée"
-    "|as tu des idées|faut il lancer",
+    "|as tu des idées|faut il lancer|que dois je écrire|que dois je * écrire|que puis je écrire|quoi écrire",
     is_it="est|sont|était|est ce|semble|paraît|le|la|les|l|ce|cette|a",
     judged="bon|bonne|mauvais|mauvaise|raisonnable|réaliste|convaincant|convaincante|efficace|approprié|appropriée"
     "|suffisant|suffisante|trop élevé|trop cher|trop long|trop court|intéressant|ennuyeux|drôle|beau|belle|risqué"

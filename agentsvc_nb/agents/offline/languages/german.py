@@ -11,7 +11,8 @@ from agentsvc_nb.agents.offline.languages.requests import Requests
 
 REQUESTS: Final = Requests(
     markers="der|die|das|und|ist|wie|wer|welche|welcher|welches|wann|wo|warum|den|dem|im|ein|eine|einen|nicht|auf|mit"
-    "|zu|für|von|bei|wird|sind|gibt|viel|viele|hat|haben|mir|wieso|laut|aus|sich|kann",
+    "|zu|für|von|bei|wird|sind|gibt|viel|viele|hat|haben|mir|wieso|laut|aus|sich|kann|darf|dürfen|muss|müssen|soll"
+    "|sollen|werden|wurde|können|es|sie|er|ich|als|was|des",
     polite="bitte|kannst du|könntest du|würdest du|kannst du bitte|könntest du bitte|können sie|könnten sie"
     "|würden sie|könnt ihr|ich möchte dass du|ich will dass du|ich brauche|ich möchte|ich hätte gern|hilf mir|hallo"
     "|jetzt|dann|und|auch|mal|nun|magst du|kannst du mir|könntest du mir|kannst du mir bitte|kannst du mal",
@@ -39,7 +40,8 @@ REQUESTS: Final = Requests(
     "|ihrer meinung|würdest du|würden sie|was würdest du|glaubst du|glauben sie|dein eindruck|dein rat"
     "|könnte man verbessern|kann man verbessern|können wir verbessern|kann ich verbessern|könnten wir verbessern"
     "|stärken und schwächen|vor und nachteile|was rätst du|was empfiehlst du|empfiehlst du|wäre es besser|sollten wir"
-    "|was sollen wir tun|was soll ich tun|wie gut ist|hast du ideen|hast du vorschläge",
+    "|was sollen wir tun|was soll ich tun|wie gut ist|hast du ideen|hast du vorschläge|was soll ich * schreiben"
+    "|was sollen wir * schreiben|was kann ich * schreiben",
     is_it="ist|sind|war|waren|klingt|wirkt|scheint|macht",
     judged="gut|schlecht|sinnvoll|realistisch|überzeugend|angemessen|passend|ausreichend|zu hoch|zu niedrig|zu lang"
     "|zu kurz|zu teuer|genug|gelungen|interessant|langweilig|lustig|schön|hässlich|fair|riskant|ehrgeizig|attraktiv"
@@ -55,7 +57,7 @@ REQUESTS: Final = Requests(
     "|erstelle eine zusammenfassung|erstelle eine gliederung|erstelle eine übersicht|mach eine zusammenfassung"
     "|worum geht es|worum geht s|wovon handelt|wovon handeln|was steht in|was ist in|was enthält"
     "|was sind die kernpunkte|was sind die wichtigsten punkte|gliedere|resümiere|verschaff mir einen überblick"
-    "|ich möchte eine zusammenfassung|kannst du * zusammenfassen|könntest du * zusammenfassen",
+    "|ich möchte eine zusammenfassung|* zusammenfassen",
     shapes="zusammen|einem|zwei|drei|vier|fünf|satz|sätze|sätzen|wort|worte|worten|wörter|wörtern|stichpunkt"
     "|stichpunkte|stichpunkten|stichworten|kurz|knapp|absatz|inhalt|inhalte|wichtigste|wichtigsten|datei|dokument"
     "|text|ganze|ganzen|geht|handelt|überblick|zusammenfassung|gliederung|zusammenfassen|es|tabelle|zeilen|punkte"

@@ -11,7 +11,8 @@ from agentsvc_nb.agents.offline.languages.requests import Requests
 
 REQUESTS: Final = Requests(
     markers="el|los|las|es|y|quién|qué|cuál|cuáles|dónde|cuándo|cómo|por|del|una|para|con|cuánto|cuántos|cuántas"
-    "|cuánta|al|son|hay|tiene|se|su|sus|está|lo|en",
+    "|cuánta|al|son|hay|tiene|se|su|sus|está|lo|en|un|yo|me|mi|ha|han|fue|fueron|será|serán|estuvo|puede|pueden|debe"
+    "|a|o",
     polite="por favor|puedes|podrías|puede|podría|puedes por favor|podrías por favor|me puedes|me podrías|quiero que"
     "|quiero|necesito que|necesito|me gustaría|ayúdame a|ahora|luego|y|también|hola|gracias",
     commands="traduce|traduzca|traducir|traducirme|escribe|escriba|escribir|escribirme|escríbeme|redacta|redacte"
@@ -32,7 +33,8 @@ REQUESTS: Final = Requests(
     opinions="qué opinas|qué opina|qué piensas|qué piensa|qué te parece|qué le parece|te parece|te gusta|crees que"
     "|cree usted|tu opinión|su opinión|qué harías|qué recomiendas|qué recomienda usted|qué aconsejas|qué sugieres"
     "|prefieres|cómo mejorar|cómo puedo mejorar|cómo podemos mejorar|se puede mejorar|ventajas y desventajas"
-    "|fortalezas y|deberíamos|es una buena idea|sería mejor|tienes ideas|qué debemos hacer",
+    "|fortalezas y|deberíamos|es una buena idea|sería mejor|tienes ideas|qué debemos hacer|qué debo escribir"
+    "|qué le escribo|qué puedo escribir",
     is_it="es|son|era|está|están|parece|suena|tiene|el|la|los|las",
     judged="bueno|buena|malo|mala|razonable|realista|convincente|eficaz|adecuado|adecuada|suficiente|demasiado alto"
     "|demasiado caro|demasiado largo|demasiado corto|interesante|aburrido|divertido|bonito|feo|justo|arriesgado"

@@ -21,7 +21,7 @@ SCANNED_BYTES_MAX: Final = 60_000_000
 
 
 @dataclass
-class Reading:
+class CorpusReading:
     """What was read for a question: the passages that may answer it, and of large tables only the rows that hold its
     words; `others` rows were looked through beside them, of which `holding` have each word. `whole`: every file was
     read."""
@@ -41,7 +41,7 @@ class Corpus:
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
-    ) -> Reading:
+    ) -> CorpusReading:
         """The passages of the files, those of the paths `first` before all others; of large tables the rows with the
         stems. When there are too many files, those that the workspace's search finds for the words and quoted phrases
         `looked_for` are preferred."""
@@ -49,7 +49,7 @@ class Corpus:
         order = [path for path in first if path in paths]
         if len(paths) > READ_FILES_MAX or sum(entry.size_bytes for entry in entries) > READ_CHARS_MAX:
             order += await self._find(looked_for)
-        reading, room, scanned = Reading(), READ_CHARS_MAX, SCANNED_BYTES_MAX
+        reading, room, scanned = CorpusReading(), READ_CHARS_MAX, SCANNED_BYTES_MAX
         for number, path in enumerate(dict.fromkeys([*order, *paths])):
             entry = paths.get(path)
             if entry is None:

@@ -20,12 +20,14 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools import stopping
 
 PASSAGES_COMPARED: Final = 5_000
-_COVERED: Final = 0.3
+_COVERED: Final = 0.1
 """Weight of the words that question and passage share, beside the nearness of all."""
-_NEAR: Final = 0.5
+_NEAR: Final = 0.46
 """A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
 _NEARLY: Final = 0.8
 """Passages with at least this part of the nearest one's score are shown, too: which of them answers is a guess."""
+_ROW: Final = 0.9
+"""The factor of rows of tables: being short, they are near to much."""
 _WHOLE: Final = 0.7
 """Weight of the likeness of the whole texts; the rest is how near each word of the question is to its nearest word."""
 _FAR, _SAME = 0.2, 0.8
@@ -40,10 +42,12 @@ def nearest(
     has. None when the question has a name that no passage has, or no English words."""
     asked = _words(question)
     compared = [passage for passage in passages if passage.kind != "title"][:PASSAGES_COMPARED]
-    texts = [_words(" ".join((passage.text, *passage.headings))) for passage in compared]
+    texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in compared]
     if not asked or not any(texts) or _names(question) - {stem(word) for words in texts for word in words}:
         return []
-    scores = _scores(asked, texts) + _COVERED * np.array([covered.get(one, 0.0) for one in compared], np.float32)
+    factors = np.array([_ROW if one.kind == "row" else 1.0 for one in compared], np.float32)
+    shared = np.array([covered.get(one, 0.0) for one in compared], np.float32)
+    scores = _scores(asked, texts) * factors + _COVERED * shared
     order = np.argsort(-scores, kind="stable")[:limit]
     best = scores[order[0]]
     return [compared[row] for row in order if scores[row] >= _NEARLY * best] if best > _NEAR else []

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from agentsvc_nb.agents.offline.passages.corpus import Reading
+from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
 from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
-from agentsvc_nb.agents.offline.requests import base_forms, expects, has_number, language_of
+from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, has_number, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools import stopping
@@ -38,11 +38,17 @@ _TOLD_TOGETHER: Final = 0.5
 _FLOOR: Final = 0.7
 """Passages below this part of the best score are left out, ..."""
 _MATCHING: Final = 0.45
-"""... but for the best of a second file that covers this much."""
+"""... but for the best of a second file that covers this much. Where none answers, such passages are near."""
 
 _NAME = re.compile(r"(?<!^)(?<![.?!:] )\b[A-Z][\w-]*\w")
 _NUMBER = re.compile(r"\d")
+_LIGHT_WORDS: Final = LIGHT - {"name"}
+_LEADING = re.compile(r"^\s*[Nn]ame\b|\bmay\b")
+"""Words that say little as they stand: `name the rivals`, `when may I` (but not May)."""
+_ID = re.compile(r"(?i)\b(?:\w*_)?(?:id|uuid|sku|nr|no|code|key): [^·]*")
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
+_ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
+"""Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
 _THOUSANDS = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
 
 
@@ -56,7 +62,7 @@ def term(token: str) -> str:
 class Wanted:
     """The search terms of a question: its words as written, their stems, and exact phrases as tokens. `required` are
     stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
-    `expects` is what the answer must hold."""
+    `expects` is what the answer must hold, beside what is `said` in the question."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -64,26 +70,35 @@ class Wanted:
     required: frozenset[str] = frozenset()
     light: frozenset[str] = frozenset()
     expects: str = ""
+    said: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
-        """The search terms of a question, without words whose tokens are in `but` (names of files that are read
-        anyway)."""
-        words = [word for word in content_words(question) if not set(tokens(word)) <= set(but)]
-        found = list(dict.fromkeys(one for word in words for one in terms_of(word)))[:STEMS_MAX]
+        """The search terms of a question. Words whose tokens are in `but` (names of files that are read anyway) are
+        light."""
+        left = _LEADING.sub("", question)
+        every = [word for word in content_words(left) if terms_of(word)]
+        words = [word for word in every if not set(tokens(word)) <= set(but)]
+        found = list(dict.fromkeys(one for word in every for one in terms_of(word)))[:STEMS_MAX]
         names = set[str]()
         if language_of(question) != "german":  # which writes all nouns with capitals
             names = {one for name in _NAME.findall(question) for one in terms_of(name)}
         numbers = {one for word in words if _NUMBER.search(word) for one in terms_of(word)}
-        light = {one for word in words if LIGHT.issuperset(tokens(word)) for one in terms_of(word)}
+        light = {one for word in every if _LIGHT_WORDS.issuperset(tokens(word)) for one in terms_of(word)}
+        light |= {one for word in every if word not in words for one in terms_of(word)}
         quoted = [tokens(phrase) for phrase in phrases(question)]
         required = frozenset((names | numbers) & set(found))
-        return cls(words, found, quoted, required, frozenset(light), expects(question))
+        return cls(words, found, quoted, required, frozenset(light), expects(question), frozenset(tokens(question)))
 
     @property
     def telling(self) -> frozenset[str]:
         """The stems that are not light; all of them when there are no others."""
         return frozenset(self.stems) - self.light or frozenset(self.stems)
+
+    def suits(self, passage: Passage) -> bool:
+        """Whether the passage holds what is asked for, as far as its kind goes: a number, or anything."""
+        text = _ID.sub("", passage.text) if passage.kind == "row" else passage.text
+        return self.expects != "number" or has_number(text, self.said)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -93,7 +108,8 @@ class Wanted:
 
 
 def terms_of(word: str) -> list[str]:
-    return [term(token) for token in tokens(_joined(word)) if token not in STOP]
+    whole = _ELIDED.sub(" ", _joined(word))
+    return [term(token) for token in tokens(whole) if token not in STOP and token not in function_words()]
 
 
 def _joined(text: str) -> str:
@@ -103,12 +119,14 @@ def _joined(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A passage and how much of the question it covers, from 0 to 1. `told`: enough to answer it."""
+    """A passage and how much of the question it covers, from 0 to 1. `told`: enough to answer it; `partly`: much of it,
+    with its names and numbers."""
 
     score: float
     passage: Passage
     covered: float
     told: bool
+    partly: bool
 
 
 @dataclass(frozen=True)
@@ -119,10 +137,12 @@ class Ranking:
     absent: frozenset[str]
 
 
-def rank(wanted: Wanted, reading: Reading, favoured: Collection[str] = ()) -> Ranking:
+def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ()) -> Ranking:
     held = [(passage, found) for passage in reading.passages if (found := _held(wanted, passage))]
     weights = _weights(wanted, reading, held)
     whole = sum(weights.values()) or 1.0
+    anywhere = {word for _, found in held for word in found} | set(+reading.holding)
+    absent = frozenset(set(wanted.stems) - anywhere)
     scored = []
     for passage, found in held:
         stopping.check()
@@ -130,17 +150,20 @@ def rank(wanted: Wanted, reading: Reading, favoured: Collection[str] = ()) -> Ra
         together = covered
         if covered >= _TOLD_TOGETHER and passage.kind == "text":
             together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
+        partly = covered >= _MATCHING and passage.kind != "title" and wanted.required <= set(found)
         told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)
+        told = told and not wanted.telling & absent
         score = (
             (covered + together) / 2 * _phrase_factor(wanted, passage) * (_TITLE if passage.kind == "title" else 1.0)
         )
         score *= 1 + 0.05 * sum(found.values()) / (8 + len(passage.text.split()))  # of two alike, the shorter
-        scored.append(Scored(score * (_FAVOUR if passage.path in favoured else 1.0), passage, covered, told))
-    anywhere = {word for _, found in held for word in found} | set(+reading.holding)
-    return Ranking(sorted(scored, key=lambda one: -one.score), frozenset(set(wanted.stems) - anywhere))
+        scored.append(Scored(score * (_FAVOUR if passage.path in favoured else 1.0), passage, covered, told, partly))
+    return Ranking(sorted(scored, key=lambda one: -one.score), absent)
 
 
-def _weights(wanted: Wanted, reading: Reading, held: Sequence[tuple[Passage, Mapping[str, float]]]) -> dict[str, float]:
+def _weights(
+    wanted: Wanted, reading: CorpusReading, held: Sequence[tuple[Passage, Mapping[str, float]]]
+) -> dict[str, float]:
     """The inverse document frequency of each stem; a stem that no passage holds is the rarest."""
     holding = reading.holding + Counter(word for _, found in held for word in found)
     count = len(reading.passages) + reading.others
@@ -188,11 +211,12 @@ def _covered_by(wanted: Wanted, passage: Passage, sentence: str, weights: Mappin
 def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float]) -> bool:
     """Whether the passage has the names and numbers of the question, more than half of its words, and something of the
     kind that it asks for."""
+    if not wanted.suits(passage):
+        return False
     if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
         return False
-    if passage.kind == "row" and not any(found[word] == 1 for word in wanted.telling & set(found)):
-        return False  # the columns' names stand in each row
-    return wanted.expects != "number" or has_number(passage.text)
+    # The columns' names stand in each row.
+    return passage.kind != "row" or any(found[word] == 1 for word in wanted.telling & set(found))
 
 
 def _phrase_factor(wanted: Wanted, passage: Passage) -> float:
@@ -217,8 +241,7 @@ def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) ->
     good = _unlike([one for one in ranked if one.told and one.score >= _FLOOR * best.score])
     chosen = good[:limit]
     paths = {one.passage.path for one in chosen} | set(cited)
-    matching = (one for one in ranked if one.covered >= _MATCHING and one.passage.is_prose)
-    other = next((one for one in matching if one.passage.path not in paths), None)
+    other = next((one for one in ranked if one.partly and one.passage.path not in paths), None)
     if limit > 1 and len(paths) < 2 and other:
         chosen = [*chosen[: limit - 1], other]
     return chosen

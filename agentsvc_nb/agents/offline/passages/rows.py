@@ -40,7 +40,7 @@ def find_rows(path: str, file: Path, words: Sequence[str]) -> RowsFound:
     """Search a delimited file for folded words, to its end and in bounded memory. A word is found where another begins
     with it, as a stem does."""
     found = RowsFound()
-    best: list[tuple[int, int, str]] = []
+    best: list[tuple[float, int, str]] = []
     with file.open("rb") as raw:
         head = decode(raw.read(1 << 16), cut=True)
     if head is None:
@@ -50,12 +50,10 @@ def find_rows(path: str, file: Path, words: Sequence[str]) -> RowsFound:
         mark = delimiter(path, head.text)
         for chunk in _chunks(text):
             stopping.check()
-            held = _lines(chunk, words, found.holding)
-            for start, count in held.items():
+            for start, score in _lines(chunk, words, found.holding):
                 number = found.rows + chunk.count("\n", 0, start) + 1
-                heapq.heappush(best, (count, -number, chunk[start : _end(chunk, start)][:_LINE_CHARS]))
+                best.append((score, -number, chunk[start : _end(chunk, start)][:_LINE_CHARS]))
             best = heapq.nlargest(_ROWS_MAX, best)
-            heapq.heapify(best)
             found.rows += chunk.count("\n") + (not chunk.endswith("\n"))
     columns = _cells(header, mark)
     numbered = sorted((-number, line) for _, number, line in best)
@@ -73,19 +71,27 @@ def _chunks(text: TextIO) -> Iterator[str]:
         yield chunk if chunk.endswith("\n") else chunk + text.readline(_CHUNK)
 
 
-def _lines(chunk: str, words: Sequence[str], holding: Counter[str]) -> Counter[int]:
-    """Where the lines begin that hold a word, and how many words they hold."""
+def _lines(chunk: str, words: Sequence[str], holding: Counter[str]) -> list[tuple[int, float]]:
+    """Where the best lines begin that hold a word, each with a score: a word counts the more, the fewer lines of the
+    chunk hold it."""
     folded = chunk.lower() if chunk.isascii() else _folded(chunk)
-    found: Counter[int] = Counter()
+    starts, weights = set[int](), dict[str, float]()
     for word in words:
-        at, starts = folded.find(word), set[int]()
-        while at >= 0 and len(starts) < _PLACES_MAX:
+        at, places = folded.find(word), set[int]()
+        while at >= 0 and len(places) < _PLACES_MAX:
             if at == 0 or not folded[at - 1].isalnum():
-                starts.add(folded.rfind("\n", 0, at) + 1)
+                places.add(folded.rfind("\n", 0, at) + 1)
             at = folded.find(word, at + 1)
-        holding[word] += len(starts) if at < 0 else max(len(starts), folded.count(word))
-        found.update(starts)
-    return found
+        count = len(places) if at < 0 else max(len(places), folded.count(word))
+        holding[word] += count
+        starts |= places
+        if count:
+            weights[word] = 1 / count
+    scored = (
+        (start, sum(weights[word] for word in weights if folded.find(word, start, _end(folded, start)) >= 0))
+        for start in starts
+    )
+    return heapq.nlargest(_ROWS_MAX, scored, key=lambda one: one[1])
 
 
 def _folded(chunk: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
-from agentsvc_nb.agents.offline.passages.corpus import Corpus, Reading
+from agentsvc_nb.agents.offline.passages.corpus import Corpus, CorpusReading
 from agentsvc_nb.agents.offline.passages.nearness import nearest
 from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
 from agentsvc_nb.agents.offline.passages.splitting import Passage
@@ -19,8 +19,8 @@ from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
 
 PASSAGES_MAX: Final = 5
-NEAR_MAX: Final = 3
-"""Passages that are only near: more of them would be a heap."""
+PARTLY_MAX: Final = 2
+"""Passages shown for having a part of the question's words, where meaning can't be compared."""
 WORDS_SHOWN: Final = 12
 
 
@@ -45,12 +45,20 @@ async def passages_for(question: str, library: Library, corpus: Corpus, limit: i
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
-    covered = {one.passage: one.covered for one in ranking.scored}
-    near = await asyncio.to_thread(nearest, question, reading.passages, min(limit, NEAR_MAX), covered)
+    near = await asyncio.to_thread(_near, question, wanted, reading.passages, ranking.scored, limit)
     return Found(wanted.words, near, guessed=True, absent=absent)
 
 
-async def _absent(wanted: Wanted, stems: Collection[str], reading: Reading, corpus: Corpus) -> list[str]:
+def _near(
+    question: str, wanted: Wanted, passages: Sequence[Passage], scored: Sequence[Scored], limit: int
+) -> list[Passage]:
+    """The passages nearest in meaning of those that hold what is asked for; else those with much of the words."""
+    covered = {one.passage: one.covered for one in scored}
+    found = nearest(question, [one for one in passages if wanted.suits(one)], limit, covered)
+    return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)]
+
+
+async def _absent(wanted: Wanted, stems: Collection[str], reading: CorpusReading, corpus: Corpus) -> list[str]:
     """The words of the question that are nowhere in the files."""
     lacking = [word for word in wanted.words if set(terms_of(word)) <= set(stems)]
     return lacking if reading.whole else [word for word in lacking if not await corpus.knows(word)]
@@ -68,7 +76,7 @@ def answer(found: Found) -> AnswerPart:
     quoted = "".join(quote(passage.text, source(passage)) for passage in found.passages)
     count = "1 passage" if len(found.passages) == 1 else f"{len(found.passages)} passages"
     if found.guessed:
-        near = f"Near in meaning, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
+        near = f"Near, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
         return without_result("near" if found.passages else "nothing", _not_found(found) + near)
     paths = list(dict.fromkeys(passage.path for passage in found.passages))
     head = f"{_listed(found.words)}: {count} from {' and '.join(code(path) for path in paths)}\n\n"

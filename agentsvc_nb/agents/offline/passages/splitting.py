@@ -168,6 +168,8 @@ class _Splitter:
             if block.kind == "heading" or (after and _is_title(block, after)):
                 found += self._heading(block)
                 continue
+            if all(_RULE.fullmatch(line) for line in block.lines):
+                continue
             self._alone = None
             if block.kind == "table":
                 found += self._table(block)

@@ -39,7 +39,7 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     single = len(found.rows) == 1 and len(found.columns) == 1
     value = f" = {shown(found.rows[0][0], found.columns[0])}" if single else ""
     body = f"{left_out(found)}\n\n" if single and found.left_out else "" if single else f"{markdown(found)}\n"
-    basis: Basis = "looked_up" if not reading.plan.measures else "computed"
+    basis: Basis = "computed" if reading.plan.measures or reading.plan.limit is not None else "looked_up"
     return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final, cast
 
 from agentsvc_nb.agents.offline.tables.items import Item
@@ -60,6 +61,28 @@ def assembled(items: Sequence[Item], links: TableLinks) -> Reading | None:
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
+    return _formed(parts) or _without_row_names(parts)
+
+
+def _without_row_names(parts: _Parts) -> Reading | None:
+    """`average revenue of orders from Germany`: the orders are only the rows."""
+    links = parts.links
+    names = [
+        one
+        for before, one in pairwise(parts.core)
+        if before.tag != "wh" and (one.tag == "rows" or (one.tag == "column" and _names_rows(one.value, links)))
+    ]
+    if not parts.conditions or len(names) != 1:
+        return None
+    parts.core = [item for item in parts.core if item is not names[0]]
+    return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
+
+
+def _names_rows(column: Column, links: TableLinks) -> bool:
+    return is_identifier(links.profile(column), links.table)
+
+
+def _formed(parts: _Parts) -> Reading | None:
     text = "".join(f"{item.tag} " for item in parts.core)
     for form, make in _FORMS:
         if form.fullmatch(text) and (made := make(parts)) is not None:
@@ -152,6 +175,11 @@ def _count(parts: _Parts) -> Reading | None:
     return Reading(parts.plan(Aggregate("count")))
 
 
+_KINDS: Final = frozenset(
+    ("category", "type", "kind", "class", "genre", "region", "channel", "segment", "department", "language", "brand",
+     "kategorie", "typ", "art", "abteilung", "kanal", "categorie", "canal", "categoria", "tipo")
+)  # fmt: skip
+"""Nouns of which a question counts the different ones."""
 _AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
 
 
@@ -159,11 +187,14 @@ def _count_of(parts: _Parts) -> Reading | None:
     """`how many customers`: rows, if each has another; else different ones."""
     column = values(parts.core, "column")[-1]
     profile = parts.links.profile(column)
+    if "" in values(parts.core, "rows"):
+        return Reading(parts.plan(Aggregate("count")))
     if profile.kind in ("number",) and not parts.links.is_key(profile):
         return None
     if parts.links.is_key(profile):
         return Reading(parts.plan(Aggregate("count", column) if profile.empty else Aggregate("count")))
-    if profile.kind != "text" or 2 * profile.distinct > parts.links.table.rows or parts.links.is_list(profile):
+    few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[column.name])
+    if profile.kind != "text" or not few or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
     return Reading(parts.plan(Aggregate("distinct", column)))
 
@@ -327,7 +358,7 @@ def _implied(parts: _Parts) -> Reading | None:
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
         return None
     column = explicit[0] if explicit else found[0]
-    subject = subjects[0] if subjects else _focus(parts)
+    subject = subjects[0] if subjects else _focus(parts) or (links.label() if parts.conditions else None)
     if subject == column:
         subject = None
     if subject is None:
@@ -376,10 +407,10 @@ _IMPLIED: Final = {
 
 
 def _implied_columns(which: str, links: TableLinks) -> list[Column]:
-    if which == "time":
-        found = links.dates() or links.years()
-    else:
-        found = [one for one in links.named(*_IMPLIED[which]) if one.kind in ("number", "time")]
+    """The columns of the nearest noun that some header has."""
+    found = links.dates() or links.years() if which == "time" else []
+    for noun in _IMPLIED.get(which, ()):
+        found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
     return [links.column(one.name) for one in found]
 
 

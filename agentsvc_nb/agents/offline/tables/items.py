@@ -10,7 +10,7 @@ from typing import Any, Final
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
 from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.periods import When
-from agentsvc_nb.agents.offline.tables.question import Word, alike
+from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
 _WORD: Final = 1.0
@@ -86,10 +86,12 @@ def _meanings(
                 continue
             meant = meant or length == 1
             yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.0)
-    if len(word.tokens) == 1 and any(alike(word.tokens[0], one) for one in links.title):
+    if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         meant = True
-        yield Item("rows"), 1, _WORD + 0.1
-        yield Item("light"), 1, _WORD + _LIGHT_BESIDES
+        yield Item("rows", "title"), 1, _WORD + 0.1
+        if not exact and (label := links.label()):
+            yield Item("column", label), 1, _WORD + 0.1
+        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
@@ -121,6 +123,8 @@ def _unknown(
 
 def _item(part: str, which: str) -> Item:
     match part:
+        case "light":
+            return Item("light")
         case "number":
             return Item("number", Decimal(which))
         case "month":

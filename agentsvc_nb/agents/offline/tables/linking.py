@@ -24,6 +24,7 @@ SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _TYPO_LETTERS_MIN: Final = 5
+_NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _UNIT_WORDS: Final = {
     "€": ("€", "eur", "euro", "euros"),
@@ -94,9 +95,13 @@ class TableLinks:
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    def is_title(self, word: str) -> bool:
+        """Whether the word is what the file or its sheet is called, and so what its rows are."""
+        groups = [group for group in self.language.alike if word in group]
+        return any(alike(word, one) or any(one in group for group in groups) for one in self._titles)
+
     @cached_property
-    def title(self) -> tuple[str, ...]:
-        """What the file or its sheet is called, if that is one word: what its rows are."""
+    def _titles(self) -> tuple[str, ...]:
         titles = (tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet))
         return tuple(title[0] for title in titles if len(title) == 1)
 
@@ -217,6 +222,13 @@ class TableLinks:
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
         return column.distinct >= self.table.rows - column.empty and column.distinct > 0
+
+    def label(self) -> Column | None:
+        """The column that names the rows: of texts, no two of which are equal; called a name, or the only one."""
+        keys = [one for one in self.table.columns if one.kind == "text" and self.is_key(one) and not one.empty]
+        keys = [one for one in keys if not is_identifier(one, self.table)]
+        named = [one for one in keys if not _NAMES.isdisjoint(self.headers[one.name])] or keys
+        return self.column(named[0].name) if len(named) == 1 else None
 
     def is_list(self, column: ColumnProfile) -> bool:
         """Whether cells of the column rather hold several values each."""

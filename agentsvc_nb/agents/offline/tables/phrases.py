@@ -10,7 +10,7 @@ from agentsvc_nb.agents.offline.tables.items import Item
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.rules import Made, Rule, rule, values
 from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Group, Operation, Period
+from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""
@@ -19,7 +19,8 @@ _QUANTILES: Final = {"quartile1": "0.25", "quartile3": "0.75", "p90": "0.9", "p9
 
 def makes_groups(column: Column, links: TableLinks) -> bool:
     profile = links.profile(column)
-    return profile.kind != "number" or not links.adds_up(profile) or profile.distinct <= GROUPS_LIKELY_MAX
+    few = profile.distinct <= min(GROUPS_LIKELY_MAX, links.table.rows // 2)
+    return profile.kind != "number" or not links.adds_up(profile) or few
 
 
 def grouped(column: Column, links: TableLinks) -> Group:
@@ -120,6 +121,18 @@ def _measured(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", tuple(one for one in made if one)) if all(made) else None
 
 
+def _product(items: Sequence[Item], links: TableLinks) -> Made:
+    """`sum of price times units`."""
+    left, right = values(items, "column")
+    operation = next(iter(values(items, "op")), "sum")
+    if not all(links.is_measure(links.profile(one)) for one in (left, right)) or operation not in _OF_PRODUCTS:
+        return None
+    return Item("measure", (Aggregate(cast(Operation, operation), Formula(left, "*", right)),))
+
+
+_OF_PRODUCTS: Final = ("sum", "mean", "median", "min", "max")
+
+
 def _counted(items: Sequence[Item], links: TableLinks) -> Made:
     """`how many units`, `total number of units`: their sum."""
     column = values(items, "column")[0]
@@ -153,6 +166,8 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 MEASURES: Final[tuple[Rule, ...]] = (
     rule("correlation column and|to|versus column", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("rows rows", lambda items, _: items[0]),
+    rule("op? column times_sign column", _product),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("distinct count column", _different),

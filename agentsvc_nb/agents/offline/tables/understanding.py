@@ -34,6 +34,8 @@ class Understood:
     reading: Reading
     told: tuple[str, ...] = ()
     cost: float = 0.0
+    titled: bool = False
+    """Whether the question names the table, as `orders` does `orders.csv`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
         found = [_of_table(asked, table, language) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
+    titled = [isinstance(one, Understood) and one.titled for one in found]
+    if titled.count(True) == 1:
+        return found[titled.index(True)]
     return _chosen(found)
 
 
@@ -100,7 +105,12 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) ->
     speaks_against = _objected(rivals[0].reading, table)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
-    return Understood(rivals[0].reading, rivals[0].told, rivals[0].cost)
+    return Understood(
+        rivals[0].reading,
+        rivals[0].told,
+        rivals[0].cost,
+        any(links.is_title(token) for word in asked for token in word.tokens),
+    )
 
 
 def _objected(reading: Reading, table: TableProfile) -> str:

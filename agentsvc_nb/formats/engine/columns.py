@@ -1,0 +1,232 @@
+"""Columns of texts in the engine, typed there as `tables.columns` types them in Python."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.formats.engine.loading import column_type, load, number_type
+from agentsvc_nb.formats.plans.dialect import text
+from agentsvc_nb.formats.plans.profiles import DECIMALS_MAX
+from agentsvc_nb.formats.tables.bulk import around, numbers_at_once, strided
+from agentsvc_nb.formats.tables.columns import (
+    NO_HINTS,
+    ColumnReading,
+    Hints,
+    column_reading,
+    counted_column,
+    shown_hints,
+    truth_values,
+)
+from agentsvc_nb.formats.tables.dates import DateReading
+from agentsvc_nb.formats.tables.model import Kind, ReadColumn, ReadTable
+from agentsvc_nb.formats.tables.numbers import NumberReading
+
+if TYPE_CHECKING:
+    import duckdb
+
+_SAMPLE: Final = 300
+_DISTINCT_MAX: Final = 20_000
+"""A column that has to be read text by text and has more of them is left to Python."""
+_SPACES: Final = "".join(
+    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
+)
+"""What Python strips."""
+TRIMMED: Final = f"trim({{}}, {text(_SPACES)})"
+_DAY: Final = r"\d{4}-\d\d-\d\d"
+_CLOCK: Final = r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineColumn:
+    """A column `sql` of texts of the table `raw`, none of them NULL, and its name in the file."""
+
+    engine: duckdb.DuckDBPyConnection
+    raw: str
+    sql: str
+    name: str
+
+    def sample(self) -> list[str]:
+        """As `tables.bulk.sample`."""
+        (rows,) = self._one("count(*)")
+        taken = f"rowid % {strided(rows)} = 0 AND {self.sql} <> ''"
+        return self._texts(f"{self.sql} <> ''") + self._texts(taken)
+
+    def counts(self) -> Counter[str] | None:
+        """How often each text stands there, in their order; None if there are too many."""
+        asked = f"SELECT {self.sql}, count(*) FROM {self.raw} GROUP BY 1 ORDER BY min(rowid) LIMIT {_DISTINCT_MAX}"
+        found = self.engine.execute(asked).fetchall()
+        return Counter(dict(found)) if len(found) < _DISTINCT_MAX else None
+
+    def all_match(self, pattern: str, and_then: str = "true") -> bool:
+        """Whether every cell that is not empty matches the pattern as a whole, and a condition."""
+        fits = f"regexp_full_match({self.sql}, {text(pattern)}) AND {and_then}"
+        (others,) = self._one(f"count(*) FILTER (WHERE {self.sql} <> '' AND NOT coalesce({fits}, false))")
+        return bool(others == 0)
+
+    def ends(self) -> tuple[str, str]:
+        """The first cell and the last."""
+        (first, last) = self._one(f"first({self.sql} ORDER BY rowid), last({self.sql} ORDER BY rowid)")
+        return first, last
+
+    def _one(self, what: str) -> tuple[Any, ...]:
+        return self.engine.execute(f"SELECT {what} FROM {self.raw}").fetchone() or ()
+
+    def one(self, what: str) -> Any:
+        return self._one(what)[0]
+
+    def _texts(self, where: str) -> list[str]:
+        # The first ones: the engine keeps the order.
+        asked = f"SELECT {self.sql} FROM {self.raw} WHERE {where} LIMIT {_SAMPLE}"
+        return [cell for (cell,) in self.engine.execute(asked).fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTerm:
+    """What is known of a column, and its values in SQL."""
+
+    column: ReadColumn
+    sql: str
+    type: str
+
+
+_Decided = tuple[ColumnReading, TypedTerm | None, Mapping[str, int]]
+"""What a column was read as; its values, or how often each text stands there."""
+
+
+def typed_columns(columns: Sequence[EngineColumn], name: str, hints: Hints) -> list[ReadColumn] | None:
+    """Make the table `name` of the columns, typed. Returns what there is to know of them, without their cells; None if
+    they are left to Python, and then there is no table."""
+    decided = []
+    for column in columns:
+        one = _decided(column)
+        if one is None:
+            return None
+        decided.append(one)
+    shown = shown_hints([reading for reading, _, _ in decided], hints)
+    try:
+        terms = [
+            term or _counted(column, reading, counts, shown, f"{name}_{column.sql}")
+            for column, (reading, term, counts) in zip(columns, decided, strict=True)
+        ]
+        if _may_end_in_totals(columns, terms):
+            return None
+        _make(name, columns, terms)
+    finally:
+        for column in columns:
+            column.engine.execute(f"DROP TABLE IF EXISTS {name}_{column.sql}")
+    return [term.column for term in terms]
+
+
+def _make(name: str, columns: Sequence[EngineColumn], terms: Sequence[TypedTerm]) -> None:
+    raw, engine = columns[0].raw, columns[0].engine
+    joins = "".join(
+        f" LEFT JOIN {name}_{column.sql} AS m{column.sql} ON {raw}.{column.sql} = m{column.sql}.c1"
+        for column, term in zip(columns, terms, strict=True)
+        if term.sql.startswith("m")
+    )
+    types = ", ".join(f"{column.sql} {term.type}" for column, term in zip(columns, terms, strict=True))
+    values = ", ".join(term.sql for term in terms)
+    engine.execute(f"CREATE TABLE {name} ({types})")
+    engine.execute(f"INSERT INTO {name} SELECT {values} FROM {raw}{joins} ORDER BY {raw}.rowid")
+
+
+def _decided(column: EngineColumn) -> _Decided | None:
+    cells = column.sample()
+    some = Counter(cells)
+    reading = column_reading(column.name, some, NO_HINTS)
+    if reading is None and (len(some) > 8 or not truth_values(some)):
+        return None, _text(column), {}
+    if len(some) > some.total() / 2 and (term := _at_once(column, cells[:_SAMPLE], reading)):
+        return reading, term, {}
+    counts = column.counts()
+    return None if counts is None else (column_reading(column.name, counts, NO_HINTS), None, counts)
+
+
+def _text(column: EngineColumn) -> TypedTerm:
+    trimmed = TRIMMED.format(f"{column.raw}.{column.sql}")
+    return TypedTerm(ReadColumn(column.name, "text", (), ()), f"nullif({trimmed}, '')", "VARCHAR")
+
+
+def _at_once(column: EngineColumn, cells: Sequence[str], reading: ColumnReading) -> TypedTerm | None:
+    if isinstance(reading, NumberReading):
+        return _numbers(column, cells, reading)
+    if isinstance(reading, DateReading) and reading.kind != "time":
+        return _dates(column)
+    return None
+
+
+def _numbers(column: EngineColumn, cells: Sequence[str], reading: NumberReading) -> TypedTerm | None:
+    """As `tables.bulk.numbers_at_once`."""
+    if numbers_at_once(cells, reading) is None:
+        return None
+    before, after = around(cells[0]) or ("", "")
+    group = "," if reading.mark == "." else "."
+    whole = rf"(0|[1-9]\d{{0,17}}|[1-9]\d{{0,2}}({re.escape(group)}\d{{3}})+)" if reading.mark else r"(0|[1-9]\d{0,17})"
+    part = rf"({re.escape(reading.mark)}\d{{1,18}})?" if reading.mark else ""
+    head = re.escape(before)
+    if not column.all_match(rf"(-?{head}|{head}-){whole}{part}{re.escape(after)}"):
+        return None
+    digits = f"{column.raw}.{column.sql}"
+    for literal in filter(None, (before, after)):
+        digits = f"replace({digits}, {text(literal)}, '')"
+    if reading.mark:
+        digits = f"replace({digits}, {text(group)}, '')"
+    digits = f"replace({digits}, ',', '.')" if reading.mark == "," else digits
+    point = f"strpos({digits}, '.')"
+    decimals = column.one(f"max(CASE {point} WHEN 0 THEN 0 ELSE length({digits}) - {point} END)")
+    longest = column.one(f"max(length({digits}))")
+    if decimals > DECIMALS_MAX or longest > 32:
+        return None
+    most = column.one(f"max(abs(CAST(nullif({digits}, '') AS DECIMAL(38,{decimals}))))")
+    kind = number_type(decimals, Decimal(most))
+    about = ReadColumn(column.name, "number", (), (), reading.unit, decimals)
+    return TypedTerm(about, f"CAST(nullif({digits}, '') AS {kind})", kind)
+
+
+def _dates(column: EngineColumn) -> TypedTerm | None:
+    """As `tables.bulk.dates_at_once`."""
+    cell = f"{column.raw}.{column.sql}"
+    day = f"TRY_CAST({cell}[:10] AS DATE) IS NOT NULL AND {cell}[:4] <> '0000'"
+    if column.all_match(_DAY, day):
+        return _moments(column, "date", "DATE")
+    if column.all_match(f"{_DAY}[ T]{_CLOCK}", day) and column.one(
+        f"count(*) FILTER (WHERE {cell}[12:] <> '00:00:00' AND {cell} <> '')"
+    ):
+        return _moments(column, "datetime", "TIMESTAMP")
+    return None
+
+
+def _moments(column: EngineColumn, kind: Kind, type_: str) -> TypedTerm:
+    about = ReadColumn(column.name, kind, (), ())
+    return TypedTerm(about, f"CAST(nullif({column.raw}.{column.sql}, '') AS {type_})", type_)
+
+
+def _counted(
+    column: EngineColumn, reading: ColumnReading, counts: Mapping[str, int], hints: Hints, table: str
+) -> TypedTerm:
+    """The column through a table of its texts and their values."""
+    sure = not isinstance(reading, NumberReading | DateReading) or reading.sure
+    reading = reading if sure else column_reading(column.name, counts, hints)
+    texts = [*counts]
+    made = counted_column(column.name, texts, counts, reading)
+    keys = ReadColumn("text", "text", texts, texts)
+    load(column.engine, table, ReadTable("", (keys, made), len(texts), ()))
+    return TypedTerm(replace(made, values=(), texts=()), f"m{column.sql}.c2", column_type(made))
+
+
+def _may_end_in_totals(columns: Sequence[EngineColumn], terms: Sequence[TypedTerm]) -> bool:
+    """Whether the first or last row lacks its names, as one of totals may (`tables.totals.unnamed`)."""
+    kinds = [term.column.kind for term in terms]
+    named = [at for at, kind in enumerate(kinds) if kind in ("text", "boolean")]
+    named = named or [at for at, kind in enumerate(kinds) if kind != "number"]
+    ends = [columns[at].ends() for at in named]
+    return (
+        "number" in kinds
+        and bool(ends)
+        and not all(any(cell.strip() for cell in row) for row in zip(*ends, strict=True))
+    )

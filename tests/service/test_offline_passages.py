@@ -1,0 +1,234 @@
+"""Passages: cut at sentences, items and rows, ranked by how much of a question they cover, found in large tables; and
+what is said when none answers."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline.passages.corpus import READ_FILES_MAX, Corpus
+from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, find_rows
+from agentsvc_nb.agents.offline.passages.search import passages_for
+from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
+from agentsvc_nb.agents.offline.tables.library import Library
+from agentsvc_nb.formats.queries import tokens
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
+
+GUIDE = """# Guide for tenants
+
+## Heating
+
+The boiler is serviced in October by Kessler & Sons. Between May and September it stays off.
+
+Not allowed in the cellar:
+
+- petrol and gas bottles
+- bicycles that block the door
+
+## Fees
+
+| Item | Amount (EUR) | Due |
+|---|---|---|
+| Deposit | 2,400 | at the signing |
+| Spare key | 35 | on request |
+"""
+FILES = {"guide.md": GUIDE, "people.csv": "name,role,phone\nOlga Brandt,caretaker,555-0142\nPaul Ng,manager,555-0117\n"}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of a test needs no pauses."""
+    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
+
+
+def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> MemoryRunContext:
+    turn = MemoryRunContext(message, MemoryWorkspace(folder, files))
+    asyncio.run(choose("offline").run(turn))
+    return turn
+
+
+def basis(turn: MemoryRunContext) -> str:
+    [said] = turn.of("basis")
+    return str(said.basis)
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("Who services the boiler in October?", "> The boiler is serviced in October by Kessler & Sons. Between May"),
+        ("What is not allowed in the cellar?", "- petrol and gas bottles\\\n> - bicycles that block the door"),
+        ("What is the amount of the deposit?", "> Item: Deposit · Amount (EUR): 2,400 · Due: at the signing"),
+        ("Which phone has the caretaker?", "> name: Olga Brandt · role: caretaker · phone: 555-0142"),
+    ],
+)
+def test_sentences_lists_and_rows_are_quoted_whole(question: str, quoted: str, tmp_path: Path) -> None:
+    turn = ask(question, tmp_path)
+    assert quoted in turn.said.replace("\\-", "-")
+    assert basis(turn) == "quoted"
+
+
+def test_a_word_in_another_form_is_the_same_word(tmp_path: Path) -> None:
+    files = {"notes.txt": "Marta sold the green van in spring. Nobody bought the trailer.\n"}
+    assert "Marta sold" in ask("Who sells the van?", tmp_path, files).said
+
+
+def test_what_no_passage_covers_is_no_quotation(tmp_path: Path) -> None:
+    turn = ask("Who services the lift in December?", tmp_path)
+    assert "nothing found for: lift, December" in turn.said
+    assert "The files have services." in turn.said
+    assert basis(turn) in ("nothing", "near")
+
+
+def test_nothing_is_said_to_be_nowhere_that_is_somewhere(tmp_path: Path) -> None:
+    turn = ask("Does the caretaker pay the deposit for petrol?", tmp_path)
+    assert basis(turn) in ("nothing", "near")
+    assert "caretaker" not in turn.said.partition("No passage answers this")[0]
+    assert "deposit" not in turn.said.partition("No passage answers this")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many people live in the building?",
+        "When was the boiler installed?",
+        "What is the name of the landlord?",
+        "Wer repariert den Aufzug?",
+        "Quel est le prix du parking ?",
+        "¿Cuánto cuesta la limpieza?",
+    ],
+)
+def test_what_the_files_do_not_answer_gets_no_claim(question: str, tmp_path: Path) -> None:
+    assert basis(ask(question, tmp_path)) in ("nothing", "near", "asked_back")
+
+
+def test_a_question_for_a_number_is_not_answered_without_one(tmp_path: Path) -> None:
+    files = {"a.txt": "The trailer costs too much for most of us.\n"}
+    assert basis(ask("How much does the trailer cost?", tmp_path, files)) == "near"
+    assert basis(ask("Why does the trailer cost too much?", tmp_path, files)) == "quoted"
+
+
+def test_a_name_that_a_passage_lacks_is_not_overlooked(tmp_path: Path) -> None:
+    files = {"a.txt": "Our shop in Lyon opens at nine on weekdays.\n\nBasel is far.\n"}
+    assert basis(ask("When does our shop in Lyon open on weekdays?", tmp_path, files)) == "quoted"
+    assert basis(ask("When does our shop in Basel open on weekdays?", tmp_path, files)) == "nothing"
+
+
+def test_no_sentence_is_cut_in_a_long_paragraph() -> None:
+    text = " ".join(f"Sentence number {number} says something about the harbour and the tide." for number in range(60))
+    found = passages("long.txt", "text/plain", text)
+    assert len(found) > 1
+    assert all(one.text.endswith("tide.") and one.text.startswith("Sentence") for one in found)
+    assert all(len(one.text) <= PASSAGE_CHARS for one in found)
+    assert sentences(found[0].text)[1].startswith("Sentence number 1 ")
+
+
+def test_rows_of_a_sheet_and_records_of_json_have_their_columns() -> None:
+    sheet = passages("book.xlsx", "application/x", "Stock\nItem\tShelf\nLamp\tB4\nRope\tC1\n")
+    assert [one.text for one in sheet] == ["Item: Lamp · Shelf: B4", "Item: Rope · Shelf: C1"]
+    assert sheet[0].headings == ("Stock",)
+    records = passages(
+        "t.json", "application/json", '{"tickets": [{"id": 7, "state": "open"}, {"id": 8, "state": null}]}'
+    )
+    assert [(one.place, one.text) for one in records] == [("record 1", "id: 7 · state: open"), ("record 2", "id: 8")]
+
+
+LINE = st.sampled_from(
+    [
+        *(
+            "# Head",
+            "Short title",
+            "A sentence stands here.",
+            "- an item",
+            "1. first",
+            "a | b",
+            "| x | y |",
+            "|---|---|",
+        ),
+        *("one\ttwo", "", "   ", "---", "===", "intro:", "  indented more words", "plain words without an end"),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(LINE | st.text(max_size=40).map(lambda text: text.replace("\f", " ")), max_size=20))
+def test_no_word_of_a_text_is_lost(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    found = passages("a.md", "text/markdown", text)
+    held = {token for one in found for part in (one.text, *one.headings) for token in tokens(part)}
+    assert set(tokens(text)) <= held | set(
+        tokens(" ".join(line for line in text.splitlines() if "|" in line or "\t" in line))
+    )
+
+
+def large(rows: int) -> str:
+    lines = ["order_id,channel,note"]
+    lines += [
+        f"{number},Email,{'left with the neighbour Ödön' if number == rows - 7 else 'ok'}" for number in range(rows)
+    ]
+    return "\n".join(lines)
+
+
+def test_rows_of_a_large_table_are_found_in_bounded_memory(tmp_path: Path) -> None:
+    file = tmp_path / "orders.csv"
+    file.write_text(large(200_000), encoding="utf-8")
+    tracemalloc.start()
+    found = find_rows("orders.csv", file, ["neighbour", "email", "zebra"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12_000_000
+    assert found.rows == 200_000
+    assert found.holding["neighbour"] == 1
+    assert found.holding["email"] == 200_000
+    assert not found.holding["zebra"]
+    best = next(one for one in found.passages if "neighbour" in one.text)
+    assert (best.place, best.text) == (
+        "row 199994",
+        "order_id: 199993 · channel: Email · note: left with the neighbour Ödön",
+    )
+    assert len(found.passages) <= 50
+
+
+def test_others_go_on_while_a_large_table_is_searched(tmp_path: Path) -> None:
+    workspace = MemoryWorkspace(tmp_path, {"orders.csv": large(100_000), "brief.md": "We sell tents.\n"})
+
+    async def run() -> tuple[int, list[str]]:
+        library = Library(workspace, await workspace.list())
+        work = asyncio.create_task(passages_for("Is there a zebra?", library, Corpus(workspace), 5, ()))
+        turns = 0
+        while not work.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns, list((await work).absent)
+
+    turns, absent = asyncio.run(run())
+    assert absent == ["zebra"]
+    assert turns >= 20
+
+
+def test_a_large_table_is_quoted_by_its_row(tmp_path: Path) -> None:
+    text = large(30_000)
+    assert len(text) > LARGE_BYTES
+    workspace = MemoryWorkspace(tmp_path, {"orders.csv": text})
+
+    async def run() -> list[str]:
+        library = Library(workspace, await workspace.list())
+        found = await passages_for("Which order was left with the neighbour?", library, Corpus(workspace), 5, ())
+        assert not found.guessed
+        return [passage.place for passage in found.passages]
+
+    assert asyncio.run(run()) == ["row 29994"]
+
+
+def test_in_a_chat_of_many_files_a_word_is_nowhere_only_when_search_says_so(tmp_path: Path) -> None:
+    files = {f"{number:03}.txt": "Nothing of note." for number in range(READ_FILES_MAX + 20)}
+    files["zz.txt"] = "The walrus sleeps."
+    said = ask("Does the walrus sing?", tmp_path, files).said
+    assert "nothing found for: sing" in said

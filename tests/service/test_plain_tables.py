@@ -1,0 +1,180 @@
+"""Long plain files that the engine reads itself: the tables are those that the reader of all formats makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb.formats.engine import plain
+from agentsvc_nb.formats.engine.loading import load
+from agentsvc_nb.formats.engine.plain import load_plain
+from agentsvc_nb.formats.engine.profiling import profile
+from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.formats.tables.workbooks import ENGINE
+
+ROWS = 2_100
+Cell = Callable[[Random, int], str]
+
+
+def one_of(*texts: str) -> Cell:
+    return lambda random, at: random.choice(texts)
+
+
+COLUMNS: dict[str, Cell] = {
+    "ids": lambda random, at: str(100_000 + at),
+    "leading zeros": lambda random, at: f"{at:05}",
+    "integers": lambda random, at: str(random.randrange(-10, 90_000)),
+    "decimals": lambda random, at: f"{random.random() * 1_000:.2f}",
+    "thousands": lambda random, at: f"{random.randrange(10**7):,}",
+    "thousands with decimals": lambda random, at: f"{random.random() * 10**7:,.2f}",
+    "decimal commas": lambda random, at: f"{random.random() * 1_000:.2f}".replace(".", ","),
+    "German": lambda random, at: f"{random.random() * 10**6:,.2f}".translate(str.maketrans(",.", ".,")),
+    "euros": lambda random, at: f"{random.random() * 1_000:.2f} €",
+    "dollars": lambda random, at: f"{random.choice(['', '-'])}${random.randrange(10**6):,}",
+    "per cent": lambda random, at: f"{random.random() * 100:.1f}%",
+    "large": lambda random, at: str(random.randrange(10**17, 10**18)),
+    "larger": lambda random, at: str(random.randrange(10**25)),
+    "many decimals": lambda random, at: f"{random.random():.15f}",
+    "exponents": lambda random, at: f"{random.random():.3e}",
+    "scales": lambda random, at: f"{random.randrange(1, 999)}{random.choice(['K', 'M', ''])}",
+    "some numbers": lambda random, at: random.choice([str(at), f"{at}.5", "-", "n/a", "unknown"]),
+    "days": lambda random, at: f"{2000 + at % 30}-{at % 12 + 1:02}-{at % 28 + 1:02}",
+    "impossible days": lambda random, at: f"{2000 + at % 30}-{at % 13:02}-{at % 31 + 1:02}",
+    "years before there were any": lambda random, at: f"{at % 3:04}-{at % 12 + 1:02}-{at % 28 + 1:02}",
+    "days with dots": lambda random, at: f"{at % 28 + 1:02}.{at % 12 + 1:02}.{2000 + at % 30}",
+    "either way": lambda random, at: f"{at % 12 + 1}/{at % 11 + 1}/2025",
+    "moments": lambda random, at: f"2025-01-{at % 28 + 1:02} {at % 24:02}:{at % 60:02}:{at % 59:02}",
+    "midnights": lambda random, at: f"2025-{at % 12 + 1:02}-{at % 28 + 1:02} 00:00:00",
+    "the hour 24": lambda random, at: f"2025-{at % 12 + 1:02}-{at % 28 + 1:02} {at % 25:02}:00:00",
+    "months": lambda random, at: f"{2000 + at % 20}-{at % 12 + 1:02}",
+    "times": lambda random, at: f"{at % 24:02}:{at % 60:02}",
+    "truth": one_of("yes", "no"),
+    "truth with gaps": one_of("TRUE", "false", ""),
+    "words": lambda random, at: f"Wort {random.randrange(10**6)}",
+    "few words": one_of("Email", "Search", "O'Neill", "Ölçü"),
+    "quoted": lambda random, at: f'a "{at}", b',
+    "spaced": lambda random, at: f"{random.choice([' ', '', chr(160), chr(9), chr(0x3000), chr(0x200B)])}w{at} ",
+    "gaps": lambda random, at: random.choice(["", "", str(at)]),
+    "one gap": lambda random, at: "" if at == 700 else f"w{at}",
+    "empty": one_of(""),
+    "signs of nothing": one_of("-", "n/a", "1", "2", "3", "4"),
+    "lines": lambda random, at: f"a\n{at}" if at > 400 else f"a{at}",
+    "late words": lambda random, at: "late" if at > 1_500 else str(at),
+    "a late total": lambda random, at: "Total" if at == 1_800 else f"w{at}",
+    "a last total": lambda random, at: "Gesamt" if at == ROWS - 1 else f"w{at}",
+    "Total companies": one_of("Total", "Shell", "BP"),
+    "totally": lambda random, at: f"Totally {at}",
+    "digits of others": lambda random, at: f"{at}{'٣' if at > 900 else ''}",
+    "a formula": lambda random, at: f"=A{at}+1",
+    "NULL": one_of("NULL", "x1", "x2", "\\N"),
+}
+
+
+def written(names: list[str], seed: int, delimiter: str, end: str, last: bool, quoting: Any) -> bytes:
+    random = Random(seed)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writerow([f"{name} {at}" for at, name in enumerate(names)])
+    writer.writerows([COLUMNS[name](random, at) for name in names] for at in range(ROWS))
+    text = out.getvalue()
+    return (text if last else text.removesuffix(end)).encode()
+
+
+def both(file: Path) -> bool:
+    """Compare the two ways; whether the engine's was certain."""
+    with duckdb.connect(":memory:", config=ENGINE) as engine:
+        table = load_plain(engine, "t0", file, tabs=False)
+        names = {name for (name,) in engine.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        assert names == ({"t0"} if table else set())
+        if table is None:
+            return False
+        (other,) = read_tables("table.csv", "", file)
+        load(engine, "t1", other)
+        assert profile(engine, "t0", table) == profile(engine, "t1", other)
+        assert engine.execute("DESCRIBE t0").fetchall() == engine.execute("DESCRIBE t1").fetchall()
+        rows = [engine.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall() for name in ("t0", "t1")]
+        assert rows[0] == rows[1]
+    return True
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "WORTH_BYTES", 0)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_what_the_reader_makes_of_it(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(written(["ids", name, "decimals"], 1, ",", "\n", True, csv.QUOTE_MINIMAL))
+    both(file)
+    file.write_bytes(written([name, "few words"], 1, ";", "\r\n", False, csv.QUOTE_MINIMAL))
+    both(file)
+
+
+@given(
+    st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=5),
+    st.integers(0, 99),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_a_table_is_what_the_reader_makes_of_it(
+    tmp_path: Path, names: list[str], seed: int, delimiter: str, end: str, last: bool, quoting: Any
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(written(names, seed, delimiter, end, last, quoting))
+    both(file)
+
+
+def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    for names in (
+        ["ids", "days", "few words", "words", "decimals", "euros", "thousands"],
+        ["moments", "quoted", "truth", "per cent", "months", "gaps", "spaced"],
+    ):
+        for end in ("\n", "\r\n"):
+            file.write_bytes(written(names, 1, ",", end, True, csv.QUOTE_MINIMAL))
+            assert both(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: b"Report of May\n\n" + data,
+        lambda data: data + b"Total,,1\n",
+        lambda data: data + b"\n\nend of report\n",
+        lambda data: data.replace(b"\n", b"\n\n", 5),
+        lambda data: data.replace(b"Email", b'Em"ail', 1),
+        lambda data: data.replace(b"Email", b'"Email', 1),
+        lambda data: data.replace(b"Email", b"Email,Email", 1),
+        lambda data: data.replace(b",Email", b"", 1),
+        lambda data: data.replace(b"Email", b"Em\rail", 1),
+        lambda data: data.replace(b"Email", b"Em\0ail", 1),
+        lambda data: data.replace(b"Email", b"\xff", 1),
+        lambda data: data.replace(b"few words 1", b""),
+        lambda data: data + b",,\n",
+        lambda data: data + b"all,all,all\n",
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: b"sep=,\n" + data,
+    ],
+)
+def test_what_is_not_certain_is_left_to_the_reader(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(change(written(["ids", "few words", "decimals"], 1, ",", "\n", True, csv.QUOTE_MINIMAL)))
+    assert not both(file)
