@@ -65,8 +65,8 @@ def basis(turn: MemoryRunContext) -> str:
     [
         ("Who services the boiler in October?", "> The boiler is serviced in October by Kessler & Sons. Between May"),
         ("What is not allowed in the cellar?", "- petrol and gas bottles\\\n> - bicycles that block the door"),
-        ("What is the amount of the deposit?", "> Item: Deposit · Amount (EUR): 2,400 · Due: at the signing"),
-        ("Which phone has the caretaker?", "> name: Olga Brandt · role: caretaker · phone: 555-0142"),
+        ("What is the amount of the deposit?", "**Amount (EUR): 2,400**"),
+        ("Which phone has the caretaker?", "**phone: 555-0142**"),
     ],
 )
 def test_sentences_lists_and_rows_are_quoted_whole(question: str, quoted: str, tmp_path: Path) -> None:

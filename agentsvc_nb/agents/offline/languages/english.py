@@ -110,7 +110,8 @@ _MEANINGS: Final = {
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time",
-    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed|totals",
+    "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
+    "|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
     "op:median": "median|median of",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
@@ -192,8 +193,8 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "neither|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides|non"
-    "|without"
+    "not": "neither|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "|non|without"
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus",
     "only": "only|just|solely|exclusively|alone",
@@ -257,7 +258,8 @@ listed list listing lists table tables chart data dataset spreadsheet sheet file
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells different whose name called named here following respective people's one ones amount
-sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered placed received receive receives earned earn earns
+sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
+placed received receive receives earned earn earns
 gained obtained
 achieved played play plays participated participating competed competing completed complete done ran run runs running
 released issued built produced scored recorded registered reported observed measured attended spent made credited
@@ -275,8 +277,7 @@ player players name
 team teams club clubs squad
 school schools university universities college colleges
 person people name player players athlete athletes employee employees customer customers
-athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name competitor
-competitors racer racers
+athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers
 country countries nation nations
 city cities town towns place
 location locations place places venue venues

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.basis import AnswerPart, result, without_result
-from agentsvc_nb.agents.offline.tables.assembling import Reading
+from agentsvc_nb.agents.offline.tables.grammar.readings import Reading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import code

@@ -9,13 +9,14 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
 from agentsvc_nb.agents.offline.languages.language import Language
-from agentsvc_nb.agents.offline.tables.assembling import Reading, assembled, set_apart
-from agentsvc_nb.agents.offline.tables.items import Item, Path, paths
-from agentsvc_nb.agents.offline.tables.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
+from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
+from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
+from agentsvc_nb.agents.offline.tables.grammar.readings import Reading
+from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.question import Word, words
-from agentsvc_nb.agents.offline.tables.rules import reduced
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 
 _PIECE: Final = re.compile(r"\((?P<group>[^)]*)\)(?P<times>[?*+]?)|(?P<tag>[\w|]+)(?P<often>[?*+]?)")

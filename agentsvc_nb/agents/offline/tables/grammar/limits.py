@@ -8,10 +8,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, get_args
 
-from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.periods import When, between, compared
+from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.periods import When, between, compared
-from agentsvc_nb.agents.offline.tables.rules import Made, Rule, has, rule, values
 from agentsvc_nb.formats.plans.conditions import (
     AllOf,
     AnyOf,

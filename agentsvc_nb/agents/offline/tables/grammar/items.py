@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
+from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
-from agentsvc_nb.agents.offline.tables.periods import When
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60

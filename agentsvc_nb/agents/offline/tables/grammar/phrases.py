@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, Literal, cast
 
-from agentsvc_nb.agents.offline.tables.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.items import Item
+from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.rules import Made, Rule, rule, values
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
 

@@ -1,0 +1,91 @@
+"""Readings of shares, changes along periods, and differences of two."""
+
+from __future__ import annotations
+
+from agentsvc_nb.agents.offline.tables.grammar.limits import joined
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
+from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, Reading
+from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of
+from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Measure, Order, Plan
+
+
+def share(parts: Parts) -> Reading | None:
+    """`what share of revenue comes from Email`, `share of revenue by channel`, `percentage of rows where ...`."""
+    columns = values(parts.core, "column", "measure")
+    one = Aggregate("count")
+    if columns and isinstance(columns[0], Column):
+        profile = parts.links.profile(columns[0])
+        if parts.links.adds_up(profile):
+            one = Aggregate("sum", columns[0])
+        elif not parts.links.is_key(profile) and not has(parts.core, "rows"):
+            return None
+    elif columns:
+        [found] = columns
+        if len(found) != 1 or not isinstance(found[0], Aggregate):
+            return None
+        one = found[0]
+    if parts.groups:
+        return Reading(parts.plan(Along("share", one)))
+    if not parts.conditions:
+        return None
+    narrowed = Aggregate(one.operation, one.operand, parts.where)
+    return Reading(Plan(parts.links.table.name, (Compared("percent", narrowed, one),)))
+
+
+def along(parts: Parts) -> Reading | None:
+    """Running totals and changes along periods."""
+    [how] = values(parts.core, "along")
+    if len(parts.groups) != 1 or (parts.groups[0].by in ("", "weekday") and not _is_series(parts)):
+        return None
+    one = _amount(parts)
+    if one is None:
+        return None
+    shown: tuple[Measure, ...] = (Along(how, one),)
+    return Reading(parts.plan(*shown, order=(Order(0),)))
+
+
+def _is_series(parts: Parts) -> bool:
+    profile = parts.links.profile(parts.groups[0].column)
+    return parts.groups[0].by == "" and (profile.kind == "date" or profile in parts.links.years())
+
+
+def _amount(parts: Parts) -> Aggregate | None:
+    """The sum of the column that is named, the one measure, or how many rows there are."""
+    columns, measured = values(parts.core, "column"), values(parts.core, "measure")
+    if len(columns) + len(measured) != 1:
+        return None
+    if columns:
+        return Aggregate("sum", columns[0]) if parts.links.adds_up(parts.links.profile(columns[0])) else None
+    [found] = measured
+    return found[0] if len(found) == 1 and isinstance(found[0], Aggregate) else None
+
+
+def difference(parts: Parts) -> Reading | None:
+    """`difference in revenue between A and B`, `how many more points has A than B`."""
+    pairs = [item.value for item in parts.core if item.tag == "pair"]
+    others = list(parts.conditions)
+    if not pairs:
+        chosen = [one for one in others if isinstance(one, OneOf) and len(one.values) == 2]
+        if len(chosen) != 1:
+            return None
+        others.remove(chosen[0])
+        pairs = [(column_of(chosen[0].subject), *chosen[0].values)]
+    if len(pairs) != 1 or parts.groups:
+        return None
+    column, one, two = pairs[0]
+    amount = _compared_amount(column, parts)
+    if amount is None:
+        return None
+    left, right = (Aggregate(amount.operation, amount.operand, Criterion(column, "=", value)) for value in (one, two))
+    plan = Plan(parts.links.table.name, (Compared("difference", left, right),), where=joined(others))
+    return Reading(plan, absolute=True)
+
+
+def _compared_amount(of: Column, parts: Parts) -> Aggregate | None:
+    columns, links = values(parts.core, "column"), parts.links
+    if not columns and has(parts.core, "rows"):
+        return Aggregate("count")
+    if len(columns) == 1 and not links.adds_up(links.profile(columns[0])) and links.is_key(links.profile(of)):
+        return aggregate("max", columns[0], links)  # of one row
+    return _amount(parts)

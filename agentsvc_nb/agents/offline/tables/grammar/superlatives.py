@@ -1,0 +1,183 @@
+"""Readings of superlatives: the first of rows or groups by something."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final, cast
+
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped
+from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, Parts, Reading, either, focus, period_asked
+from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.formats.plans.checks import Code
+from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
+from agentsvc_nb.formats.plans.roles import is_identifier
+
+
+def superlative(parts: Parts) -> Reading | None:
+    """`which channel had the highest revenue`, `who has the most points`, `the highest price`."""
+    sup = next(item for item in parts.core if item.tag in ("sup", "most", "more", "less"))
+    if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
+        return None
+    descending = sup.value == "desc" or sup.tag == "more"
+    at = parts.core.index(sup)
+    before, after = parts.core[:at], parts.core[at + 1 :]
+    measured = values(after, "measure", "column") or values(before, "measure")
+    named = values(before, "column")
+    if not measured and len(named) == 1 and either(parts) and sup.tag in ("more", "less"):
+        named, measured = [], named  # `did A or B weigh more`
+    if not measured and len(named) == 2:
+        named, measured = named[:1], named[1:]  # `which player weighed the least`
+    if len(measured) != 1:
+        return None
+    group = period_asked(before, parts)
+    if group is None and not named and (column := focus(parts)):
+        named = [column]
+    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    if not 1 <= how_many <= LIMIT_MAX:
+        return None
+    if group is None and not named:
+        return _extreme(measured[0], descending, parts) if sup.tag == "sup" and how_many == 1 else None
+    return _first(named[0] if named else None, group, measured[0], sup.tag == "most", descending, how_many, parts)
+
+
+def _extreme(measured: object, descending: bool, parts: Parts) -> Reading | None:
+    if not isinstance(measured, Column) or parts.groups:
+        return None
+    made = aggregate("max" if descending else "min", measured, parts.links)
+    return Reading(parts.plan(made)) if made else None
+
+
+def _first(
+    named: Column | None, group: Group | None, measured: object, summed: bool, descending: bool, limit: int,
+    parts: Parts,
+) -> Reading | None:  # fmt: skip
+    """The first of groups by a measure, or of rows if each has another name."""
+    links = parts.links
+    if parts.groups or (named is not None and links.is_list(links.profile(named))):
+        return None
+    if isinstance(measured, Column):
+        if measured == named:
+            return None
+        profile = links.profile(measured)
+        if named is not None and links.is_key(links.profile(named)):
+            if profile.kind not in ("number", "date", "datetime", "time"):
+                return None
+            order = (Order(1, descending),)
+            return Reading(parts.plan(select=(named, measured), order=order, limit=limit), (0,))
+        made = _of_group(measured, summed, descending, parts)
+    else:
+        [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
+    if made is None:
+        return None
+    by = group or grouped(cast(Column, named), links)
+    return Reading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
+
+
+def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> Measure | None:
+    """What `the highest X` of a group is: its sum for amounts, else its extreme; of texts, how many there are."""
+    profile = parts.links.profile(column)
+    if summed and is_identifier(profile, parts.links.table):
+        return Aggregate("count")
+    if profile.kind == "number":
+        if parts.links.adds_up(profile):
+            return Aggregate("sum", column)
+        if summed:
+            return None
+        return aggregate("max" if descending else "min", column, parts.links)
+    if summed and profile.kind == "text":
+        return Aggregate("count") if parts.links.is_key(profile) else Aggregate("distinct", column)
+    return None
+
+
+def most_rows(parts: Parts) -> Reading | None:
+    """`which channel appears most often`."""
+    named, most = values(parts.core, "column"), values(parts.core, "most")
+    group = period_asked(parts.core, parts)
+    if (len(named) == 1) == (group is not None):
+        return None
+    measured = (Aggregate("count"),)
+    return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
+
+
+def implied(parts: Parts) -> Reading | None:
+    """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
+    item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
+    which, _, direction = item.value.partition(" ")
+    if item.tag == "implied_more" and not either(parts):
+        return None
+    links, named = parts.links, values(parts.core, "column")
+    found = _implied_columns(which, links)
+    explicit = [one for one in named if one in found]
+    subjects = [one for one in named if one not in explicit]
+    if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
+        return None
+    column = explicit[0] if explicit else found[0]
+    subject = subjects[0] if subjects else focus(parts) or (links.label() if parts.conditions else None)
+    if subject == column:
+        subject = None
+    if subject is None:
+        return _extreme(column, direction == "desc", parts) if explicit or (has(parts.core, "wh") and named) else None
+    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+
+
+def _row_or_extreme(subject: Column, column: Column, descending: bool, limit: int, parts: Parts) -> Reading | None:
+    links = parts.links
+    if parts.groups or links.profile(column).kind == "text":
+        return None
+    if links.is_key(links.profile(subject)):
+        order = (Order(1, descending),)
+        return Reading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
+    made = aggregate("max" if descending else "min", column, links)
+    if made is None:
+        return None
+    plan = parts.plan(made, groups=[grouped(subject, links)], order=(Order(1, descending),), limit=limit)
+    return Reading(plan, (0,), settled=_SAID)
+
+
+_SAID: Final[tuple[Code, ...]] = ("date_ordered",)
+_IMPLIED: Final = {
+    "cost": ("price", "cost", "preis", "prix", "precio"),
+    "length": (
+        "length",
+        "duration",
+        "distance",
+        "time",
+        "runtime",
+        "days",
+        "hours",
+        "minutes",
+        "lange",
+        "dauer",
+        "duree",
+        "longueur",
+    ),
+    "height": ("height", "tall", "elevation", "grosse", "hohe", "hauteur", "altura"),
+    "weight": ("weight", "gewicht", "poids", "peso"),
+    "depth": ("depth", "tiefe", "profondeur"),
+    "population": ("population", "inhabitants", "einwohner", "habitants"),
+    "age": ("age", "alter", "edad"),
+}
+
+
+def _implied_columns(which: str, links: TableLinks) -> list[Column]:
+    """The columns of the nearest noun that some header has."""
+    found = links.dates() or links.years() if which == "time" else []
+    for noun in _IMPLIED.get(which, ()):
+        found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
+    return [links.column(one.name) for one in found]
+
+
+def top(parts: Parts) -> Reading | None:
+    """`top 3 products by revenue`."""
+    descending = has(parts.core, "top")
+    limit = int((values(parts.core, "number") or [Decimal(1)])[0])
+    columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
+    if len(columns) == 2 and not measured:
+        columns, measured = columns[:1], columns[1:]
+    group = period_asked(parts.core, parts)
+    if len(measured) != 1 or (len(columns) == 1) == (group is not None) or not 1 <= limit <= LIMIT_MAX:
+        return None
+    return _first(columns[0] if columns else None, group, measured[0], False, descending, limit, parts)
