@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import ClassVar, Final, Literal
@@ -78,7 +79,8 @@ class PlotTables(BaseTool):
 
     async def run(self, given: PlotTablesInput, task: ToolContext) -> Outcome:
         drawn = await _asked(task.workspace.tables, given, Plot(given.kind, given.title))
-        await task.write(given.path, drawn.picture)
+        mark = hashlib.sha256(drawn.picture).hexdigest()[:16]
+        await task.write(given.path, drawn.picture, output=(f"chart_{mark}", "chart"))
         block = {"type": "image", "path": given.path, "media_type": "image/png"}
         return Outcome(content=[{"type": "text", "text": _table(drawn)}, block])
 

@@ -10,9 +10,8 @@ _FRENCH: Final = r"(?:graphique|diagramme|courbe|histogramme)(?:\s+(?:en|à)\s+(
 _SPANISH: Final = r"(?:gráfico|gráfica|grafico|diagrama)(?:\s+de\s+(?:barras|líneas|lineas|dispersión|puntos))?"
 
 BEFORE: Final = (
-    r"(?:plot|graph|visuali[sz]e|chart(?!s?\s+(?:positions?|runs?|peaks?|entr|num)))\s+(?:me\s+)?",
+    r"(?:plot|graph|visuali[sz]e|chart)(?!\s+(?:positions?|runs?|peaks?|entr\w+|num\w+|by|of|in|on|is|was))\s+",
     rf"(?:(?:show|give|draw|make|create|plot)\s+(?:me\s+)?)?an?\s+{_ENGLISH}\s+(?:of|for|showing|with)\s+",
-    r"draw\s+",
     r"(?:plotte|zeichne)\s+(?:mir\s+)?",
     rf"(?:(?:zeige?|zeichne|mache?|erstelle?)\s+(?:mir\s+)?)?(?:ein\s+|eine\s+|einen\s+)?{_GERMAN}\s+(?:von|für|zu|der|des)\s+",
     r"(?:trace|tracez|dessine|dessinez)(?:-moi)?\s+",
@@ -21,8 +20,9 @@ BEFORE: Final = (
     rf"(?:(?:muestra|haz|dibuja)(?:me)?\s+)?(?:un\s+|una\s+)?{_SPANISH}\s+(?:de\s+la|del|de)\s+",
 )
 WITHIN: Final = (
-    rf"(?:as|in|on|with)\s+an?\s+{_ENGLISH}",
-    rf"(?:als|in\s+einem|in\s+einer|mit)\s+(?:ein\s+|eine\s+|einem\s+|einer\s+)?{_GERMAN}",
+    rf"as\s+an?\s+{_ENGLISH}",
+    rf"(?:in|with)\s+an?\s+(?:bar|column|line|scatter|pie)\s+{_ENGLISH}",
+    rf"(?:als|in\s+einem|in\s+einer)\s+(?:ein\s+|eine\s+)?{_GERMAN}",
     rf"(?:en|comme|sous\s+forme\s+d[e'])\s*(?:un\s+|une\s+)?{_FRENCH}",
     rf"(?:en|como)\s+(?:un\s+|una\s+)?{_SPANISH}",
 )
