@@ -15,8 +15,16 @@ _M_TRIM_THRESHOLD: Final = -1
 def return_large_buffers() -> None:
     """Have glibc give a large buffer's memory back once it is freed. The first one of 16 MB would raise the size from
     which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
+    _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
+    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
+
+
+def return_freed() -> None:
+    """Have glibc give back what is free between what is in use. Takes some milliseconds: to be called in a thread."""
+    _call("malloc_trim", 0)
+
+
+def _call(function: str, *arguments: int) -> None:
     if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such setting
-            libc = ctypes.CDLL(None)
-            libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
-            libc.mallopt(_M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
+        with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such function
+            getattr(ctypes.CDLL(None), function)(*arguments)

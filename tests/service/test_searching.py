@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,11 +23,12 @@ from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files, searching
-from agentsvc_nb.service.usecases.lanes import Lane
+from agentsvc_nb.service.usecases.lanes import DEAR_SECONDS, Lane
 from agentsvc_nb.service.usecases.searching import BATCH
 from agentsvc_nb.tools.port import ReadTooLong, WorkFailure
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
+from tests.bench.process import resident_mb
 from tests.service import contexts
 
 ACCOUNT = "acct_1"
@@ -240,3 +243,19 @@ def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("given-up")]
 
     asyncio.run(together())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
+def test_a_dear_search_leaves_no_freed_memory_behind() -> None:
+    """Each of the four threads kept what it had freed in pieces between what is in use: 250 MB in all."""
+    kept: list[bytes] = []
+
+    def work() -> None:
+        pieces = [b"x" * 20_000 for _ in range(5_000)]
+        kept.extend(pieces[::50])
+        while time.thread_time() < 2 * DEAR_SECONDS:
+            pass
+
+    before = resident_mb(os.getpid())
+    asyncio.run(Lane().run("acct_a", work))
+    assert resident_mb(os.getpid()) - before < 40

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.memory import return_freed
 
 T = TypeVar("T")
 
 SEARCHES_AT_ONCE: Final = 4
+DEAR_SECONDS: Final = 0.25
+"""Work of so much processor time may have left much freed memory in pieces, which a thread keeps: 60 MB each."""
 
 
 class Lane:
@@ -30,7 +34,7 @@ class Lane:
         """
         await self._turns.take(account)
         try:
-            working = asyncio.get_running_loop().run_in_executor(self._threads, work)
+            working = asyncio.get_running_loop().run_in_executor(self._threads, _done, work)
         except BaseException:  # no thread can be started
             self._turns.give_back(account)
             raise
@@ -40,3 +44,12 @@ class Lane:
     def close(self) -> None:
         """Wait for the threads' end."""
         self._threads.shutdown()
+
+
+def _done(work: Callable[[], T]) -> T:
+    began = time.thread_time()
+    try:
+        return work()
+    finally:
+        if time.thread_time() - began > DEAR_SECONDS:
+            return_freed()
