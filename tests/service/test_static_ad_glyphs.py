@@ -10,9 +10,10 @@ import pytest
 from PIL import Image, ImageChops
 
 from agentsvc_nb import AgentService, JobFailedError
-from agentsvc_nb.tools.ads import fonts, picture_files
+from agentsvc_nb.tools.ads import fonts
 from agentsvc_nb.tools.ads.fitting import Type, fit
 from agentsvc_nb.tools.ads.fonts import OWN
+from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import serving

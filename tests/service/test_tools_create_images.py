@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.ads import colors, creating, fitting, fonts, picture_files, scenes, wording
+from agentsvc_nb.tools.ads import colors, creating, fitting, fonts, scenes, wording
 from agentsvc_nb.tools.ads.creating import Design, designs
 from agentsvc_nb.tools.ads.fonts import OWN, families
 from agentsvc_nb.tools.ads.models import SIZES, CreateImagesInput, ImageRequest
+from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.ads.shapes import frame
 from agentsvc_nb.tools.create_images import CreateImages
 from agentsvc_nb.tools.port import Outcome

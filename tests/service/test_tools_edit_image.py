@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from agentsvc_nb.tools.ads import picture_files
 from agentsvc_nb.tools.ads.models import EDITED_FROM
+from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import Answer, Asked, Site, as_json, serving

@@ -9,7 +9,15 @@ from agentsvc_nb.formats.briefs.languages import any_of
 
 _MAKING: Final = rf"\b(?:{any_of('making')})\b"
 _POLITE = re.compile(rf"(?:{any_of('polite')})\b", re.I)
-_BIDS = re.compile(rf"(?:(?:then|and|also|dann|auch|puis|y)\s+)?(?:{any_of('bids')}|{any_of('make')})\b", re.I)
+_GREETING = re.compile(rf"(?:{any_of('greetings')})(?:\b[^.!?]{{0,40}},\s*\Z|\s*,.{{0,40}}\Z|\s*\Z)", re.I)
+_WITHOUT_VERB = re.compile(
+    rf"(?:(?:{any_of('numbers').replace(' ', '|')})\s+)(?:\w+\s+)?(?:{any_of('pictures')})\s+(?:{any_of('about')})\b",
+    re.I,
+)
+_BIDS = re.compile(
+    rf"(?:(?:then|and|also|dann|auch|puis|y)\s+)?(?:(?:{any_of('asking')})\W+)*(?:{any_of('bids')}|{any_of('make')})\b",
+    re.I,
+)
 _FORBIDS = re.compile(rf"(?:{any_of('forbids')})(?!\w)", re.I)
 _MUST = re.compile(rf"\b(?:{any_of('must')})\b", re.I)
 _OF_MAKING = re.compile(_MAKING, re.I)
@@ -17,7 +25,8 @@ _DESCRIBED = re.compile(rf"(?:(?:{any_of('articles')})\s+)?(?:\w+\s+)?{_MAKING}\
 _FILE = re.compile(r"\w\.(?:png|jpe?g|webp|gif|svg|psd|pdf)\b", re.I)
 _SECTION = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{any_of('sections')})\W*", re.I)
 _TITLE_OF_A_BRIEF = re.compile(
-    r"\b(?:brief(?:ing)?s?|draft|template|entwurf|projekt|project|proyecto|projet|v\d+)\b", re.I
+    r"\b(?:brief(?:ing)?s?|draft|template|entwurf|projekt|project|proyecto|projet|\w*kampagne|campaign|campagne|campaña|v\d+)\b",
+    re.I,
 )
 
 
@@ -28,7 +37,9 @@ def is_instruction(sentence: str) -> bool:
     (True, False)
     """
     said = sentence.strip(" \t\"'“”„«»*_-–•>")
-    if _POLITE.match(said) or forbids(said) or _FILE.search(said):
+    if _POLITE.match(said) or forbids(said) or _FILE.search(said) or _GREETING.match(said):
+        return True
+    if _WITHOUT_VERB.match(said):
         return True
     return bool(_OF_MAKING.search(said)) and bool(_BIDS.match(said) or _MUST.search(said))
 

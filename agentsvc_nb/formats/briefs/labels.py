@@ -28,7 +28,8 @@ _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?;。！？])\s+")
 # A text in a sentence, behind what it is for: `with the headline 'Go'`, `mit dem Slogan „Los“`.
 _NAMED: Final = {
     "Headline": r"headline|title|heading|tagline|slogan|claim|text|words|überschrift|schlagzeile|titel|aufschrift|"
-    r"titre|accroche|texte|titular|título|texto|eslogan",
+    r"titre|accroche|texte|titular|título|texto|eslogan|"
+    r"(?:en)?titled|saying|reading|captioned|betitelt|intitulée?|titulad[oa]",
     "Subline": r"sub(?:line|head(?:line)?|title)|unterzeile|untertitel|sous-titre|subtítulo",
     "CTA": r"cta|call[ -]to[ -]action|button|schaltfläche|bouton|botón",
     "Brand": r"brand|marke|marque|marca",
@@ -48,6 +49,7 @@ _IN_QUOTES = re.compile(rf"(?im){_JOIN}\b(?:{_NAMES})\b{_SAYS}{_QUOTED}\)?")
 _NEXT = rf"\s+(?:{any_of('joins')})\s+(?:(?:{any_of('articles')})\s*)?(?:{'|'.join(_NAMED.values())})\b"
 _UNQUOTED = re.compile(rf"(?im){_WITH}\b(?:{_NAMES})\b{_SAYS}{_BARE}(?={_NEXT}|[.,;)]|\s*$|(?<=[!?])\s)")
 _TOLD = re.compile(r"[:=]|\b(?:is|says|saying|reads|reading|lautet|ist|dit|dice|diga|es|est)\b", re.I)
+_VERB = re.compile(r"(?:en)?titled|saying|reading|captioned|betitelt|intitulée?|titulad[oa]", re.I)
 _JOINED = re.compile(rf"\W*(?:{any_of('joins')})\b", re.I)
 
 
@@ -86,7 +88,8 @@ def _without_named(brief: str) -> tuple[str, list[str]]:
         text = next(part for part in found.groups()[len(_NAMED) :] if part)
         before = found[0][: found.start(label) - found.start()]
         between = found[0][found.end(label) - found.start() :]
-        if before.strip() and not _JOINED.match(before) and not _TOLD.match(between.lstrip()):
+        said = _JOINED.match(before) or _TOLD.match(between.lstrip()) or _VERB.fullmatch(found[label])
+        if before.strip(" ,;(\n") and not said:
             return found[0]  # `The headline "Go" did badly` gives none
         named.append(f"{label}: {text.strip()}")
         return ""

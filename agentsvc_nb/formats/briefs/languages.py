@@ -19,6 +19,10 @@ class BriefLanguage:
     """The call to action of an ad whose brief gives none."""
     polite: str
     """How a sentence begins that speaks to whoever makes the ad."""
+    asking: str
+    """How an order begins."""
+    greetings: str
+    """How a letter begins and ends, before a comma."""
     bids: str
     """Verbs that bid somebody do something, at the beginning of a sentence. An ad's own sentences begin so, too."""
     forbids: str
@@ -51,6 +55,8 @@ ENGLISH: Final = BriefLanguage(
     polite=r"please|kindly|make sure|ensure|be sure|remember to|note that|we(?:'d| would)? (?:need|want|like|require)|"
     r"we are looking|i(?:'d| would)? (?:need|want|like)|our (?:goal|aim|objective)|the (?:goal|aim|objective)|"
     r"you (?:should|must|may|can)|ignore (?:all|any|the|previous)|this (?:document|brief)",
+    asking=r"please|(?:can|could|would) you|kindly",
+    greetings=r"hi|hello|hey|dear|thanks|thank you|cheers|(?:best|kind) regards",
     bids=r"use|make|create|draw|design|write|keep|put|place|show|set|add|include|leave|highlight|mention|feature|"
     r"generate|produce|deliver|choose|try|stick|follow|focus|emphasi[sz]e|consider|let",
     forbids=r"do not|don't|never|no|not|avoid|without|refrain|mustn't|skip",
@@ -90,6 +96,8 @@ GERMAN: Final = BriefLanguage(
     r"wollen|wünschen)|"
     r"ich (?:brauche|möchte|will)|unser ziel|(?:das )?ziel ist|ihr sollt|sie sollen|du sollst|stell(?:t|"
     r"en sie)? sicher",
+    asking=r"bitte|(?:kannst|könntest|würdest) du|(?:können|könnten) sie",
+    greetings=r"hallo|liebe[rs]?|guten (?:tag|morgen)|danke|vielen dank|(?:viele|liebe|beste) grüße",
     bids=r"(?:verwende|nutze|benutze|nimm|mach|mache|erstelle|zeichne|gestalte|schreibe?|halte?|setze?|"
     r"platziere|zeige?|"
     r"füge|lass|lasse|betone|erwähne|wähle|generiere|vermeide)(?:n|t)?(?: sie)?|haltet|nehmt",
@@ -124,6 +132,8 @@ FRENCH: Final = BriefLanguage(
     more="En savoir plus",
     polite=r"merci de|veuillez|s'il vous plaît|nous (?:voulons|souhaitons|avons besoin)|je (?:veux|voudrais|souhaite)|"
     r"(?:notre|l')\s?objectif|assurez-vous|pensez à|vous (?:devez|pouvez)",
+    asking=r"merci de|peux-tu|pourrais-tu|pouvez-vous",
+    greetings=r"bonjour|salut|cher|chère|merci|cordialement",
     bids=r"utilise[rz]?|crée[rz]?|fais|faites|dessine[rz]?|écri(?:s|vez|re)|montre[rz]?|place[rz]?|ajoute[rz]?|"
     r"garde[rz]?|"
     r"mets|mettez|inclu(?:s|ez|re)|évite[rz]?|génère[rz]?",
@@ -152,6 +162,8 @@ SPANISH: Final = BriefLanguage(
     letters="ñ¿¡",
     more="Más información",
     polite=r"por favor|queremos|necesitamos|quiero|necesito|nuestro objetivo|el objetivo|asegúrate|asegúrese|recuerda",
+    asking=r"por favor|puedes|podrías|puede",
+    greetings=r"hola|querid[oa]s?|estimad[oa]s?|gracias|saludos",
     bids=r"us[ae]|utili[zc][ae]|cre[ae]|haz|haga|dibuj[ae]|escrib[ae]|muestr[ae]|coloc?[aq]u?e?|añad[ae]|mant[eé]n|pon|"
     r"incluy[ae]|evit[ae]|gener[ae]",
     forbids=r"no|nunca|sin|evit[ae]|ningun[ao]?",

@@ -19,18 +19,20 @@ _READ_FIRST = (
     r"\b(?:read|see|open|use|follow|check|lies|nimm|öffne|nutze|lis|ouvre|utilise|lee|abre|usa)\b[^.!?\n]{0,40}?"
     r"\bbrief\w*(?:\.\w+)?\b[^.!?\n]{0,40}?\b(?:and|then|und|et|y)\W+"
 )
-_COMMAND = re.compile(
-    rf"(?:{_READ_FIRST})?(?:\b(?:please|bitte|por favor)\W+)?(?:{WISH.pattern}|\bcreate_images\b)"
-    rf"(?:\W+(?:{any_of('about')})\b)?[ \t:,]*",
-    re.I,
-)
-_NOT_A_COUNT = re.compile(r"\d+\s*[:x×*]\s*\d+|\d+\s*(?:%|px|€|\$|st\b|nd\b|rd\b|th\b)|[$€£]\s*\d+|\d+-\w+", re.I)
 _NUMBERS: Final = {
     word: number
     for language in LANGUAGES
     for number, words in enumerate(language.numbers.split(), 1)
     for word in words.split("|")
 }
+_ONES: Final = sorted(_NUMBERS, key=len, reverse=True)
+_COMMAND = re.compile(
+    rf"(?:{_READ_FIRST})?(?:\b(?:{any_of('asking')})\W+)*(?:{WISH.pattern}|\bcreate_images\b|"
+    rf"\A(?:{'|'.join(_ONES)})\W+(?:\w+\W+)?(?:{_PICTURE})(?=\W+(?:{any_of('about')})\b))"
+    rf"(?:\W+(?:{any_of('about')})\b)?[ \t:,]*",
+    re.I,
+)
+_NOT_A_COUNT = re.compile(r"\d+\s*[:x×*]\s*\d+|\d+\s*(?:%|px|€|\$|st\b|nd\b|rd\b|th\b)|[$€£]\s*\d+|\d+-\w+", re.I)
 _SIZES: Final = {
     "square": r"1:1|1080\s*[x×]\s*1080|squares?|quadrat\w*|carrés?|cuadrad\w+",
     "portrait": r"4:5|1080\s*[x×]\s*1350|portrait|hochformat",
@@ -44,7 +46,7 @@ _SIZE: Final = rf"(?<![\w:])(?:{'|'.join(_SIZES.values())})(?![\w:])"
 _FORMAT: Final = r"(?:[ -]?(?:formate?s?|formatos?|sizes?|versions?|größen?))?"
 _SIZES_SAID = re.compile(
     rf"(?:[\s,(]*\b(?:in|as|als|im|en|au|sizes?|formate?s?|formatos?)\b\W+)(?:(?:{any_of('articles')})\s+)?"
-    rf"(?:format\s+)?{_SIZE}{_FORMAT}(?:(?:\s*[,&/+]\s*|\s+(?:and|und|et|y)\s+)(?:(?:{any_of('articles')})\s+)?"
+    rf"(?:format[os]?\s+)?{_SIZE}{_FORMAT}(?:(?:\s*[,&/+]\s*|\s+(?:and|und|et|y)\s+)(?:(?:{any_of('articles')})\s+)?"
     rf"{_SIZE}{_FORMAT})*\)?",
     re.I,
 )

@@ -36,7 +36,7 @@ _COLOR: Final = (
 )
 _COLORS = re.compile(_COLOR, re.I)
 _FILLERS = re.compile(
-    r"\b(?:and|then|und|dann|et|puis|y|e|luego|with|mit|avec|con|as|als|for|für|the|colou?rs?|farben?|couleurs?|colores)\b"
+    r"\b(?:and|then|und|dann|et|puis|y|e|luego|with|mit|avec|con|as|als|in|en|for|für|the|colou?rs?|farben?|couleurs?|colores)\b"
     r"|[\W_]",
     re.I,
 )

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.ads import colors, layout, picture_files, scenes, wording
+from agentsvc_nb.tools.ads import colors, layout, scenes, wording
 from agentsvc_nb.tools.ads.colors import Palette
-from agentsvc_nb.tools.ads.image_model import ImageModel
 from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
-from agentsvc_nb.tools.ads.picture_files import read_picture
-from agentsvc_nb.tools.ads.placing import FITS, Fit, Placed, has_transparency, place_product, trimmed
+from agentsvc_nb.tools.ads.pictures import picture_files
+from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
+from agentsvc_nb.tools.ads.pictures.picture_files import read_picture
+from agentsvc_nb.tools.ads.pictures.placing import FITS, Fit, Placed, has_transparency, place_product, trimmed
 from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
 from agentsvc_nb.tools.ads.wording import Wording

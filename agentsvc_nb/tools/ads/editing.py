@@ -12,14 +12,15 @@ from typing import Any, Final, Literal
 from PIL import Image
 from pydantic import BaseModel, Field, ValidationError
 
-from agentsvc_nb.tools.ads import colors, picture_files, scenes
+from agentsvc_nb.tools.ads import colors, scenes
 from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.creating import Design, make, placed, sha256
-from agentsvc_nb.tools.ads.image_model import ImageModel
 from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import BrandColor, ImageEdit
-from agentsvc_nb.tools.ads.picture_files import on_white, read_picture
-from agentsvc_nb.tools.ads.placing import Fit, Placed
+from agentsvc_nb.tools.ads.pictures import picture_files
+from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
+from agentsvc_nb.tools.ads.pictures.picture_files import on_white, read_picture
+from agentsvc_nb.tools.ads.pictures.placing import Fit, Placed
 from agentsvc_nb.tools.ads.scenes import photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, frame, whole
 from agentsvc_nb.tools.ads.wording import Wording

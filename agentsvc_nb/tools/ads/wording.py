@@ -31,6 +31,7 @@ _PREFIX = re.compile(
     r"(?:brief(?:ing)?|campaign|kampagne)\b\s*[:–—-]*\s*)+"
 )
 _SECTION = re.compile(r"(?i)^(?:message|overview|summary|products?|offer|benefits?|about|copy|texts?|headlines?)\W*$")
+_BRIEF_ALONE = re.compile(r"(?i)(?:[\w'’-]+\s+){0,3}(?:brief|briefing|copy ?deck)(?:\s+\S+)?")
 _SENTENCE = re.compile(r".+?(?:[.!?。！？]+(?=\s|$)|[。！？]|$)")
 _ACTIONS: Final = (
     (r"\b(?:sale|% off|discount|deal|offer|rabatt|angebot|promo|soldes|oferta)", "Get the offer"),
@@ -83,7 +84,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def language(text: str) -> BriefLanguage | None:
-    """The language of a text, by its frequent words and its letters; None when neither tells."""
+    """The language of a text, by its frequent words and its letters; None when they hardly tell."""
     words = Counter(re.findall(r"\w+", text[:4_000].casefold()))
     letters = Counter(text[:4_000].casefold())
     scores = {
@@ -91,7 +92,7 @@ def language(text: str) -> BriefLanguage | None:
         for one in LANGUAGES
     }
     best = max(LANGUAGES, key=lambda one: scores[one.code])
-    return best if scores[best.code] else None
+    return best if scores[best.code] > 1 else None
 
 
 def _heads(text: str) -> list[str]:
@@ -103,7 +104,8 @@ def _heads(text: str) -> list[str]:
     titles = [_PREFIX.sub("", found.rstrip("# \t")) for found in _HEADING.findall(text)]
     titles = [title for title in titles[:1] if not _is_no_title(title)]
     heads = _distinct([*quoted[:3], *titles, *_short(_sentences(text))[: 1 if quoted or titles else 2]], HEADLINE_CHARS)
-    return heads or _distinct([_opening(text) or _subject(text)], HEADLINE_CHARS) or [NO_WORDS]
+    last = _opening(text) or _subject(text) or _labelled("subline", text) or _labelled("brand", text)
+    return heads or _distinct([last], HEADLINE_CHARS) or [NO_WORDS]
 
 
 def _is_no_title(title: str) -> bool:
@@ -152,7 +154,7 @@ def _sentences(text: str) -> list[str]:
 def _is_for_the_ad(sentence: str) -> bool:
     if len(sentence.strip("\"'“”")) < 2 or _ANY_LABEL.match(sentence):
         return False
-    return not is_colors(sentence) and not is_instruction(sentence)
+    return not is_colors(sentence) and not is_instruction(sentence) and not _BRIEF_ALONE.fullmatch(sentence)
 
 
 def _labelled(name: str, text: str) -> str:

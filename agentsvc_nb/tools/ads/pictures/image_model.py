@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.ads.picture_files import on_white, read_bytes
+from agentsvc_nb.tools.ads.pictures.picture_files import on_white, read_bytes
 from agentsvc_nb.tools.ads.shapes import Frame
 from agentsvc_nb.tools.fetching import Fetcher
 from agentsvc_nb.tools.port import WorkFailure

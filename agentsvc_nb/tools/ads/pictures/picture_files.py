@@ -59,7 +59,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-_CHILD: Final = "agentsvc_nb.tools.ads.picture_child"
+_CHILD: Final = "agentsvc_nb.tools.ads.pictures.picture_child"
 _LIMITS: Final = Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0)
 _PATIENCE_SECONDS: Final = 40.0
 _SIDE: Final = 2_160
