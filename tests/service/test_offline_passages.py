@@ -65,14 +65,25 @@ def basis(turn: MemoryRunContext) -> str:
     [
         ("Who services the boiler in October?", "> The boiler is serviced in October by Kessler & Sons. Between May"),
         ("What is not allowed in the cellar?", "- petrol and gas bottles\\\n> - bicycles that block the door"),
-        ("What is the amount of the deposit?", "**Amount (EUR): 2,400**"),
-        ("Which phone has the caretaker?", "**phone: 555-0142**"),
     ],
 )
 def test_sentences_lists_and_rows_are_quoted_whole(question: str, quoted: str, tmp_path: Path) -> None:
     turn = ask(question, tmp_path)
     assert quoted in turn.said.replace("\\-", "-")
     assert basis(turn) == "quoted"
+
+
+@pytest.mark.parametrize(
+    ("question", "headline"),
+    [
+        ("What is the amount of the deposit?", "Amount (EUR): 2,400"),
+        ("Which phone has the caretaker?", "phone: 555-0142"),
+    ],
+)
+def test_a_value_of_a_row_is_looked_up(question: str, headline: str, tmp_path: Path) -> None:
+    turn = ask(question, tmp_path)
+    assert f"**{headline}**" in turn.said
+    assert basis(turn) == "looked_up"
 
 
 def test_a_word_in_another_form_is_the_same_word(tmp_path: Path) -> None:
