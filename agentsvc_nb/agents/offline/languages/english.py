@@ -331,7 +331,7 @@ magnitude capacity pace frequency
 """
 
 _UNSUMMED: Final = """
-price prices temperature temp age latitude longitude lat lon rating ratings rate pressure humidity density grade gpa
+unit temperature temp age latitude longitude lat lon rating ratings rate pressure humidity density grade gpa
 index year speed rank mpg
 """
 

@@ -205,7 +205,7 @@ prix taux ratio âge taille poids hauteur longueur largeur température note moy
 année superficie population salaire vitesse price rate age height weight score rating temperature
 """
 _UNSUMMED: Final = """
-prix taux âge température note rang année price age rating temperature rate rank year
+unitaire unit taux âge température note rang année age rating temperature rate rank year
 """
 
 FRENCH: Final[Language] = language(

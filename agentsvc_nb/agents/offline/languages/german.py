@@ -238,7 +238,7 @@ durchschnitt mittelwert anteil rang platz dauer distanz zeit jahr fläche index 
 bevölkerung gehalt price rate age height weight score rating temperature
 """
 _UNSUMMED: Final = """
-preis preise temperatur alter bewertung note rate quote jahr rang price age rating temperature rate rank year
+einzelpreis stückpreis unit temperatur alter bewertung note rate quote jahr rang age rating temperature rate rank year
 """
 
 GERMAN: Final[Language] = language(

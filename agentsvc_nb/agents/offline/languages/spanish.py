@@ -196,7 +196,7 @@ precio tasa ratio edad altura peso longitud temperatura nota media promedio rang
 superficie población salario velocidad price rate age height weight score rating temperature
 """
 _UNSUMMED: Final = """
-precio tasa edad temperatura nota rango año price age rating temperature rate rank year
+unitario unit tasa edad temperatura nota rango año age rating temperature rate rank year
 """
 
 SPANISH: Final[Language] = language(
