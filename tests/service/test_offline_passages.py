@@ -65,6 +65,7 @@ def basis(turn: MemoryRunContext) -> str:
     [
         ("Who services the boiler in October?", "> The boiler is serviced in October by Kessler & Sons. Between May"),
         ("What is not allowed in the cellar?", "- petrol and gas bottles\\\n> - bicycles that block the door"),
+        ("Is the deposit due at the signing?", "> Item: Deposit · Amount (EUR): 2,400 · Due: at the signing"),
     ],
 )
 def test_sentences_lists_and_rows_are_quoted_whole(question: str, quoted: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ async def ask(question: str, paths: Sequence[str], source: WorkspaceTables) -> t
         return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], False
     if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
         return [], False
-    return [asked_back(understood)], not understood.lost
+    return [asked_back(understood)], not (understood.lost or understood.unclear)
 
 
 def _fits(path: str, files: frozenset[str]) -> bool:

@@ -48,6 +48,8 @@ class AskedBack:
     readings: tuple[Reading, ...] = ()
     fit: float = 0.0
     """The share of the words that say something which have a meaning."""
+    unclear: bool = False
+    """No plan was found at all: the question may be about something else than tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +175,4 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
     if best.unknown:
         shown = ", ".join(best.unknown)
         return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
-    return AskedBack((), "The words are known, but not what they ask together.", (), fit)
+    return AskedBack((), "The words are known, but not what they ask together.", (), fit, unclear=True)
