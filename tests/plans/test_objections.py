@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agentsvc_nb.formats.plans.checks import objections
+from agentsvc_nb.formats.plans.conditions import Column, Criterion
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Formula, Group, Join, Order, Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_rank, is_ratio
@@ -59,6 +60,19 @@ def test_nothing_speaks_against_what_users_ask(row: tuple[str, Plan, str, list[s
 
 def test_an_order_of_all_rows_asks_nothing_of_its_column() -> None:
     assert objections(Plan("sales", select=(column("day"),), order=(Order(0),)), TABLES) == []
+
+
+def test_amounts_of_several_currencies_are_not_added_up() -> None:
+    currency = ColumnProfile("Currency", "text", distinct=2)
+    table = TableProfile(
+        "ads", "ads.csv", 9, (ColumnProfile("Cost", "number"), ColumnProfile("Clicks", "number"), currency)
+    )
+    cost, clicks, by = (Column("ads", name) for name in ("Cost", "Clicks", "Currency"))
+    mixed = Plan("ads", (Aggregate("sum", cost),))
+    assert [one.code for one in objections(mixed, {"ads": table})] == ["currencies_differ"]
+    assert objections(replace(mixed, groups=(Group(by),)), {"ads": table}) == []
+    assert objections(replace(mixed, where=Criterion(by, "=", "EUR")), {"ads": table}) == []
+    assert objections(Plan("ads", (Aggregate("sum", clicks),)), {"ads": table}) == []
 
 
 def named(name: str, **known: object) -> ColumnProfile:

@@ -93,6 +93,7 @@ TRAPS = [
     ("how many orders in 2025 or later", "count(rows) where Order Date >= 2025-01-01"),
     ("Which customer is the oldest", ""),
     ("units of Email before the merger", ""),
+    ("total revenue, i.e. (revenue - units) / revenue", ""),
 ]  # fmt: skip
 
 

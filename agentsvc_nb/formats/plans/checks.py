@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.conditions import Column, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Formula, Plan, aggregates
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables, table_of
-from agentsvc_nb.formats.plans.roles import is_identifier, is_rank, is_ratio
+from agentsvc_nb.formats.plans.roles import is_amount, is_currency, is_identifier, is_rank, is_ratio
 
 Code = Literal[
     "mean_of_ratios",
     "sum_of_ratios",
     "percent_in_formula",
     "units_differ",
+    "currencies_differ",
     "parts_do_not_add_up",
     "identifier_grouped",
     "identifier_measured",
@@ -62,6 +63,7 @@ def _of_groups(plan: Plan, tables: Tables) -> Iterator[Objection]:
 def _of_measures(plan: Plan, tables: Tables) -> Iterator[Objection]:
     for one in aggregates(plan.measures):
         yield from _of_aggregate(one, tables)
+        yield from _of_currencies(one, plan, tables)
     for measure in plan.measures:
         if isinstance(measure, Along) and measure.operation in ("share", "running"):
             yield from _of_parts(measure.of)
@@ -106,6 +108,19 @@ def _of_aggregate(one: Aggregate, tables: Tables) -> Iterator[Objection]:
             yield Objection("rank_measured", column.name, message)
         elif is_ratio(column) and one.operation in ("sum", "mean"):
             yield _of_ratios(one, column.name)
+
+
+def _of_currencies(one: Aggregate, plan: Plan, tables: Tables) -> Iterator[Objection]:
+    """Amounts of several currencies together, unless the plan tells the currencies apart."""
+    told_apart = {group.column for group in plan.groups} | {*columns_of(plan.where), *columns_of(one.where)}
+    for amount in _columns(one) if one.operation not in ("count", "distinct") else ():
+        column, table = _found(amount, tables)
+        for other in table.columns if is_amount(column) else ():
+            if is_currency(other) and other.distinct > 1 and Column(amount.table, other.name) not in told_apart:
+                message = (
+                    f"{column.name} has several currencies ({other.name}): ask for one of them, or by {other.name}."
+                )
+                yield Objection("currencies_differ", column.name, message)
 
 
 def _of_ratios(one: Aggregate, name: str) -> Objection:

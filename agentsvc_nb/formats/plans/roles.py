@@ -29,6 +29,14 @@ _RATIOS: Final = frozenset(
         " anteil prozent prozentsatz durchschnitt schnitt taux pourcentage moyenne tasa porcentaje proporcion promedio"
     )
 )
+_CURRENCIES: Final = frozenset(_words("currency currencies währung waehrung devise monnaie moneda divisa"))
+_AMOUNTS: Final = frozenset(
+    _words(
+        "amount cost costs spend spent price prices revenue sales budget fee fees salary wage income turnover gross net"
+        " value betrag kosten preis ausgaben umsatz erlös gehalt montant coût prix dépenses revenu salaire importe"
+        " coste costo precio gasto ingresos sueldo mrr arr"
+    )
+)
 _YEARS: Final = frozenset(_words("year jahr annee année año ano season saison"))
 
 
@@ -45,6 +53,15 @@ def is_rank(column: ColumnProfile) -> bool:
 
 def is_ratio(column: ColumnProfile) -> bool:
     return column.kind == "number" and (column.unit == "%" or not _RATIOS.isdisjoint(_words(column.name)))
+
+
+def is_currency(column: ColumnProfile) -> bool:
+    """Whether the column says of each row which currency its amounts are in."""
+    return column.kind == "text" and not _CURRENCIES.isdisjoint(_words(column.name))
+
+
+def is_amount(column: ColumnProfile) -> bool:
+    return column.kind == "number" and not _AMOUNTS.isdisjoint(_words(column.name))
 
 
 def is_label(column: ColumnProfile) -> bool:
