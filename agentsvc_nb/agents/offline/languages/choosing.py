@@ -8,10 +8,10 @@ from typing import Final, Protocol
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.french import FRENCH
 from agentsvc_nb.agents.offline.languages.german import GERMAN
-from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.languages.spanish import SPANISH
 
-LANGUAGES: Final[tuple[Language, ...]] = (ENGLISH, GERMAN, FRENCH, SPANISH)
+LANGUAGES: Final[tuple[Vocabulary, ...]] = (ENGLISH, GERMAN, FRENCH, SPANISH)
 
 
 class _Word(Protocol):
@@ -19,7 +19,7 @@ class _Word(Protocol):
     def tokens(self) -> tuple[str, ...]: ...
 
 
-def languages_of(words: Sequence[_Word]) -> list[Language]:
+def languages_of(words: Sequence[_Word]) -> list[Vocabulary]:
     """Those that know the most of the words."""
     known = [sum(language.knows(token) for word in words for token in word.tokens) for language in LANGUAGES]
     return [language for language, count in zip(LANGUAGES, known, strict=True) if count == max(known)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -335,7 +335,7 @@ unit temperature temp age latitude longitude lat lon rating ratings rate pressur
 index year speed rank mpg
 """
 
-ENGLISH: Final[Language] = language(
+ENGLISH: Final[Vocabulary] = language(
     "en",
     _MEANINGS,
     _LIGHT,

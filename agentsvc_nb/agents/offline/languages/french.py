@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -208,7 +208,7 @@ _UNSUMMED: Final = """
 unitaire unit taux âge température note rang année age rating temperature rate rank year
 """
 
-FRENCH: Final[Language] = language(
+FRENCH: Final[Vocabulary] = language(
     "fr",
     _MEANINGS,
     _LIGHT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -241,7 +241,7 @@ _UNSUMMED: Final = """
 einzelpreis stückpreis unit temperatur alter bewertung note rate quote jahr rang age rating temperature rate rank year
 """
 
-GERMAN: Final[Language] = language(
+GERMAN: Final[Vocabulary] = language(
     "de",
     _MEANINGS,
     _LIGHT,

@@ -15,7 +15,7 @@ PHRASE_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class Vocabulary:
     """`phrases` are folded words and what they may mean, `light` words add no meaning, `alike` are nouns that name the
     same thing in headers and in questions."""
 
@@ -42,7 +42,7 @@ def language(
     months: str,
     weekdays: str,
     numbers: str,
-) -> Language:
+) -> Vocabulary:
     """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines."""
     found: dict[tuple[str, ...], list[Meaning]] = {}
     for meaning, written in meanings.items():
@@ -56,6 +56,6 @@ def language(
     found.pop((), None)
     sets = tuple(frozenset(tokens(line)) for line in alike.strip().splitlines())
     phrases = {phrase: tuple(dict.fromkeys(some)) for phrase, some in found.items()}
-    return Language(
+    return Vocabulary(
         code, phrases, frozenset(tokens(light)), sets, frozenset(tokens(levels)), frozenset(tokens(unsummed))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Language, language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -199,7 +199,7 @@ _UNSUMMED: Final = """
 unitario unit tasa edad temperatura nota rango año age rating temperature rate rank year
 """
 
-SPANISH: Final[Language] = language(
+SPANISH: Final[Vocabulary] = language(
     "es",
     _MEANINGS,
     _LIGHT,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.basis import AnswerPart, result, without_result
-from agentsvc_nb.agents.offline.tables.grammar.readings import Reading
+from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import code
@@ -43,7 +43,7 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
 
 
-def values_of(reading: Reading, found: Result) -> list[str]:
+def values_of(reading: QuestionReading, found: Result) -> list[str]:
     """What was asked: names or numbers, without separators or units; of a table, row by row."""
     places = reading.asked or range(len(found.columns))
     values = [
@@ -52,7 +52,7 @@ def values_of(reading: Reading, found: Result) -> list[str]:
     return [value.removeprefix("-") for value in values] if reading.absolute else values
 
 
-def _headline(reading: Reading, found: Result) -> str:
+def _headline(reading: QuestionReading, found: Result) -> str:
     plan, columns = reading.plan, found.columns
     rows = found.rows[:HEADLINE_VALUES]
     more = ", …" if len(found.rows) > len(rows) or found.more else ""
@@ -76,7 +76,7 @@ def _headline(reading: Reading, found: Result) -> str:
     return f"{title} by {by}: {first}{', …' if len(found.rows) > 3 else ''}"
 
 
-def _signed(reading: Reading, found: Result, values: str) -> str:
+def _signed(reading: QuestionReading, found: Result, values: str) -> str:
     """A difference without its sign, and which of the two is larger."""
     [one] = reading.plan.measures[:1]
     number = found.rows[0][0]

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
@@ -51,7 +51,7 @@ class Link:
 class TableLinks:
     """A table's headers and values, to be found by words."""
 
-    def __init__(self, table: TableProfile, language: Language) -> None:
+    def __init__(self, table: TableProfile, language: Vocabulary) -> None:
         self.table, self.language = table, language
         self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
 
@@ -175,7 +175,7 @@ class TableLinks:
                 found[word] = column.unit
         return found
 
-    def mistyped(self, word: Word, language: Language) -> Iterator[Link]:
+    def mistyped(self, word: Word, language: Vocabulary) -> Iterator[Link]:
         """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
         written = word.tokens[0] if len(word.tokens) == 1 else ""
         if (

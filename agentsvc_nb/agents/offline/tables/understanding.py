@@ -8,12 +8,12 @@ from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
-from agentsvc_nb.agents.offline.languages.language import Language
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
-from agentsvc_nb.agents.offline.tables.grammar.readings import Reading
+from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, words
@@ -32,7 +32,7 @@ _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correl
 class Understood:
     """What a question asks for. `told` are sentences on words that were not read as they stand."""
 
-    reading: Reading
+    reading: QuestionReading
     told: tuple[str, ...] = ()
     cost: float = 0.0
     titled: bool = False
@@ -45,7 +45,7 @@ class AskedBack:
 
     lost: tuple[str, ...]
     reason: str
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[QuestionReading, ...] = ()
     fit: float = 0.0
     """The share of the words that say something which have a meaning."""
     unclear: bool = False
@@ -62,7 +62,7 @@ Understanding = Understood | AskedBack | NotAboutTables
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    reading: Reading
+    reading: QuestionReading
     cost: float
     told: tuple[str, ...]
 
@@ -94,7 +94,7 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
 
 
-def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) -> Understanding:
+def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) -> Understanding:
     links = TableLinks(table, language)
     ways = paths(asked, links, language)
     whole = [way for way in ways if not way.unknown]
@@ -116,7 +116,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Language) ->
     )
 
 
-def _objected(reading: Reading, table: TableProfile) -> str:
+def _objected(reading: QuestionReading, table: TableProfile) -> str:
     plan = reading.plan
     tables = {table.name: table}
     try:

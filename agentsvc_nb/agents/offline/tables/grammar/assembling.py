@@ -9,7 +9,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.comparisons import along, difference, share
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
-from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, Reading, focus
+from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, pattern, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
@@ -18,7 +18,7 @@ from agentsvc_nb.formats.plans.plan import Aggregate, Group
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
-def assembled(items: Sequence[Item], links: TableLinks) -> Reading | None:
+def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | None:
     """The reading; None if some item has no place in it."""
     parts = Parts(links, list(items))
     parts.conditions = values(items, "cond")
@@ -31,7 +31,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> Reading | None:
     return _formed(parts) or _without_row_names(parts)
 
 
-def _without_row_names(parts: Parts) -> Reading | None:
+def _without_row_names(parts: Parts) -> QuestionReading | None:
     """`average revenue of orders from Germany`: the orders are only the rows."""
     links = parts.links
     names = [
@@ -49,7 +49,7 @@ def _names_rows(column: Column, links: TableLinks) -> bool:
     return is_identifier(links.profile(column), links.table)
 
 
-def _formed(parts: Parts) -> Reading | None:
+def _formed(parts: Parts) -> QuestionReading | None:
     text = "".join(f"{item.tag} " for item in parts.core)
     for form, make in _FORMS:
         if form.fullmatch(text) and (made := make(parts)) is not None:
@@ -78,25 +78,25 @@ def _contradicts(conditions: Sequence[Condition]) -> bool:
 
 # The forms.
 
-_Make = Callable[[Parts], Reading | None]
+_Make = Callable[[Parts], QuestionReading | None]
 
 
-def _measures(parts: Parts) -> Reading | None:
+def _measures(parts: Parts) -> QuestionReading | None:
     """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
     links = parts.links
     by_row = len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table)
     if by_row and all(isinstance(one, Aggregate) and one.operation == "mean" for one in found):
-        return Reading(parts.plan(*found, groups=[]))
-    return Reading(parts.plan(*found))
+        return QuestionReading(parts.plan(*found, groups=[]))
+    return QuestionReading(parts.plan(*found))
 
 
-def _count(parts: Parts) -> Reading | None:
+def _count(parts: Parts) -> QuestionReading | None:
     if not parts.conditions and not parts.groups:
         return None
     if not has(parts.core, "rows") and parts.links.named(*_AMOUNTS):
         return None  # `how many tents`: pieces, or rows
-    return Reading(parts.plan(Aggregate("count")))
+    return QuestionReading(parts.plan(Aggregate("count")))
 
 
 _KINDS: Final = frozenset(
@@ -107,44 +107,44 @@ _KINDS: Final = frozenset(
 _AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
 
 
-def _count_of(parts: Parts) -> Reading | None:
+def _count_of(parts: Parts) -> QuestionReading | None:
     """`how many customers`: rows, if each has another; else different ones."""
     column = values(parts.core, "column")[-1]
     profile = parts.links.profile(column)
     if "" in values(parts.core, "rows"):
-        return Reading(parts.plan(Aggregate("count")))
+        return QuestionReading(parts.plan(Aggregate("count")))
     if profile.kind in ("number",) and not parts.links.is_key(profile):
         return None
     if parts.links.is_key(profile):
-        return Reading(parts.plan(Aggregate("count", column) if profile.empty else Aggregate("count")))
+        return QuestionReading(parts.plan(Aggregate("count", column) if profile.empty else Aggregate("count")))
     few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[column.name])
     if profile.kind != "text" or not few or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
-    return Reading(parts.plan(Aggregate("distinct", column)))
+    return QuestionReading(parts.plan(Aggregate("distinct", column)))
 
 
-def _column(parts: Parts) -> Reading | None:
+def _column(parts: Parts) -> QuestionReading | None:
     """`revenue in March`, `the price of X`, `which city is X in`."""
     column = values(parts.core, "column")[0]
     links, profile = parts.links, parts.links.profile(column)
     if parts.groups:
         if links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh"):
-            return Reading(parts.plan(Aggregate("count")))
+            return QuestionReading(parts.plan(Aggregate("count")))
         if not links.adds_up(profile):
             return None
-        return Reading(parts.plan(Aggregate("sum", column)))
+        return QuestionReading(parts.plan(Aggregate("sum", column)))
     if not parts.conditions:
         lists = any(word == "list" for word in values(parts.core, "wh")) or not has(parts.core, "wh")
         if profile.kind == "text" and lists and not links.is_key(profile):
-            return Reading(parts.plan(groups=[Group(column)]))
-        return Reading(parts.plan(Aggregate("sum", column))) if links.adds_up(profile) and not lists else None
+            return QuestionReading(parts.plan(groups=[Group(column)]))
+        return QuestionReading(parts.plan(Aggregate("sum", column))) if links.adds_up(profile) and not lists else None
     if _one_row(parts):
-        return Reading(parts.plan(select=(column,)))
+        return QuestionReading(parts.plan(select=(column,)))
     if links.adds_up(profile):
-        return Reading(parts.plan(Aggregate("sum", column)))
+        return QuestionReading(parts.plan(Aggregate("sum", column)))
     if links.is_key(profile) and not links.is_measure(profile):
-        return Reading(parts.plan(select=(column,)))
-    return Reading(parts.plan(groups=[Group(column)]))
+        return QuestionReading(parts.plan(select=(column,)))
+    return QuestionReading(parts.plan(groups=[Group(column)]))
 
 
 def _one_row(parts: Parts) -> bool:
@@ -157,20 +157,20 @@ def _one_row(parts: Parts) -> bool:
     )  # fmt: skip
 
 
-def _asked(parts: Parts) -> Reading | None:
+def _asked(parts: Parts) -> QuestionReading | None:
     """`who had 5 wins`, `when was X published`."""
     column = focus(parts)
     if column is None or not parts.conditions or parts.groups:
         return None
-    return Reading(parts.plan(groups=[Group(column)]))
+    return QuestionReading(parts.plan(groups=[Group(column)]))
 
 
-def _columns(parts: Parts) -> Reading | None:
+def _columns(parts: Parts) -> QuestionReading | None:
     """`list product and price of X`: a look-up of several columns."""
     found = tuple(values(parts.core, "column"))
     if parts.groups or not parts.conditions or len(set(found)) != len(found):
         return None
-    return Reading(parts.plan(select=found))
+    return QuestionReading(parts.plan(select=found))
 
 
 _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(

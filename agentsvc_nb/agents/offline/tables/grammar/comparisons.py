@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
-from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, Reading
+from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Measure, Order, Plan
 
 
-def share(parts: Parts) -> Reading | None:
+def share(parts: Parts) -> QuestionReading | None:
     """`what share of revenue comes from Email`, `share of revenue by channel`, `percentage of rows where ...`."""
     columns = values(parts.core, "column", "measure")
     one = Aggregate("count")
@@ -26,14 +26,14 @@ def share(parts: Parts) -> Reading | None:
             return None
         one = found[0]
     if parts.groups:
-        return Reading(parts.plan(Along("share", one)))
+        return QuestionReading(parts.plan(Along("share", one)))
     if not parts.conditions:
         return None
     narrowed = Aggregate(one.operation, one.operand, parts.where)
-    return Reading(Plan(parts.links.table.name, (Compared("percent", narrowed, one),)))
+    return QuestionReading(Plan(parts.links.table.name, (Compared("percent", narrowed, one),)))
 
 
-def along(parts: Parts) -> Reading | None:
+def along(parts: Parts) -> QuestionReading | None:
     """Running totals and changes along periods."""
     [how] = values(parts.core, "along")
     if len(parts.groups) != 1 or (parts.groups[0].by in ("", "weekday") and not _is_series(parts)):
@@ -42,7 +42,7 @@ def along(parts: Parts) -> Reading | None:
     if one is None:
         return None
     shown: tuple[Measure, ...] = (Along(how, one),)
-    return Reading(parts.plan(*shown, order=(Order(0),)))
+    return QuestionReading(parts.plan(*shown, order=(Order(0),)))
 
 
 def _is_series(parts: Parts) -> bool:
@@ -61,7 +61,7 @@ def _amount(parts: Parts) -> Aggregate | None:
     return found[0] if len(found) == 1 and isinstance(found[0], Aggregate) else None
 
 
-def difference(parts: Parts) -> Reading | None:
+def difference(parts: Parts) -> QuestionReading | None:
     """`difference in revenue between A and B`, `how many more points has A than B`."""
     pairs = [item.value for item in parts.core if item.tag == "pair"]
     others = list(parts.conditions)
@@ -79,7 +79,7 @@ def difference(parts: Parts) -> Reading | None:
         return None
     left, right = (Aggregate(amount.operation, amount.operand, Criterion(column, "=", value)) for value in (one, two))
     plan = Plan(parts.links.table.name, (Compared("difference", left, right),), where=joined(others))
-    return Reading(plan, absolute=True)
+    return QuestionReading(plan, absolute=True)
 
 
 def _compared_amount(of: Column, parts: Parts) -> Aggregate | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Language
+from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word
@@ -37,7 +37,7 @@ class Path:
     unknown: tuple[str, ...] = ()
 
 
-def paths(words: Sequence[Word], links: TableLinks, language: Language) -> list[Path]:
+def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> list[Path]:
     """The nearest ones, in order."""
     reached: list[dict[tuple[tuple[Item, ...], tuple[str, ...]], float]] = [{} for _ in range(len(words) + 1)]
     reached[0][(), ()] = 0.0
@@ -54,7 +54,7 @@ def paths(words: Sequence[Word], links: TableLinks, language: Language) -> list[
 
 
 def _meanings(
-    words: Sequence[Word], start: int, links: TableLinks, language: Language
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
     word, meant, exact = words[start], False, False
@@ -103,7 +103,7 @@ def _meanings(
         yield from _unknown(words, start, links, language)
 
 
-def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Language) -> float:
+def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:
     """A column of dates that is called `month` is rather meant as months."""
     phrase = tuple(token for word in span for token in word.tokens)
     is_period = any(part == "period" for part, _ in language.phrases.get(phrase, ()))
@@ -112,7 +112,7 @@ def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Lang
 
 
 def _unknown(
-    words: Sequence[Word], start: int, links: TableLinks, language: Language
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """A word of which nothing is known: one that is mistyped, or none."""
     yield Item("unknown"), 1, _UNKNOWN

@@ -20,7 +20,7 @@ LIMIT_MAX: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuestionReading:
     """A plan, and which columns of its result are what was asked for: all if `asked` is empty. `absolute` says that the
     sign of a difference was not asked for."""
 

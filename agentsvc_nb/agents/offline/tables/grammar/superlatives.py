@@ -6,7 +6,14 @@ from decimal import Decimal
 from typing import Final, cast
 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped
-from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, Parts, Reading, either, focus, period_asked
+from agentsvc_nb.agents.offline.tables.grammar.readings import (
+    LIMIT_MAX,
+    Parts,
+    QuestionReading,
+    either,
+    focus,
+    period_asked,
+)
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
@@ -15,7 +22,7 @@ from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
-def superlative(parts: Parts) -> Reading | None:
+def superlative(parts: Parts) -> QuestionReading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price`."""
     sup = next(item for item in parts.core if item.tag in ("sup", "most", "more", "less"))
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
@@ -42,17 +49,17 @@ def superlative(parts: Parts) -> Reading | None:
     return _first(named[0] if named else None, group, measured[0], sup.tag == "most", descending, how_many, parts)
 
 
-def _extreme(measured: object, descending: bool, parts: Parts) -> Reading | None:
+def _extreme(measured: object, descending: bool, parts: Parts) -> QuestionReading | None:
     if not isinstance(measured, Column) or parts.groups:
         return None
     made = aggregate("max" if descending else "min", measured, parts.links)
-    return Reading(parts.plan(made)) if made else None
+    return QuestionReading(parts.plan(made)) if made else None
 
 
 def _first(
     named: Column | None, group: Group | None, measured: object, summed: bool, descending: bool, limit: int,
     parts: Parts,
-) -> Reading | None:  # fmt: skip
+) -> QuestionReading | None:  # fmt: skip
     """The first of groups by a measure, or of rows if each has another name."""
     links = parts.links
     if parts.groups or (named is not None and links.is_list(links.profile(named))):
@@ -65,14 +72,14 @@ def _first(
             if profile.kind not in ("number", "date", "datetime", "time"):
                 return None
             order = (Order(1, descending),)
-            return Reading(parts.plan(select=(named, measured), order=order, limit=limit), (0,))
+            return QuestionReading(parts.plan(select=(named, measured), order=order, limit=limit), (0,))
         made = _of_group(measured, summed, descending, parts)
     else:
         [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
     if made is None:
         return None
     by = group or grouped(cast(Column, named), links)
-    return Reading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
+    return QuestionReading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
 
 
 def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> Measure | None:
@@ -91,7 +98,7 @@ def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> M
     return None
 
 
-def most_rows(parts: Parts) -> Reading | None:
+def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`."""
     named, most = values(parts.core, "column"), values(parts.core, "most")
     group = period_asked(parts.core, parts)
@@ -101,7 +108,7 @@ def most_rows(parts: Parts) -> Reading | None:
     return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
 
 
-def implied(parts: Parts) -> Reading | None:
+def implied(parts: Parts) -> QuestionReading | None:
     """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
     item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
     which, _, direction = item.value.partition(" ")
@@ -123,18 +130,20 @@ def implied(parts: Parts) -> Reading | None:
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
 
 
-def _row_or_extreme(subject: Column, column: Column, descending: bool, limit: int, parts: Parts) -> Reading | None:
+def _row_or_extreme(
+    subject: Column, column: Column, descending: bool, limit: int, parts: Parts
+) -> QuestionReading | None:
     links = parts.links
     if parts.groups or links.profile(column).kind == "text":
         return None
     if links.is_key(links.profile(subject)):
         order = (Order(1, descending),)
-        return Reading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
+        return QuestionReading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
     made = aggregate("max" if descending else "min", column, links)
     if made is None:
         return None
     plan = parts.plan(made, groups=[grouped(subject, links)], order=(Order(1, descending),), limit=limit)
-    return Reading(plan, (0,), settled=_SAID)
+    return QuestionReading(plan, (0,), settled=_SAID)
 
 
 _SAID: Final[tuple[Code, ...]] = ("date_ordered",)
@@ -170,7 +179,7 @@ def _implied_columns(which: str, links: TableLinks) -> list[Column]:
     return [links.column(one.name) for one in found]
 
 
-def top(parts: Parts) -> Reading | None:
+def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`."""
     descending = has(parts.core, "top")
     limit = int((values(parts.core, "number") or [Decimal(1)])[0])
