@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
 
-from agentsvc_nb import settings as values
+from agentsvc_nb import setting_values as values
 from agentsvc_nb.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code

@@ -6,7 +6,8 @@ from agentsvc_nb.agents.language.agent import Language, missing
 from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.settings import MODEL_ADVICE, Settings
+from agentsvc_nb.setting_values import MODEL_ADVICE
+from agentsvc_nb.settings import Settings
 
 
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:

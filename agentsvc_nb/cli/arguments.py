@@ -48,7 +48,8 @@ def now() -> int:
 
 
 def model(text: str) -> str:
-    from agentsvc_nb.settings import MODEL_ADVICE, SETTINGS
+    from agentsvc_nb.setting_values import MODEL_ADVICE
+    from agentsvc_nb.settings import SETTINGS
 
     try:
         name: str = SETTINGS["model"].read(text)

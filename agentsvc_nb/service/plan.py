@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb import settings as values
+from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, variable
 

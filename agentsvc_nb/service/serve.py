@@ -99,15 +99,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     public_url = plan.settings.public_url or base_url
     names = OwnNames.of(plan.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
-    ready = Ready(
-        instance=str(uuid.uuid4()),
-        base_url=base_url,
-        pid=os.getpid(),
-        version=__version__,
-        settings_hash=plan.settings.settings_hash,
-        sign_in_url=f"{public_url}/app/sign-in?token={token}",
-        model=plan.settings.model,
-    )
+    ready = _ready(plan, base_url, f"{public_url}/app/sign-in?token={token}")
     try:
         agent = plan.agent()
         app = create_app(
@@ -130,6 +122,18 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
             held.put_wal_aside()
         _withdraw(ready, files)
     _check_end(listener, folder)
+
+
+def _ready(plan: ServicePlan, base_url: str, sign_in_url: str) -> Ready:
+    return Ready(
+        instance=str(uuid.uuid4()),
+        base_url=base_url,
+        pid=os.getpid(),
+        version=__version__,
+        settings_hash=plan.settings.settings_hash,
+        sign_in_url=sign_in_url,
+        model=plan.settings.model,
+    )
 
 
 def _withdraw(ready: Ready, files: Sequence[Path]) -> None:

@@ -4,10 +4,14 @@ time to time; and what must not be left half done is done to its end."""
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
 import threading
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -36,6 +40,52 @@ def check() -> None:
     event = _event.get()
     if event is not None and event.is_set():
         raise Stopped
+
+
+class ReadTooLong(Exception):
+    """A read used up its processor time."""
+
+
+_LOOK_SECONDS: Final = 0.02
+_WALL_SHARE: Final = 0.2
+
+
+class ReadTime:
+    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`. It is
+    used up when the read's run or job is cancelled. Any thread may ask whether it is over.
+
+    A budget of wall-clock time would fail ordinary reads on a busy machine.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._seconds = math.inf if seconds is None else seconds
+        # The clocks of threads are system calls, which the many short reads without a limit need not pay for.
+        self._began = 0.0 if seconds is None else time.thread_time()
+        self._used = float if seconds is None else _time_used_by_this_thread()
+        self._look = 0.0
+        self._stop = present()
+
+    def is_over(self) -> bool:
+        return self._used() > self._seconds or (self._stop is not None and self._stop.is_set())
+
+    def check(self) -> None:
+        """Raise `ReadTooLong` when the time is used up. The processor's clock, a system call, is looked at 50 times a
+        second at most, however often this is called."""
+        if time.monotonic() >= self._look:
+            self._look = time.monotonic() + _LOOK_SECONDS
+            if time.thread_time() - self._began > self._seconds or self.is_over():
+                raise ReadTooLong
+
+
+def _time_used_by_this_thread() -> Callable[[], float]:
+    """The processor time of the calling thread from now on, in seconds, which any thread may ask for. Where the system
+    does not tell it to others, a share of the time on the wall, so that a busy machine fails no ordinary read."""
+    if sys.platform in ("win32", "darwin"):
+        began = time.monotonic()
+        return lambda: (time.monotonic() - began) * _WALL_SHARE
+    clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    began = clock()
+    return lambda: clock() - began
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb import settings
+from agentsvc_nb import setting_values, settings
 from agentsvc_nb.agents import choose
 from agentsvc_nb.settings import Settings, SettingsError
 
@@ -127,7 +127,7 @@ def test_what_was_typed_is_named() -> None:
 
 def test_every_model_that_is_offered_has_an_agent() -> None:
     """What the settings let through, the service can start with."""
-    for model in settings.MODELS:
+    for model in setting_values.MODELS:
         assert choose(read({}, model=model).model)
 
 

@@ -18,7 +18,7 @@ from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.tools.port import ReadTooLong
+from agentsvc_nb.tools.stopping import ReadTooLong
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 

@@ -12,8 +12,7 @@ import pytest
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.port import ReadTime
-from agentsvc_nb.tools.stopping import Stopped
+from agentsvc_nb.tools.stopping import ReadTime, Stopped
 
 
 async def never() -> bool:

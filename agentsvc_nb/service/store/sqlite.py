@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.tools.port import ReadTime, ReadTooLong
+from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000

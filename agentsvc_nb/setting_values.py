@@ -1,0 +1,176 @@
+"""The values of settings: functions that parse or check the text of one, and say whether the data folder keeps it.
+
+Parsers raise `ValueError` with an example of a valid value, which `SettingsError` quotes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+_HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
+_RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
+
+
+def host_list(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of hosts, with or without ports.
+
+    >>> host_list("127.0.0.1:8123, Shop.example")
+    ('127.0.0.1:8123', 'shop.example')
+    """
+    found = _listed(text)
+    if not all(_HOST.fullmatch(host) and _is_name(host.partition(":")[0]) for host in found):
+        raise ValueError("hosts, such as 127.0.0.1:8123,shop.example")
+    return tuple(host.lower() for host in found)
+
+
+def _is_name(host: str) -> bool:
+    """False for a name with other letters than ASCII that can't be written as it is sent: an empty part, a long one."""
+    try:
+        return host.isascii() or bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def address(text: str) -> str:
+    """Parse an http or https address; the slash at its end is removed."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not _is_name(parts.hostname):
+        raise ValueError("an address, such as http://127.0.0.1:8080")
+    return text.rstrip("/")
+
+
+def origin(text: str) -> str:
+    """Parse an http or https address without a path.
+
+    >>> origin("https://agents.example.com/")
+    'https://agents.example.com'
+    """
+    parts = urlsplit(text.rstrip("/"))
+    if not parts.hostname or text.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise ValueError("an address without a path, such as https://agents.example.com")
+    return address(text)
+
+
+def origin_list(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of origins.
+
+    >>> origin_list("https://agents.example.com, http://localhost:9000/")
+    ('https://agents.example.com', 'http://localhost:9000')
+    """
+    return tuple(origin(one) for one in _listed(text))
+
+
+def flag(text: str) -> bool:
+    """Parse a yes or no, also as `true` or `1`, `false` or `0`."""
+    if text.lower() not in _FLAGS:
+        raise ValueError("yes or no")
+    return _FLAGS[text.lower()]
+
+
+def mail_server(text: str) -> str:
+    """Check the address of a mail server: `smtp://` or `smtps://`, with a user name and password if it needs them."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
+        raise ValueError("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST")
+    return text
+
+
+def mail_address(text: str) -> str:
+    if not _MAIL.fullmatch(text):
+        raise ValueError("an e-mail address, such as ads@example.com")
+    return text
+
+
+def recipients(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of e-mail addresses, and of `@example.com` for all addresses of a domain.
+
+    >>> recipients("ana@example.com, @Shop.example")
+    ('ana@example.com', '@shop.example')
+    """
+    found = _listed(text)
+    if not all(_RECIPIENT.fullmatch(one) for one in found):
+        raise ValueError("e-mail addresses or @domains, such as ana@example.com,@shop.example")
+    return tuple(one.lower() for one in found)
+
+
+def provider(text: str) -> str:
+    if text not in ("searxng", "brave", "ddgs"):
+        raise ValueError("searxng, brave or ddgs")
+    return text
+
+
+def secret(text: str) -> str:
+    if not text.isprintable() or " " in text:
+        raise ValueError("the key as its provider shows it, without blanks")
+    return text
+
+
+def always(value: object) -> bool:
+    """The `keep` of settings that the data folder keeps, whatever their value."""
+    return True
+
+
+def never(value: object) -> bool:
+    """The `keep` of secrets, and of settings that apply to one start only: the data folder never keeps them."""
+    return False
+
+
+def without_secrets(address: str) -> bool:
+    """The `keep` of addresses: False for one that may hold a password or key, before its host or in its query.
+
+    >>> without_secrets("https://agents.example.com/v1"), without_secrets("https://ada:secret@agents.example.com/v1")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not (parts.query or parts.fragment or "@" in parts.netloc)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+MODELS: Final = ("offline", "scripted")
+"""The agents without a language model."""
+MODEL_ADVICE: Final = (
+    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
+)
+_MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
+
+
+def folder(text: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def model(text: str) -> str:
+    if text not in MODELS and not _MODEL.fullmatch(text):
+        raise ValueError(MODEL_ADVICE)
+    return f"gguf:{folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
+
+
+def count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a whole number from 0, or leave it unset")
+    return int(text)
+
+
+def byte_count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError("a number of bytes from 1, such as 100000000")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:  # false for NaN, too
+        raise ValueError("a number of seconds from 0, such as 90 or 0.5")
+    return value
