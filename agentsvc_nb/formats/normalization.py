@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import Final
 from unicodedata import category, normalize
 
@@ -26,9 +26,9 @@ _VOICING: Final = "\u3099\u309a"
 
 def _marks(start: int, stop: int) -> str:
     """Every combining mark in the range, as the inside of a `[...]`. `re` has no `\\p{M}`."""
-    found = (code for code in range(start, stop) if category(chr(code))[0] == "M")
-    runs = (list(run) for _, run in groupby(enumerate(found), lambda pair: pair[1] - pair[0]))
-    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
+    kinds = "".join(map(category, map(chr, range(start, stop))))  # two letters each; without a loop of ours: 125,000
+    runs = re.finditer("(?:M.)+", kinds)
+    return "".join(f"{chr(start + run.start() // 2)}-{chr(start + run.end() // 2 - 1)}" for run in runs)
 
 
 _BMP_MARKS = _marks(0x300, 0x10000)
