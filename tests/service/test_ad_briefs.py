@@ -186,3 +186,10 @@ def test_any_brief_has_wordings_and_any_message_is_an_order(text: str) -> None:
     assert all(one.headline for one in wordings(text, 2))
     assert 1 <= orders.count(text) <= orders.PICTURES_MAX
     assert in_lines(in_lines(text)) is not None
+
+
+def test_a_text_made_to_be_slow_is_read() -> None:
+    for slow in ("\t" * 20_000, "the " * 5_000, "a\u00a0\u00a0" * 5_000, "\n \n" * 5_000):
+        assert orders.without_placed(f"An ad with our logo{slow}.")
+        assert orders.sizes(f"{slow} in square") == ["square"]
+        assert in_lines(f"Headline: Go\n{slow}").startswith("Headline: Go")

@@ -23,6 +23,10 @@ _BOLD_ALONE = re.compile(r"[ \t]*(?:\*\*|__)([^*_\n]{2,60}?)[:：]?(?:\*\*|__)[:
 _LABEL_ALONE = re.compile(r"[ \t]*([^\W\d_][^:：\n|]{1,60}?)[ \t]*[:：][ \t]*")
 
 
+_BLANKS = re.compile(r"[^\S\n]{2,}")
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*\n")
+
+
 def lines_of(brief: str, labels: re.Pattern[str]) -> str:
     """The brief in plain lines: without front matter but what it says of the ad, without comments, code, markup, and
     sections for those who make the ad. A value below its label (`labels` matches one) stands behind it.
@@ -30,18 +34,24 @@ def lines_of(brief: str, labels: re.Pattern[str]) -> str:
     >>> lines_of("---\\ntitle: Q3\\nheadline: Go\\n---\\n## Tone\\nDry.\\n## CTA\\nBuy", re.compile("(?i)cta|headline"))
     'headline: Go\\nCTA: Buy'
     """
-    front, rest = _parted(brief)
+    front, rest = _parted(_tidy(brief))
     rest = _FENCED.sub("", _UNSHOWN.sub("", _shown(rest)))
     kept = _with_values(_for_the_ad(_rows(rest)), labels)
     return "\n".join([*_said_in(front, labels), *kept]).strip("\n")
 
 
+def _tidy(text: str) -> str:
+    """The text with single blanks and one empty line in a row. The patterns here try each beginning of a run: of 10,000
+    blanks that took a minute."""
+    return _BLANK_LINES.sub("\n\n", _BLANKS.sub(" ", text.replace("\r\n", "\n")))
+
+
 def _parted(brief: str) -> tuple[str, str]:
     """The front matter, and what follows it. Two rules with prose between them are no front matter."""
-    found = _FRONT.match(brief.replace("\r\n", "\n"))
+    found = _FRONT.match(brief)
     if found is None or not all(_YAML_LINE.fullmatch(line) for line in found[1].splitlines()):
-        return "", brief.replace("\r\n", "\n")
-    return found[1], brief.replace("\r\n", "\n")[found.end() :]
+        return "", brief
+    return found[1], brief[found.end() :]
 
 
 def _said_in(front: str, labels: re.Pattern[str]) -> list[str]:

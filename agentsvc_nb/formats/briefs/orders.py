@@ -45,7 +45,7 @@ _SIZES: Final = {
 _SIZE: Final = rf"(?<![\w:])(?:{'|'.join(_SIZES.values())})(?![\w:])"
 _FORMAT: Final = r"(?:[ -]?(?:formate?s?|formatos?|sizes?|versions?|größen?))?"
 _SIZES_SAID = re.compile(
-    rf"(?:[\s,(]*\b(?:in|as|als|im|en|au|sizes?|formate?s?|formatos?)\b\W+)(?:(?:{any_of('articles')})\s+)?"
+    rf"(?:(?<![\s,(])[\s,(]*\b(?:in|as|als|im|en|au|sizes?|formate?s?|formatos?)\b\W+)(?:(?:{any_of('articles')})\s+)?"
     rf"(?:format[os]?\s+)?{_SIZE}{_FORMAT}(?:(?:\s*[,&/+]\s*|\s+(?:and|und|et|y)\s+)(?:(?:{any_of('articles')})\s+)?"
     rf"{_SIZE}{_FORMAT})*\)?",
     re.I,
@@ -64,8 +64,8 @@ _WANTED: Final = {
 }
 _UNWANTED: Final = r"(?:no|not|never|without|avoid|kein\w*|ohne|sans|pas de|sin)\s+(?:\w+\s+){0,2}"
 _PLACED = re.compile(
-    rf"(?:[\s,;]*\b(?:{any_of('joins')}|of|von|de)\b)?\s+(?:(?:{any_of('articles')}|our|my|this|attached|unser\w*|notre|"
-    rf"nuestr[oa])\s+)*(?:(?:logo|photo|picture|image|product|foto|bild|produktfoto)\s+)*"
+    rf"(?<![\s,;])(?:[\s,;]*\b(?:{any_of('joins')}|of|von|de)\b)?\s+(?:(?:{any_of('articles')}|our|my|this|attached|unser\w*|notre|"
+    rf"nuestr[oa])\s+){{0,4}}(?:(?:logo|photo|picture|image|product|foto|bild|produktfoto)\s+){{0,4}}"
     rf"(?:{_FILE}|{'|'.join(_WANTED.values())})",
     re.I,
 )
