@@ -257,6 +257,17 @@ class Settings:
     model_context: int | None = setting(_count, "The tokens that the model's context holds, when they are not known.")
     model_sees: bool | None = setting(flag, "Whether the model looks at pictures, when that is not known.")
     model_tools: bool | None = setting(flag, "Whether the model is offered tools; small ones can't choose among them.")
+    embedding_url: str | None = setting(
+        address,
+        "A server that speaks OpenAI's embeddings, such as http://host:8000/v1: the offline agent compares meanings "
+        "with it.",
+        keep=without_secrets,
+    )
+    embedding_key: str | None = setting(secret, "That server's key, when it wants one.", secret=True, keep=never)
+    embedding_model: str | None = setting(secret, "The model's name, if that server has several.")
+    embedding_file: Path | None = setting(
+        _folder, "The weights of the small embedding model, when they are not in the data folder."
+    )
     approve_effects: bool = setting(
         flag,
         "Whether a run waits for approval before a tool has an effect (mails), or fetches a page that neither its "

@@ -31,9 +31,9 @@ _TITLE: Final = 0.6
 _FAVOUR: Final = 1.5
 """The factor of files that the question names."""
 
-_TOLD: Final = 0.6
+_TOLD: Final = 0.75
 """A passage that covers less of the question's words does not answer it, ..."""
-_TOLD_TOGETHER: Final = 0.5
+_TOLD_TOGETHER: Final = 0.65
 """... nor one whose best sentence, with its headings, covers less."""
 _FLOOR: Final = 0.7
 """Passages below this part of the best score are left out, ..."""
@@ -46,6 +46,8 @@ _LIGHT_WORDS: Final = LIGHT - {"name"}
 _LEADING = re.compile(r"^\s*[Nn]ame\b|\bmay\b")
 """Words that say little as they stand: `name the rivals`, `when may I` (but not May)."""
 _ID = re.compile(r"(?i)\b(?:\w*_)?(?:id|uuid|sku|nr|no|code|key): [^·]*")
+_NUMBERING = re.compile(r"\A\(?(?:\d+[.)]|\d+(?:\.\d+)+)\s+(?=[^\W\d_a-z])")
+"""The number of a section, which answers nothing (but not that of `2.5 million`)."""
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
 _ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
 """Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
@@ -97,7 +99,7 @@ class Wanted:
 
     def suits(self, passage: Passage) -> bool:
         """Whether the passage holds what is asked for, as far as its kind goes: a number, or anything."""
-        text = _ID.sub("", passage.text) if passage.kind == "row" else passage.text
+        text = _ID.sub("", passage.text) if passage.kind == "row" else _NUMBERING.sub("", passage.text)
         return self.expects != "number" or has_number(text, self.said)
 
     @cached_property
@@ -148,7 +150,7 @@ def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ())
         stopping.check()
         covered = sum(weights[word] * share for word, share in found.items()) / whole
         together = covered
-        if covered >= _TOLD_TOGETHER and passage.kind == "text":
+        if covered >= _TOLD_TOGETHER and passage.is_prose:
             together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
         partly = covered >= _MATCHING and passage.kind != "title" and wanted.required <= set(found)
         told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
+from agentsvc_nb.agents.offline.embeddings.vectors import EmbeddingError, Embeddings
 from agentsvc_nb.agents.offline.passages.corpus import Corpus, CorpusReading
+from agentsvc_nb.agents.offline.passages.likeness import most_alike
 from agentsvc_nb.agents.offline.passages.nearness import nearest
 from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
 from agentsvc_nb.agents.offline.passages.splitting import Passage
+from agentsvc_nb.agents.offline.requests import is_english
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.words import STOP, phrases
 from agentsvc_nb.agents.offline.writing import code, quote
@@ -27,16 +30,25 @@ WORDS_SHOWN: Final = 12
 @dataclass(frozen=True)
 class Found:
     """What was found for a question: passages that answer it, or (`guessed`) that are only near in meaning. Of its
-    words, no file holds the `absent` ones."""
+    words, no file holds the `absent` ones. `fault`: why meanings could not be compared."""
 
     words: Sequence[str]
     passages: Sequence[Passage]
     guessed: bool = False
     absent: Sequence[str] = ()
+    fault: str = ""
 
 
-async def passages_for(question: str, library: Library, corpus: Corpus, limit: int, cited: Collection[str]) -> Found:
-    """At most `limit` passages that answer the question; `cited` are paths quoted before."""
+async def passages_for(
+    question: str,
+    library: Library,
+    corpus: Corpus,
+    limit: int,
+    cited: Collection[str],
+    embeddings: Embeddings | None = None,
+) -> Found:
+    """At most `limit` passages that answer the question; `cited` are paths quoted before. Without `embeddings`, single
+    words are compared by their meaning."""
     named = library.named(question)
     wanted = Wanted.of(question, but=title_tokens(named))
     looked_for = [*(f'"{phrase}"' for phrase in phrases(question)), *wanted.words]
@@ -45,17 +57,30 @@ async def passages_for(question: str, library: Library, corpus: Corpus, limit: i
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
-    near = await asyncio.to_thread(_near, question, wanted, reading.passages, ranking.scored, limit)
-    return Found(wanted.words, near, guessed=True, absent=absent)
+    near, fault = await _near(question, wanted, reading.passages, ranking.scored, limit, embeddings)
+    return Found(wanted.words, near, guessed=True, absent=absent, fault=fault)
 
 
-def _near(
-    question: str, wanted: Wanted, passages: Sequence[Passage], scored: Sequence[Scored], limit: int
-) -> list[Passage]:
-    """The passages nearest in meaning of those that hold what is asked for; else those with much of the words."""
+async def _near(
+    question: str,
+    wanted: Wanted,
+    passages: Sequence[Passage],
+    scored: Sequence[Scored],
+    limit: int,
+    embeddings: Embeddings | None,
+) -> tuple[list[Passage], str]:
+    """The passages nearest in meaning of those that hold what is asked for, else those with much of the words; and why
+    meanings could not be compared by `embeddings`."""
     covered = {one.passage: one.covered for one in scored}
-    found = nearest(question, [one for one in passages if wanted.suits(one)], limit, covered)
-    return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)]
+    suited = [one for one in passages if wanted.suits(one)]
+    found, fault = list[Passage](), ""
+    if embeddings and (not embeddings.english_only or is_english(question)):
+        try:
+            found = await most_alike(question, suited, limit, covered, embeddings)
+        except EmbeddingError as error:
+            fault = str(error)
+    found = found or await asyncio.to_thread(nearest, question, suited, limit, covered)
+    return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)], fault
 
 
 async def _absent(wanted: Wanted, stems: Collection[str], reading: CorpusReading, corpus: Corpus) -> list[str]:
