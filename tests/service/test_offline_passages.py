@@ -121,10 +121,47 @@ def test_what_the_files_do_not_answer_gets_no_claim(question: str, tmp_path: Pat
     assert basis(ask(question, tmp_path)) in ("nothing", "near", "asked_back")
 
 
-def test_a_question_for_a_number_is_not_answered_without_one(tmp_path: Path) -> None:
-    files = {"a.txt": "The trailer costs too much for most of us.\n"}
-    assert basis(ask("How much does the trailer cost?", tmp_path, files)) == "near"
-    assert basis(ask("Why does the trailer cost too much?", tmp_path, files)) == "quoted"
+@pytest.mark.parametrize(
+    ("text", "question", "claimed"),
+    [
+        ("The trailer costs too much for most of us.", "How much does the trailer cost?", False),
+        ("The trailer costs too much for most of us.", "Why does the trailer cost too much?", True),
+        ("4.2  Stewards\nStewards wear a yellow sash.", "How many stewards are there?", False),
+        ("2.5 Million guests met the stewards.", "How many guests met the stewards?", True),
+        (
+            "Clips go live if the first ones reach a completion rate of 32 percent.\n\nThe teaser comes later.",
+            "What was the completion rate of the teaser clips?",
+            False,
+        ),
+        (
+            "The warranty is for frames. We mend zips and tent poles; it takes longer in May.\n\nRented boats sink.",
+            "How long is the warranty on rented tents?",
+            False,
+        ),
+    ],
+)
+def test_a_passage_is_quoted_when_most_words_and_what_is_asked_for_stand_together(
+    text: str, question: str, claimed: bool, tmp_path: Path
+) -> None:
+    assert (basis(ask(question, tmp_path, {"a.txt": text})) == "quoted") == claimed
+
+
+def test_of_a_file_that_is_named_alone_near_passages_are_shown(tmp_path: Path) -> None:
+    files = {"house_rules.txt": "Dogs stay outside.\n", "notes.txt": "The physician recommends sleep.\n"}
+    assert "physician" in ask("What does the doctor advise?", tmp_path, files).said
+    assert "physician" not in ask("What does the doctor advise in house_rules.txt?", tmp_path, files).said
+
+
+def test_names_and_texts_are_shown_without_direction_marks(tmp_path: Path) -> None:
+    said = ask("What is the fee?", tmp_path, {"a\u202egnp\x07.md": "# Pri\u202ece\n\nThe fee is \u202e5 euros.\n"}).said
+    assert "> The fee is 5 euros.\n\n— `agnp.md`, line 3, under “Price”" in said
+    assert said.isprintable() or not {"\u202e", "\x07"} & set(said)
+
+
+def test_what_was_read_in_part_is_told(tmp_path: Path) -> None:
+    long = "Nothing here but rain.\n\n" * 45_000 + "The fee is 5 euros.\n"
+    said = ask("What is the fee?", tmp_path, {"long.txt": long}).said
+    assert said.startswith("nothing found for: fee\n\nRead was only the first 1 MB of text of `long.txt`.")
 
 
 def test_a_name_that_a_passage_lacks_is_not_overlooked(tmp_path: Path) -> None:
@@ -206,6 +243,17 @@ def test_rows_of_a_large_table_are_found_in_bounded_memory(tmp_path: Path) -> No
         "order_id: 199993 · channel: Email · note: left with the neighbour Ödön",
     )
     assert len(found.passages) <= 50
+
+
+def test_a_row_with_line_breaks_in_its_cells_is_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "orders.csv"
+    rows = [f'{at},"a line\nand another{" of a walrus" if at == 15_000 else ""}",Town{at}\n' for at in range(20_000)]
+    file.write_text("id,note,town\n" + "".join(rows))
+    found = find_rows("orders.csv", file, ["walrus"])
+    assert [(one.place, one.text) for one in found.passages] == [
+        ("row 15001", "id: 15000 · note: a line and another of a walrus · town: Town15000")
+    ]
+    assert found.rows == 20_000
 
 
 def test_others_go_on_while_a_large_table_is_searched(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, RowsFound, fin
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages
 from agentsvc_nb.formats.tables.plain import is_table
 from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
-from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
 READ_CHARS_MAX: Final = 4_000_000
+_CHAR_BYTES_MAX: Final = 4
 SCANNED_BYTES_MAX: Final = 60_000_000
 """Bytes of large tables that are searched for one question."""
 
@@ -24,12 +25,13 @@ SCANNED_BYTES_MAX: Final = 60_000_000
 class CorpusReading:
     """What was read for a question: the passages that may answer it, and of large tables only the rows that hold its
     words; `others` rows were looked through beside them, of which `holding` have each word. `whole`: every file was
-    read."""
+    read, though of the files `cut` only the beginning."""
 
     passages: list[Passage] = field(default_factory=list)
     others: int = 0
     holding: Counter[str] = field(default_factory=Counter)
     whole: bool = True
+    cut: list[str] = field(default_factory=list)
 
 
 class Corpus:
@@ -38,6 +40,7 @@ class Corpus:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._passages: dict[tuple[str, str], list[Passage]] = {}
+        self._cut: set[str] = set()
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
@@ -68,6 +71,7 @@ class Corpus:
                 read = await self._read(entry)
                 room -= sum(len(passage.text) for passage in read)
                 reading.passages += read
+                reading.cut += [path] if path in self._cut else []
         return reading
 
     async def knows(self, word: str) -> bool:
@@ -99,6 +103,8 @@ class Corpus:
                 text = await self._workspace.text(entry.path)
             except FileNotFoundError:
                 return []
+            if len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX:
+                self._cut.add(entry.path)
             self._passages[key] = await asyncio.to_thread(passages, entry.path, entry.media_type, text)
         return self._passages[key]
 

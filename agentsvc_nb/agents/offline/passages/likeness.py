@@ -10,7 +10,7 @@ import numpy as np
 
 from agentsvc_nb.agents.offline.embeddings.vectors import Embeddings, Vectors
 from agentsvc_nb.agents.offline.passages.nearness import scores
-from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
+from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, Passage, sentences
 
 PROSE_MAX: Final = 300
 ROWS_MAX: Final = 40
@@ -22,8 +22,8 @@ _COVERED: Final = 0.1
 _NEAR: Final = 0.2
 _NEARLY: Final = 0.6
 """Passages with this part of the best one's score are shown, too."""
-_SENTENCE_CHARS: Final = 9
-"""A shorter one, as the number of a paragraph, says nothing by itself."""
+_SAYING_CHARS: Final = 9
+"""A shorter sentence, as the number of a paragraph, says nothing by itself."""
 
 
 async def most_alike(
@@ -63,11 +63,11 @@ def _ranked(found: Mapping[Passage, float]) -> list[Passage]:
 
 
 def _with_title(passage: Passage) -> str:
-    return "\n".join((*passage.headings[-1:], passage.text))
+    return "\n".join((*passage.headings[-1:], passage.text))[:SENTENCE_CHARS]
 
 
 def _sentences(passage: Passage) -> list[str]:
-    return [one for one in sentences(passage.text) if len(one) >= _SENTENCE_CHARS] or [passage.text]
+    return [one for one in sentences(passage.text) if len(one) >= _SAYING_CHARS] or [passage.text]
 
 
 def _nearest(asked: Vectors, texts: Sequence[str], vectors: Mapping[str, Vectors]) -> float:

@@ -20,6 +20,8 @@ from agentsvc_nb.agents.offline.words import STOP, phrases
 from agentsvc_nb.agents.offline.writing import code, quote
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB
+from agentsvc_nb.wire.text import plain
 
 PASSAGES_MAX: Final = 5
 PARTLY_MAX: Final = 2
@@ -30,12 +32,14 @@ WORDS_SHOWN: Final = 12
 @dataclass(frozen=True)
 class Found:
     """What was found for a question: passages that answer it, or (`guessed`) that are only near in meaning. Of its
-    words, no file holds the `absent` ones. `fault`: why meanings could not be compared."""
+    words, no file holds the `absent` ones. Of the files `cut` only the beginning was read. `fault`: why meanings could
+    not be compared."""
 
     words: Sequence[str]
     passages: Sequence[Passage]
     guessed: bool = False
     absent: Sequence[str] = ()
+    cut: Sequence[str] = ()
     fault: str = ""
 
 
@@ -57,29 +61,28 @@ async def passages_for(
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
     absent = await _absent(wanted, ranking.absent, reading, corpus)
-    near, fault = await _near(question, wanted, reading.passages, ranking.scored, limit, embeddings)
-    return Found(wanted.words, near, guessed=True, absent=absent, fault=fault)
+    meant = [one for one in reading.passages if wanted.suits(one) and (not named or one.path in named)]
+    near, fault = await _near(question, meant, ranking.scored, limit, embeddings)
+    return Found(wanted.words, near, guessed=True, absent=absent, cut=reading.cut, fault=fault)
 
 
 async def _near(
     question: str,
-    wanted: Wanted,
     passages: Sequence[Passage],
     scored: Sequence[Scored],
     limit: int,
     embeddings: Embeddings | None,
 ) -> tuple[list[Passage], str]:
-    """The passages nearest in meaning of those that hold what is asked for, else those with much of the words; and why
-    meanings could not be compared by `embeddings`."""
+    """The passages nearest in meaning, else those with much of the words; and why meanings could not be compared by
+    `embeddings`."""
     covered = {one.passage: one.covered for one in scored}
-    suited = [one for one in passages if wanted.suits(one)]
     found, fault = list[Passage](), ""
-    if embeddings and (not embeddings.english_only or is_english(question)):
+    if limit and embeddings and (not embeddings.english_only or is_english(question)):
         try:
-            found = await most_alike(question, suited, limit, covered, embeddings)
+            found = await most_alike(question, passages, limit, covered, embeddings)
         except EmbeddingError as error:
             fault = str(error)
-    found = found or await asyncio.to_thread(nearest, question, suited, limit, covered)
+    found = found or await asyncio.to_thread(nearest, question, passages, limit, covered)
     return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)], fault
 
 
@@ -104,29 +107,36 @@ def answer(found: Found) -> AnswerPart:
         near = f"Near, and perhaps no answer: {count}\n\n{quoted}" if found.passages else ""
         return without_result("near" if found.passages else "nothing", _not_found(found) + near)
     paths = list(dict.fromkeys(passage.path for passage in found.passages))
-    head = f"{_listed(found.words)}: {count} from {' and '.join(code(path) for path in paths)}\n\n"
+    head = f"{_listed(found.words)}: {count} from {_and(paths)}\n\n"
     return without_result("quoted", head + quoted)
 
 
 def source(passage: Passage) -> str:
     """The source of a passage as Markdown: `brief.md`, line 12, under “Audience”."""
-    under = f", under “{escape(passage.headings[-1])}”" if passage.headings else ""
+    under = f", under “{escape(plain(passage.headings[-1]))}”" if passage.headings else ""
     return f"{code(passage.path)}, {passage.place}{under}"
 
 
 def _not_found(found: Found) -> str:
     """Which words no file holds, and which are somewhere in the files, but in no passage that would answer."""
     held = [word for word in found.words if word not in found.absent]
+    cut = (
+        f"Read was only the first {INDEXED_TEXT_BYTES // MB} MB of text of {_and(found.cut)}.\n\n" if found.cut else ""
+    )
     if not held:
-        return nothing(found.words)
+        return nothing(found.words) + cut
     apart = f"No passage answers this. The files have {_listed(held)}"
     if not found.absent:
-        return f"{apart}, but not in one passage that covers the question.\n\n"
-    return f"{nothing(found.absent)}{apart}.\n\n"
+        return f"{apart}, but not in one passage that covers the question.\n\n{cut}"
+    return f"{nothing(found.absent)}{apart}.\n\n{cut}"
 
 
 def nothing(words: Sequence[str]) -> str:
     return f"nothing found for: {_listed(words) or '(no words to look for)'}\n\n"
+
+
+def _and(paths: Sequence[str]) -> str:
+    return " and ".join(map(code, paths))
 
 
 def _listed(words: Sequence[str]) -> str:
