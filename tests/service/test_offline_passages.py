@@ -20,6 +20,7 @@ from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 GUIDE = """# Guide for tenants
@@ -292,3 +293,14 @@ def test_in_a_chat_of_many_files_a_word_is_nowhere_only_when_search_says_so(tmp_
     files["zz.txt"] = "The walrus sleeps."
     said = ask("Does the walrus sing?", tmp_path, files).said
     assert "nothing found for: sing" in said
+
+
+def test_a_search_that_is_too_much_work_ends_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def search(self: MemoryWorkspace, query: str) -> list[tuple[str, float]]:
+        raise WorkFailure("too_much_work", "The search takes too long.")
+
+    monkeypatch.setattr(MemoryWorkspace, "search", search)
+    files = {f"{number:03}.txt": "The walrus sleeps." for number in range(READ_FILES_MAX + 20)}
+    said = ask("Does the walrus sing?", tmp_path, files).said
+    assert "The files have walrus" in said
+    assert "sing" not in said, "nobody looked into the other files"

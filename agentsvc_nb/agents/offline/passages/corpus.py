@@ -11,7 +11,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, RowsFound, find_rows
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages
 from agentsvc_nb.formats.tables.plain import is_table
-from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import WorkFailure, Workspace, WorkspaceEntry
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
@@ -63,6 +63,7 @@ class Corpus:
                 continue
             if large:
                 found = await self._rows(path, stems)
+                reading.whole &= found.rows > 0  # else it is no text
                 scanned -= entry.size_bytes
                 reading.others += found.rows - len(found.passages)
                 reading.holding += found.holding
@@ -74,9 +75,10 @@ class Corpus:
                 reading.cut += [path] if path in self._cut else []
         return reading
 
-    async def knows(self, word: str) -> bool:
-        """Whether the workspace's search finds the word in any file."""
-        return bool(await self._workspace.search(f'"{word}"'))
+    async def knows(self, word: str) -> bool | None:
+        """Whether the workspace's search finds the word in any file; None when that is too much work."""
+        found = await self._search(f'"{word}"')
+        return None if found is None else bool(found)
 
     async def opening(self, entry: WorkspaceEntry) -> list[Passage]:
         """The passages of one file, whatever its size."""
@@ -85,10 +87,17 @@ class Corpus:
     async def _find(self, looked_for: Sequence[str]) -> list[str]:
         """The paths of files with all the words, then of those with some."""
         every, some = query(looked_for, " "), query(looked_for, " or ")
-        found = [path for path, _ in await self._workspace.search(every)] if every else []
+        found = list(await self._search(every) or []) if every else []
         if some != every:
-            found += [path for path, _ in await self._workspace.search(some)]
+            found += await self._search(some) or []
         return found
+
+    async def _search(self, query: str) -> Sequence[str] | None:
+        """The paths that match the query; None when that is too much work."""
+        try:
+            return [path for path, _ in await self._workspace.search(query)]
+        except WorkFailure:
+            return None
 
     async def _rows(self, path: str, stems: Sequence[str]) -> RowsFound:
         try:

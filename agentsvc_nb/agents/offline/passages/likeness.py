@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.passages.nearness import scores
 from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, Passage, sentences
 
 PROSE_MAX: Final = 300
-ROWS_MAX: Final = 40
+ROWS_MAX: Final = 20
 """Passages that are embedded for a question, 25 ms each; of more, those that are nearest by their words."""
 LOOKED_AT: Final = 24
 """Of these, passages whose sentences are compared one by one, too."""

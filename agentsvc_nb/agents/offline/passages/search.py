@@ -60,10 +60,10 @@ async def passages_for(
     ranking = await asyncio.to_thread(rank, wanted, reading, named)
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
-    absent = await _absent(wanted, ranking.absent, reading, corpus)
+    held, absent = await _parted(wanted, ranking.absent, reading, corpus)
     meant = [one for one in reading.passages if wanted.suits(one) and (not named or one.path in named)]
     near, fault = await _near(question, meant, ranking.scored, limit, embeddings)
-    return Found(wanted.words, near, guessed=True, absent=absent, cut=reading.cut, fault=fault)
+    return Found([*held, *absent], near, guessed=True, absent=absent, cut=reading.cut, fault=fault)
 
 
 async def _near(
@@ -86,10 +86,15 @@ async def _near(
     return found or [one.passage for one in scored if one.partly][: min(limit, PARTLY_MAX)], fault
 
 
-async def _absent(wanted: Wanted, stems: Collection[str], reading: CorpusReading, corpus: Corpus) -> list[str]:
-    """The words of the question that are nowhere in the files."""
+async def _parted(
+    wanted: Wanted, stems: Collection[str], reading: CorpusReading, corpus: Corpus
+) -> tuple[list[str], list[str]]:
+    """The words of the question that some file has, and those that are nowhere; one of which neither is known is in
+    none of them."""
     lacking = [word for word in wanted.words if set(terms_of(word)) <= set(stems)]
-    return lacking if reading.whole else [word for word in lacking if not await corpus.knows(word)]
+    known = {word: False if reading.whole else await corpus.knows(word) for word in lacking}
+    held = [word for word in wanted.words if known.get(word, True)]
+    return held, [word for word in lacking if known[word] is False]
 
 
 def _in_order(chosen: Sequence[Scored]) -> list[Passage]:
