@@ -73,7 +73,8 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
-    from agentsvc_nb.cli.checks import fail
+    from agentsvc_nb.agents.offline.embeddings import choosing
+    from agentsvc_nb.cli.checks import fail, note, ok
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
 
@@ -85,6 +86,9 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
         yield fail(f"{plan.settings.model}: {fault}", _MODEL_FIX)
     else:
         yield try_model(plan.settings.model, plan.keep)
+    if plan.settings.model == "offline":
+        compared, what = choosing.told(plan.settings)
+        yield ok(what) if compared else note(what)
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:

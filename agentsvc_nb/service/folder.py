@@ -43,6 +43,7 @@ class DatabaseLost(FolderFault):
 
 _OUR_FILES: Final = re.compile(
     r"lock|blobs|blobs\.lock|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'

@@ -20,6 +20,7 @@ from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 GUIDE = """# Guide for tenants
@@ -121,10 +122,47 @@ def test_what_the_files_do_not_answer_gets_no_claim(question: str, tmp_path: Pat
     assert basis(ask(question, tmp_path)) in ("nothing", "near", "asked_back")
 
 
-def test_a_question_for_a_number_is_not_answered_without_one(tmp_path: Path) -> None:
-    files = {"a.txt": "The trailer costs too much for most of us.\n"}
-    assert basis(ask("How much does the trailer cost?", tmp_path, files)) == "near"
-    assert basis(ask("Why does the trailer cost too much?", tmp_path, files)) == "quoted"
+@pytest.mark.parametrize(
+    ("text", "question", "claimed"),
+    [
+        ("The trailer costs too much for most of us.", "How much does the trailer cost?", False),
+        ("The trailer costs too much for most of us.", "Why does the trailer cost too much?", True),
+        ("4.2  Stewards\nStewards wear a yellow sash.", "How many stewards are there?", False),
+        ("2.5 Million guests met the stewards.", "How many guests met the stewards?", True),
+        (
+            "Clips go live if the first ones reach a completion rate of 32 percent.\n\nThe teaser comes later.",
+            "What was the completion rate of the teaser clips?",
+            False,
+        ),
+        (
+            "The warranty is for frames. We mend zips and tent poles; it takes longer in May.\n\nRented boats sink.",
+            "How long is the warranty on rented tents?",
+            False,
+        ),
+    ],
+)
+def test_a_passage_is_quoted_when_most_words_and_what_is_asked_for_stand_together(
+    text: str, question: str, claimed: bool, tmp_path: Path
+) -> None:
+    assert (basis(ask(question, tmp_path, {"a.txt": text})) == "quoted") == claimed
+
+
+def test_of_a_file_that_is_named_alone_near_passages_are_shown(tmp_path: Path) -> None:
+    files = {"house_rules.txt": "Dogs stay outside.\n", "notes.txt": "The physician recommends sleep.\n"}
+    assert "physician" in ask("What does the doctor advise?", tmp_path, files).said
+    assert "physician" not in ask("What does the doctor advise in house_rules.txt?", tmp_path, files).said
+
+
+def test_names_and_texts_are_shown_without_direction_marks(tmp_path: Path) -> None:
+    said = ask("What is the fee?", tmp_path, {"a\u202egnp\x07.md": "# Pri\u202ece\n\nThe fee is \u202e5 euros.\n"}).said
+    assert "> The fee is 5 euros.\n\n— `agnp.md`, line 3, under “Price”" in said
+    assert said.isprintable() or not {"\u202e", "\x07"} & set(said)
+
+
+def test_what_was_read_in_part_is_told(tmp_path: Path) -> None:
+    long = "Nothing here but rain.\n\n" * 45_000 + "The fee is 5 euros.\n"
+    said = ask("What is the fee?", tmp_path, {"long.txt": long}).said
+    assert said.startswith("nothing found for: fee\n\nRead was only the first 1 MB of text of `long.txt`.")
 
 
 def test_a_name_that_a_passage_lacks_is_not_overlooked(tmp_path: Path) -> None:
@@ -208,6 +246,17 @@ def test_rows_of_a_large_table_are_found_in_bounded_memory(tmp_path: Path) -> No
     assert len(found.passages) <= 50
 
 
+def test_a_row_with_line_breaks_in_its_cells_is_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "orders.csv"
+    rows = [f'{at},"a line\nand another{" of a walrus" if at == 15_000 else ""}",Town{at}\n' for at in range(20_000)]
+    file.write_text("id,note,town\n" + "".join(rows))
+    found = find_rows("orders.csv", file, ["walrus"])
+    assert [(one.place, one.text) for one in found.passages] == [
+        ("row 15001", "id: 15000 · note: a line and another of a walrus · town: Town15000")
+    ]
+    assert found.rows == 20_000
+
+
 def test_others_go_on_while_a_large_table_is_searched(tmp_path: Path) -> None:
     workspace = MemoryWorkspace(tmp_path, {"orders.csv": large(100_000), "brief.md": "We sell tents.\n"})
 
@@ -244,3 +293,14 @@ def test_in_a_chat_of_many_files_a_word_is_nowhere_only_when_search_says_so(tmp_
     files["zz.txt"] = "The walrus sleeps."
     said = ask("Does the walrus sing?", tmp_path, files).said
     assert "nothing found for: sing" in said
+
+
+def test_a_search_that_is_too_much_work_ends_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def search(self: MemoryWorkspace, query: str) -> list[tuple[str, float]]:
+        raise WorkFailure("too_much_work", "The search takes too long.")
+
+    monkeypatch.setattr(MemoryWorkspace, "search", search)
+    files = {f"{number:03}.txt": "The walrus sleeps." for number in range(READ_FILES_MAX + 20)}
+    said = ask("Does the walrus sing?", tmp_path, files).said
+    assert "The files have walrus" in said
+    assert "sing" not in said, "nobody looked into the other files"

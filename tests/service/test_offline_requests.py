@@ -101,6 +101,7 @@ def test_it_is_said_in_a_chat_without_files_too(tmp_path: Path) -> None:
         "Show me the prices",
         "Correct answers by student",
         "Draft budget total",
+        "What should I do if my laptop is stolen?",
     ],
 )
 def test_questions_about_such_words_are_none(message: str) -> None:

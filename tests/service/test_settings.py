@@ -45,6 +45,8 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "public_url": "https://agents.example.com",
         "origins": "https://other.example.com",
         "model_url": "http://host.example/v1",
+        "embedding_url": "http://host.example/v1",
+        "embedding_file": "/srv/weights.onnx",
         "model_sees": "True",
         "model_tools": "False",
         "approve_effects": "True",

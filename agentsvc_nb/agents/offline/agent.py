@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.offline import requests, tool_calls
 from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
+from agentsvc_nb.agents.offline.embeddings.vectors import Embeddings
 from agentsvc_nb.agents.offline.outline import outline
 from agentsvc_nb.agents.offline.passages import search
 from agentsvc_nb.agents.offline.passages.corpus import Corpus
@@ -52,18 +53,23 @@ Work = Callable[[], Awaitable[None]]
 
 
 class Offline:
-    """Answers from rules and the chat's files alone; any message gets an answer."""
+    """Answers from rules and the chat's files alone; any message gets an answer. With `embeddings`, meanings of whole
+    sentences are compared."""
+
+    def __init__(self, embeddings: Embeddings | None = None) -> None:
+        self._embeddings = embeddings
 
     async def run(self, turn: RunContext) -> str | None:
-        await _Answer(turn).give()
+        await _Answer(turn, self._embeddings).give()
         return None
 
 
 class _Answer:
     """The state of one answer: parts done, files cited, passages that may still be quoted, what the parts rest on."""
 
-    def __init__(self, turn: RunContext) -> None:
+    def __init__(self, turn: RunContext, embeddings: Embeddings | None) -> None:
         self.turn = turn
+        self.embeddings = embeddings
         self.message = readable(turn.message)
         self.voice = Voice(turn)
         self.corpus = Corpus(turn.workspace)
@@ -149,7 +155,9 @@ class _Answer:
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
-        found = await search.passages_for(question, library, self.corpus, limit, self.cited)
+        found = await search.passages_for(question, library, self.corpus, limit, self.cited, self.embeddings)
+        if found.fault:
+            await self.turn.warn("meanings_not_compared", found.fault)
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
         if found.guessed and requests.outline_words(question) is not None:
             return await self._say(await outline(library.entries, self.turn.workspace, self.corpus))

@@ -28,6 +28,8 @@ _CANNOT: Final = (
 )
 SENTENCES_MAX: Final = 20
 _GAP: Final = r"(?:\S+ ){0,6}?"
+_CASE: Final = r"(?:if|when|in case|wenn|falls|si|quand|cuando) "
+"""What follows names a case, of which the files may say what to do."""
 
 
 def language_of(text: str) -> str:
@@ -36,6 +38,17 @@ def language_of(text: str) -> str:
     counts = {name: len(words & _markers(name)) for name in LANGUAGES}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > counts["english"] else "english"
+
+
+def is_english(text: str) -> bool:
+    """Whether a question may be English: no other language has two more of its words.
+
+    >>> is_english("May toddlers be filmed on bikes?"), is_english("Wo sind die Helme?")
+    (True, False)
+    """
+    words = set(tokens(text))
+    counts = {name: len(words & _markers(name)) for name in LANGUAGES}
+    return max(counts.values()) < counts["english"] + 2
 
 
 def needs_model(text: str) -> bool:
@@ -122,7 +135,7 @@ def _begins(name: str, rest: str) -> bool:
 
 def _judges(name: str, folded: str, rest: str) -> bool:
     """Whether the sentence asks for an opinion, or politely for something to be written."""
-    if re.search(rf"(?:^| )(?:{_alternatives(name, 'opinions')}) ", folded):
+    if re.search(rf"(?:^| )(?:{_alternatives(name, 'opinions')}) (?!{_CASE})", folded):
         return True
     asked = rest != folded and re.search(rf" (?:{_alternatives(name, 'infinitives')}) $", f" {rest}")
     if asked:

@@ -10,25 +10,28 @@ from typing import Final
 
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.wire.text import label, plain
 
 WRAPPED_CHARS: Final = 60
 
 
 def code(text: str) -> str:
-    """Text as a code span, fenced by more backticks than it holds.
+    """Text as a code span, fenced by more backticks than it holds. Control characters and direction marks are left out:
+    they would hide a file's name, or turn what stands around it.
 
-    >>> code("sum(price)")
-    '`sum(price)`'
+    >>> code("sum(price)"), code("a\u202egnp.md")
+    ('`sum(price)`', '`agnp.md`')
     """
-    flat = " ".join(text.split()) or " "
+    flat = label(text, len(text)) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", flat)), default=0))
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
 
 
 def quote(text: str, source: str) -> str:
-    """A blockquote followed by its source. Line breaks of the text are kept, except within wrapped prose."""
-    kept = [line.strip() for line in text.splitlines() if line.strip()]
+    """A blockquote followed by its source. Line breaks of the text are kept, except within wrapped prose; control
+    characters and direction marks are not."""
+    kept = [line.strip() for line in plain(text).splitlines() if line.strip()]
     breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(kept)]
     body = "".join(escape(line) + end for line, end in zip(kept, [*breaks, ""], strict=True))
     return f"> {body}\n\n— {source}\n\n"

@@ -44,12 +44,20 @@ class ChildPool:
         module: what runs in the child, such as `agentsvc_nb.formats.documents`.
         limits: of each child for its whole life: leave `cpu_seconds` out.
         folder: where it works.
+        kept_bytes: a child that has more memory after an answer is not kept.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000, account="acct_1")`
     """
 
-    def __init__(self, module: str, limits: Limits, count: int = CHILDREN, folder: Path | None = None) -> None:
-        self._workers = [_Worker(module, limits, folder) for _ in range(count)]
+    def __init__(
+        self,
+        module: str,
+        limits: Limits,
+        count: int = CHILDREN,
+        folder: Path | None = None,
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
+        self._workers = [_Worker(module, limits, folder, kept_bytes) for _ in range(count)]
         self._idle = list(self._workers)
         self._turns = FairTurns(count)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
@@ -103,8 +111,8 @@ class ChildPool:
 class _Worker:
     """The place of one child. For one thread at a time, except `stop`."""
 
-    def __init__(self, module: str, limits: Limits, folder: Path | None) -> None:
-        self._module, self._limits, self._folder = module, limits, folder
+    def __init__(self, module: str, limits: Limits, folder: Path | None, kept_bytes: int) -> None:
+        self._module, self._limits, self._folder, self._kept_bytes = module, limits, folder, kept_bytes
         self._child: LimitedChild | None = None
         self.stopped = False
         self._killed = False
@@ -127,7 +135,7 @@ class _Worker:
         except (OSError, EOFError) as error:
             self.close()
             raise NoAnswer(str(error) or "the child has ended") from None
-        if child.resident_bytes() > KEPT_BYTES:
+        if child.resident_bytes() > self._kept_bytes:
             self.close()
         return answer
 

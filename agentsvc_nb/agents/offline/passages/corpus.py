@@ -11,11 +11,12 @@ from typing import Final
 from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, RowsFound, find_rows
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages
 from agentsvc_nb.formats.tables.plain import is_table
-from agentsvc_nb.tools.port import Workspace, WorkspaceEntry
-from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
+from agentsvc_nb.tools.port import WorkFailure, Workspace, WorkspaceEntry
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
 READ_CHARS_MAX: Final = 4_000_000
+_CHAR_BYTES_MAX: Final = 4
 SCANNED_BYTES_MAX: Final = 60_000_000
 """Bytes of large tables that are searched for one question."""
 
@@ -24,12 +25,13 @@ SCANNED_BYTES_MAX: Final = 60_000_000
 class CorpusReading:
     """What was read for a question: the passages that may answer it, and of large tables only the rows that hold its
     words; `others` rows were looked through beside them, of which `holding` have each word. `whole`: every file was
-    read."""
+    read, though of the files `cut` only the beginning."""
 
     passages: list[Passage] = field(default_factory=list)
     others: int = 0
     holding: Counter[str] = field(default_factory=Counter)
     whole: bool = True
+    cut: list[str] = field(default_factory=list)
 
 
 class Corpus:
@@ -38,6 +40,7 @@ class Corpus:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._passages: dict[tuple[str, str], list[Passage]] = {}
+        self._cut: set[str] = set()
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
@@ -60,6 +63,7 @@ class Corpus:
                 continue
             if large:
                 found = await self._rows(path, stems)
+                reading.whole &= found.rows > 0  # else it is no text
                 scanned -= entry.size_bytes
                 reading.others += found.rows - len(found.passages)
                 reading.holding += found.holding
@@ -68,11 +72,13 @@ class Corpus:
                 read = await self._read(entry)
                 room -= sum(len(passage.text) for passage in read)
                 reading.passages += read
+                reading.cut += [path] if path in self._cut else []
         return reading
 
-    async def knows(self, word: str) -> bool:
-        """Whether the workspace's search finds the word in any file."""
-        return bool(await self._workspace.search(f'"{word}"'))
+    async def knows(self, word: str) -> bool | None:
+        """Whether the workspace's search finds the word in any file; None when that is too much work."""
+        found = await self._search(f'"{word}"')
+        return None if found is None else bool(found)
 
     async def opening(self, entry: WorkspaceEntry) -> list[Passage]:
         """The passages of one file, whatever its size."""
@@ -81,10 +87,17 @@ class Corpus:
     async def _find(self, looked_for: Sequence[str]) -> list[str]:
         """The paths of files with all the words, then of those with some."""
         every, some = query(looked_for, " "), query(looked_for, " or ")
-        found = [path for path, _ in await self._workspace.search(every)] if every else []
+        found = list(await self._search(every) or []) if every else []
         if some != every:
-            found += [path for path, _ in await self._workspace.search(some)]
+            found += await self._search(some) or []
         return found
+
+    async def _search(self, query: str) -> Sequence[str] | None:
+        """The paths that match the query; None when that is too much work."""
+        try:
+            return [path for path, _ in await self._workspace.search(query)]
+        except WorkFailure:
+            return None
 
     async def _rows(self, path: str, stems: Sequence[str]) -> RowsFound:
         try:
@@ -99,6 +112,8 @@ class Corpus:
                 text = await self._workspace.text(entry.path)
             except FileNotFoundError:
                 return []
+            if len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX:
+                self._cut.add(entry.path)
             self._passages[key] = await asyncio.to_thread(passages, entry.path, entry.media_type, text)
         return self._passages[key]
 

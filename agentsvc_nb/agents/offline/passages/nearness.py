@@ -1,7 +1,5 @@
-"""Passages near to a question in meaning, for where none has its words: a second ranking, and always a guess.
-
-A better measure of meaning takes the place of `_scores`; the bounds belong to the measure.
-"""
+"""Passages near to a question in meaning, for where none has its words: a second ranking by the vectors of words, and
+always a guess."""
 
 from __future__ import annotations
 
@@ -40,17 +38,30 @@ def nearest(
 ) -> list[Passage]:
     """At most `limit` passages, nearest in meaning first; `covered` is how much of the question's own words a passage
     has. None when the question has a name that no passage has, or no English words."""
+    if not (scored := scores(question, passages, covered)):
+        return []
+    held = {stem(word) for passage, _ in scored for word in _passage_words(passage)}
+    best = scored[0][1]
+    if best <= _NEAR or _names(question) - held:
+        return []
+    return [passage for passage, score in scored[:limit] if score >= _NEARLY * best]
+
+
+def scores(question: str, passages: Sequence[Passage], covered: Mapping[Passage, float]) -> list[tuple[Passage, float]]:
+    """The passages, nearest first, each with a score; none when the question or the passages have no words."""
     asked = _words(question)
     compared = [passage for passage in passages if passage.kind != "title"][:PASSAGES_COMPARED]
-    texts = [_words(" ".join((passage.text, *passage.headings[-1:]))) for passage in compared]
-    if not asked or not any(texts) or _names(question) - {stem(word) for words in texts for word in words}:
+    texts = [_passage_words(passage) for passage in compared]
+    if not asked or not any(texts):
         return []
     factors = np.array([_ROW if one.kind == "row" else 1.0 for one in compared], np.float32)
     shared = np.array([covered.get(one, 0.0) for one in compared], np.float32)
-    scores = _scores(asked, texts) * factors + _COVERED * shared
-    order = np.argsort(-scores, kind="stable")[:limit]
-    best = scores[order[0]]
-    return [compared[row] for row in order if scores[row] >= _NEARLY * best] if best > _NEAR else []
+    found = _scores(asked, texts) * factors + _COVERED * shared
+    return [(compared[row], float(found[row])) for row in np.argsort(-found, kind="stable")]
+
+
+def _passage_words(passage: Passage) -> list[str]:
+    return _words(" ".join((passage.text, *passage.headings[-1:])))
 
 
 def _words(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
@@ -31,9 +32,9 @@ _TITLE: Final = 0.6
 _FAVOUR: Final = 1.5
 """The factor of files that the question names."""
 
-_TOLD: Final = 0.6
+_TOLD: Final = 0.7
 """A passage that covers less of the question's words does not answer it, ..."""
-_TOLD_TOGETHER: Final = 0.5
+_TOLD_TOGETHER: Final = 0.65
 """... nor one whose best sentence, with its headings, covers less."""
 _FLOOR: Final = 0.7
 """Passages below this part of the best score are left out, ..."""
@@ -43,9 +44,13 @@ _MATCHING: Final = 0.45
 _NAME = re.compile(r"(?<!^)(?<![.?!:] )\b[A-Z][\w-]*\w")
 _NUMBER = re.compile(r"\d")
 _LIGHT_WORDS: Final = LIGHT - {"name"}
-_LEADING = re.compile(r"^\s*[Nn]ame\b|\bmay\b")
+_LEADING = re.compile(
+    r"^\s*[Nn]ame\b|\bmay\b|^\s*May(?= (?:I|you|we|they|he|she|it|one|someone|anyone|the|an?|my|our|your|\w+ be)\b)"
+)
 """Words that say little as they stand: `name the rivals`, `when may I` (but not May)."""
 _ID = re.compile(r"(?i)\b(?:\w*_)?(?:id|uuid|sku|nr|no|code|key): [^·]*")
+_NUMBERING = re.compile(r"\A\(?(?:\d+[.)]|\d+(?:\.\d+)+)\s+(?=[^\W\d_a-z])")
+"""The number of a section, which answers nothing (but not that of `2.5 million`)."""
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
 _ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
 """Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
@@ -62,6 +67,7 @@ def term(token: str) -> str:
 class Wanted:
     """The search terms of a question: its words as written, their stems, and exact phrases as tokens. `required` are
     stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
+    `modifiers` stand right before another of the words, which mean something else without them (`rented tents`);
     `expects` is what the answer must hold, beside what is `said` in the question."""
 
     words: Sequence[str]
@@ -69,6 +75,7 @@ class Wanted:
     phrases: Sequence[list[str]] = field(default_factory=list)
     required: frozenset[str] = frozenset()
     light: frozenset[str] = frozenset()
+    modifiers: frozenset[str] = frozenset()
     expects: str = ""
     said: frozenset[str] = frozenset()
 
@@ -88,7 +95,12 @@ class Wanted:
         light |= {one for word in every if word not in words for one in terms_of(word)}
         quoted = [tokens(phrase) for phrase in phrases(question)]
         required = frozenset((names | numbers) & set(found))
-        return cls(words, found, quoted, required, frozenset(light), expects(question), frozenset(tokens(question)))
+        said = tokens(_joined(left))
+        pairs = [(terms_of(one), terms_of(other)) for one, other in pairwise(said)]
+        modifiers = {one[0] for one, other in pairs if one and other and one != other and other[0] not in light}
+        return cls(
+            words, found, quoted, required, frozenset(light), frozenset(modifiers), expects(question), frozenset(said)
+        )
 
     @property
     def telling(self) -> frozenset[str]:
@@ -97,7 +109,7 @@ class Wanted:
 
     def suits(self, passage: Passage) -> bool:
         """Whether the passage holds what is asked for, as far as its kind goes: a number, or anything."""
-        text = _ID.sub("", passage.text) if passage.kind == "row" else passage.text
+        text = _ID.sub("", passage.text) if passage.kind == "row" else _NUMBERING.sub("", passage.text)
         return self.expects != "number" or has_number(text, self.said)
 
     @cached_property
@@ -145,14 +157,13 @@ def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ())
     absent = frozenset(set(wanted.stems) - anywhere)
     scored = []
     for passage, found in held:
-        stopping.check()
         covered = sum(weights[word] * share for word, share in found.items()) / whole
         together = covered
-        if covered >= _TOLD_TOGETHER and passage.kind == "text":
+        if covered >= _TOLD_TOGETHER and passage.is_prose:
             together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
         partly = covered >= _MATCHING and passage.kind != "title" and wanted.required <= set(found)
         told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)
-        told = told and not wanted.telling & absent
+        told = told and not wanted.telling & (absent | wanted.modifiers - set(found))
         score = (
             (covered + together) / 2 * _phrase_factor(wanted, passage) * (_TITLE if passage.kind == "title" else 1.0)
         )
@@ -175,6 +186,7 @@ def _weights(
 
 def _held(wanted: Wanted, passage: Passage) -> dict[str, float]:
     """How much the passage holds of each word; words it lacks are left out."""
+    stopping.check()
     whole = _joined("\n".join((passage.text, *passage.headings, passage.path)))
     if whole.isascii() and not wanted.pattern.search(whole.lower()):
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import heapq
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,10 @@ _PLACES_MAX: Final = 100
 """Places of a word that are looked at in a chunk."""
 _ROWS_MAX: Final = 50
 _LINE_CHARS: Final = 4_000
+_QUOTED: Final = re.compile(rf'(?<![^,;|\t\n])"(?:[^"]|""){{0,{_LINE_CHARS}}}+"(?=[,;|\t\r\n])')
+"""A cell in quotation marks, which may hold line breaks."""
+_OPEN: Final = re.compile(r'(?<![^,;|\t\n])"(?:[^"]|"")*+\Z')
+"""The beginning of such a cell at the end of a piece."""
 
 
 @dataclass
@@ -66,9 +71,13 @@ def _codec(encoding: str) -> str:
 
 
 def _chunks(text: TextIO) -> Iterator[str]:
-    """The rest of a file in pieces of whole lines."""
+    """The rest of a file in pieces of whole lines, a row each: line breaks within cells are blanks."""
     while chunk := text.read(_CHUNK):
-        yield chunk if chunk.endswith("\n") else chunk + text.readline(_CHUNK)
+        whole = chunk if chunk.endswith("\n") else chunk + text.readline(_CHUNK)
+        while _OPEN.search(whole, max(0, len(whole) - _LINE_CHARS)) and (more := text.readline(_CHUNK)):
+            whole += more
+        broken = any(line.count('"') % 2 for line in whole.split("\n"))
+        yield _QUOTED.sub(lambda cell: cell[0].replace("\n", " "), whole) if broken else whole
 
 
 def _lines(chunk: str, words: Sequence[str], holding: Counter[str]) -> list[tuple[int, float]]:

@@ -1,0 +1,76 @@
+"""The tokens that BERT's uncased models read: words in lower case without accents, in the longest pieces that the
+vocabulary has."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+TOKENS_MAX: Final = 256
+"""What all-MiniLM-L6-v2 was trained to read at once; the rest of a text is left out."""
+_WORD_CHARS: Final = 100
+_IDEOGRAPHS: Final = (("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0002fa1f"))
+_FIRST, _LAST, _UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+
+
+@cache
+def vocabulary() -> dict[str, int]:
+    words = files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split("\n")
+    return {word: number for number, word in enumerate(words) if word}
+
+
+def token_ids(text: str) -> list[int]:
+    """The numbers of a text's tokens, between those of its beginning and its end.
+
+    >>> [word for one in token_ids("Café, embeddings") for word, number in vocabulary().items() if number == one]
+    ['[CLS]', 'cafe', ',', 'em', '##bed', '##ding', '##s', '[SEP]']
+    """
+    found: list[int] = []
+    for word in _words(text):
+        found += _pieces(word)
+        if len(found) >= TOKENS_MAX:
+            break
+    known = vocabulary()
+    return [known[_FIRST], *found[: TOKENS_MAX - 2], known[_LAST]]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, folded; each sign, and each character of a script without blanks, is one."""
+    plain = "".join(char for char in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(char) != "Mn")
+    return "".join(_spaced(char) for char in plain).split()
+
+
+def _spaced(char: str) -> str:
+    if char.isspace():
+        return " "
+    kind = unicodedata.category(char)
+    if kind in ("Cc", "Cf", "Co", "Cs") or char == "\ufffd":
+        return ""
+    alone = kind.startswith("P") or (char.isascii() and not char.isalnum()) or _is_ideograph(char)
+    return f" {char} " if alone else char
+
+
+def _is_ideograph(char: str) -> bool:
+    return (
+        "\u3400" <= char <= "\u4dbf"
+        or "\u4e00" <= char <= "\u9fff"
+        or "\uf900" <= char <= "\ufaff"
+        or char > "\U0001ffff"
+    )
+
+
+def _pieces(word: str) -> list[int]:
+    """The longest pieces of a word, from its beginning; one number for a word that can't be put together."""
+    known, found, at = vocabulary(), list[int](), 0
+    if len(word) > _WORD_CHARS:
+        return [known[_UNKNOWN]]
+    while at < len(word):
+        mark = "##" if at else ""
+        end = next((end for end in range(len(word), at, -1) if mark + word[at:end] in known), None)
+        if end is None:
+            return [known[_UNKNOWN]]
+        found.append(known[mark + word[at:end]])
+        at = end
+    return found
