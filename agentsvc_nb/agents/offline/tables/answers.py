@@ -19,7 +19,7 @@ from agentsvc_nb.formats.plans.profiles import Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.formats.safe_text import FOLDED, escape
 from agentsvc_nb.wire.runs import Basis
 
 HEADLINE_VALUES: Final = 5
@@ -88,8 +88,9 @@ def _signed(reading: QuestionReading, found: Result, values: str) -> str:
 
 
 def _block(text: str) -> str:
+    """A block that is shown folded where that can be done (`formats.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}sql\n{text}\n{fence}\n\n"
+    return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 
 
 def asked_back(back: AskedBack) -> AnswerPart:
