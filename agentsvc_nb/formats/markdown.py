@@ -191,12 +191,12 @@ class SafeRenderer(RendererHTML):
         # The info string would become a class name, by which untrusted text could use the style sheet of the page.
         block = f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>"
         if tokens[idx].info.strip() == FOLDED:
-            return f"<details>{self.summary('SQL')}{block}</details>\n"
+            return self.folded("SQL", block)
         return f"{block}\n"
 
-    def summary(self, words: str) -> str:
-        """The line that unfolds what is folded."""
-        return f"<summary>{words}</summary>"
+    def folded(self, summary: str, block: str) -> str:
+        """HTML below a line that unfolds it."""
+        return f"<details><summary>{summary}</summary>{block}</details>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return formula(tokens[idx].markup, tokens[idx].content, "span", env)

@@ -64,8 +64,8 @@ class _Renderer(SafeRenderer):
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f'<td style="{_CELL}">'
 
-    def summary(self, words: str) -> str:
-        return f'<summary style="{SMALL}">{words}</summary>'
+    def folded(self, summary: str, block: str) -> str:
+        return f'<details style="margin:0 0 1em"><summary style="{SMALL}">{summary}</summary>{block}</details>\n'
 
 
 @functools.cache

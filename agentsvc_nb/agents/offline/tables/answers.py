@@ -30,8 +30,9 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     """The result with all that stands behind it; or that nothing fits."""
     reading, table = understood.reading, tables[understood.reading.plan.table]
     line = expression(reading.plan, tables, found)
-    notes = "".join(f"{escape(one)}\n\n" for one in (*understood.told, *table.notes))
-    how = f"{_block(sql(reading.plan, tables))}{notes}"
+    told = " ".join(escape(one) for one in (*understood.told, *table.notes))
+    notes = f"{told}\n\n" if told else ""
+    how = f"{notes}{_block(sql(reading.plan, tables))}"
     values = values_of(reading, found)
     if not found.used or not values:
         out = f"{left_out(found)}\n\n" if found.left_out else ""
