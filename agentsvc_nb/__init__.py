@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.models import Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
+    from agentsvc_nb.notebook.files.tables import read_table
     from agentsvc_nb.notebook.nested import allow_nested_loops
     from agentsvc_nb.notebook.widgets.chat.chat import Chat
     from agentsvc_nb.notebook.widgets.files import Files
@@ -85,6 +86,7 @@ __all__ = [
     "allow_nested_loops",
     "load_ipython_extension",
     "local",
+    "read_table",
     "unload_ipython_extension",
 ]
 
@@ -102,6 +104,7 @@ _HOMES = {
     "WaitNotice": "client.request.options",
     "allow_nested_loops": "notebook.nested",
     "local": "embedded",
+    "read_table": "notebook.files.tables",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},
 }
 

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -185,7 +185,48 @@ def _type(name: str, hint: Any) -> str:
     return TIME_DTYPE if found == "string" and name.endswith("_at") else found
 
 
-class Run(Showing, runs.Run):
+class TableFetch:
+    """How a run fetches its tables. It is no part of the run: a pickled one has none."""
+
+    def __init__(self, fetch: Callable[[], list[pd.DataFrame]] | None = None) -> None:
+        self.fetch = fetch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableFetch)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableFetch, ()
+
+
+class HasTables(BaseModel):
+    """What a run computed, as DataFrames."""
+
+    _tables: TableFetch = PrivateAttr(default_factory=TableFetch)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first of `tables`. Raises `StefanBrainError` when there is none, and what `tables` raises."""
+        return first_table(self.tables)
+
+    @property
+    def tables(self) -> list[pd.DataFrame]:
+        """The tables that the run left so far, as `client.runs.tables(...)` has them, fetched each time.
+
+        Raises `StefanBrainError` for those of `AsyncAgentService`, of a stream, or pickled: call that instead.
+        """
+        if self._tables.fetch is None:
+            raise StefanBrainError("This can't fetch its tables by itself; `client.runs.tables(...)` of it does.")
+        return self._tables.fetch()
+
+    def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
+        """The same, whose tables are fetched so."""
+        self._tables = TableFetch(fetch)
+        return self
+
+
+class Run(HasTables, Showing, runs.Run):
     """One agent turn inside a chat; a notebook shows it as a card."""
 
     _shape: type[Any] | None = PrivateAttr(default=None)
@@ -254,45 +295,8 @@ class Job(Showing, tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
-class TableFetch:
-    """How an answer fetches its tables. It is no part of the answer: a pickled one has none."""
-
-    def __init__(self, fetch: Callable[[], list[pd.DataFrame]] | None = None) -> None:
-        self.fetch = fetch
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TableFetch)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TableFetch, ()
-
-
-class Answer(Showing, tools.Answer):
+class Answer(HasTables, Showing, tools.Answer):
     """What an ask came to; a notebook shows it as a card."""
-
-    _tables: TableFetch = PrivateAttr(default_factory=TableFetch)
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The first of `tables`. Raises `StefanBrainError` when there is none, and what `tables` raises."""
-        return first_table(self.tables)
-
-    @property
-    def tables(self) -> list[pd.DataFrame]:
-        """The tables that the run computed, as `client.runs.tables(answer)` has them, fetched each time.
-
-        An answer of `AsyncAgentService`, and one that was pickled, raises `StefanBrainError`: await that instead.
-        """
-        if self._tables.fetch is None:
-            raise StefanBrainError("This answer can't fetch its tables by itself; `client.runs.tables(answer)` does.")
-        return self._tables.fetch()
-
-    def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Answer:
-        """This answer, whose tables are fetched so."""
-        self._tables = TableFetch(fetch)
-        return self
 
     def _mimebundle(self) -> cards.Bundle:
         facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}

@@ -17,6 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from agentsvc_nb.formats.safe_text import FOLDED
 from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
@@ -188,7 +189,14 @@ class SafeRenderer(RendererHTML):
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
         # The info string would become a class name, by which untrusted text could use the style sheet of the page.
-        return f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>\n"
+        block = f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>"
+        if tokens[idx].info.strip() == FOLDED:
+            return self.folded("SQL", block)
+        return f"{block}\n"
+
+    def folded(self, summary: str, block: str) -> str:
+        """HTML below a line that unfolds it."""
+        return f"<details><summary>{summary}</summary>{block}</details>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return formula(tokens[idx].markup, tokens[idx].content, "span", env)

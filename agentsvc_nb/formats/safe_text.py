@@ -12,6 +12,8 @@ _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
 """Characters that would end a row, or be dropped at the edge of a cell."""
 _MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
+FOLDED: Final = "sql computed"
+"""The info string of a block of code that pages show folded: how a result was computed."""
 _NO_CHARACTER: Final = "\ufffd"
 
 

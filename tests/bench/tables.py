@@ -99,7 +99,7 @@ async def _bench(folder: Path, quick: bool) -> None:
         rows = ROWS // 10 if quick else ROWS
         write(folder / "plain.csv", rows)
         _row(f"{rows:,} rows", await _times(asker, folder / "plain.csv"))
-        (folder / "titled.csv").write_bytes(b"Report of May\n\n" + (folder / "plain.csv").read_bytes())
+        (folder / "titled.csv").write_bytes(b"Report of May\r\n\r\n" + (folder / "plain.csv").read_bytes())
         _row(f"{rows:,} rows below a title", await _times(asker, folder / "titled.csv"))
         questions = 100 if quick else 1_000
         grown = await _memory(asker, questions)

@@ -38,7 +38,9 @@ def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
         run = client.runs.wait(client.runs.start(leaving("Umsätze", "b")))
         check(client.runs.tables(run), run.run_id)
         check(client.runs.tables(run.run_id), run.run_id)
-        assert client.runs.table(run).attrs["path"] == "results/Umsätze.csv"
+        check(run.tables, run.run_id)
+        assert client.runs.table(run).equals(client.runs.get(run.run_id).table)
+        assert pickle.loads(pickle.dumps(run)) == run
 
 
 def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
@@ -61,6 +63,8 @@ def test_the_same_awaited_and_of_an_ask(service: RunningService) -> None:
             with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
                 _ = answer.table
             assert (await client.runs.table(answer)).attrs["chat"] == answer.chat
+            with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
+                _ = (await client.runs.get(answer.run_id or "")).tables
             return await client.runs.tables(answer), answer.run_id or ""
 
     check(*asyncio.run(work()))

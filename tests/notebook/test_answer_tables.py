@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import re
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from agentsvc_nb.formats import markdown as pages
+from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.file_table import CHART_PIXELS, charts_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
@@ -70,3 +73,14 @@ def test_a_chart_is_shown_as_a_picture_with_its_name() -> None:
 @pytest.mark.parametrize("data", [None, b"", b"<svg onload=alert(1)>", png()[:200]])
 def test_what_is_no_picture_is_not_shown(data: bytes | None) -> None:
     assert charts_bundle([chart()], lambda _: data) is None
+
+
+@pytest.mark.parametrize("to_html", [markdown.to_html, pages.to_html])
+def test_the_sql_of_a_computed_answer_is_folded_and_that_of_others_is_not(to_html: Any) -> None:
+    sql = "SELECT '<b>' AS x\nFROM t"
+    folded, open_ = to_html(f"```sql computed\n{sql}\n```\n"), to_html(f"```sql\n{sql}\n```\n")
+    assert re.sub(' style="[^"]+"', "", folded) == (
+        f"<details><summary>SQL</summary><pre><code>{html.escape(sql)}\n</code></pre></details>\n"
+    )
+    assert open_ == f"<pre><code>{html.escape(sql)}\n</code></pre>\n"
+    assert offences(folded) == []

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.previews.kinds import EXCEL, PNG, CannotShow, Subject
+from agentsvc_nb.notebook.previews.kinds import PNG, CannotShow, Subject
 from agentsvc_nb.notebook.previews.media import pdf_bundle, picture_bundle
-from agentsvc_nb.notebook.previews.tables import sheet_bundle
+from agentsvc_nb.notebook.previews.tables import table_bundle
 from agentsvc_nb.notebook.previews.text import POLICY
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
@@ -28,9 +28,9 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _csv(text: str) -> bytes:
+def _csv(rows: list[list[str]]) -> bytes:
     written = io.StringIO()
-    csv.writer(written).writerows([[text, "b"], ["1", text], [text, text, text]])
+    csv.writer(written).writerows(rows)
     return _encoded(written.getvalue())
 
 
@@ -43,8 +43,8 @@ def _page(text: str) -> Bundle:
 
 
 def _sheet(text: str) -> Bundle:
-    found = {"names": [text], "types": [text], "rows": [[text], [text, None]], "sheets": [text, text], "count": 9}
-    return sheet_bundle(EXCEL, found)
+    found = {"names": [text], "types": [text], "rows": [[text], [text, None]], "sheets": [text, text], "notes": [text]}
+    return table_bundle("Table", found, [])
 
 
 PLACES: dict[str, Callable[[str], Bundle]] = {
@@ -61,8 +61,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "Markdown": lambda text: preview("a.md", _encoded(text)),
     "HTML": lambda text: preview("a.html", _encoded(text)),
     "SVG": lambda text: preview("a.svg", _encoded(f"<svg>{text}</svg>")),
-    "CSV": lambda text: preview("a.csv", _csv(text)),
-    "CSV as it stands": lambda text: preview("a.csv", _encoded(text)),
     "JSON": lambda text: preview("a.json", json.dumps({text: [text, {text: text}]}).encode()),
     "JSON as it stands": lambda text: preview("a.json", _encoded(text)),
 }
@@ -78,6 +76,8 @@ def test_the_strings_within_files_that_a_process_decodes() -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in HOSTILE]
     rows = [[text, text] for text in texts]
     for start in range(0, len(rows), 20):
+        harmless(preview("a.csv", _csv([["<b>a", "b"], *rows[start : start + 20], [*texts[start : start + 3]]])))
+        harmless(preview("a.csv", "\n\n".join(texts[start : start + 20]).encode()))
         harmless(preview("a.xlsx", samples.workbook([["<b>a", "b"], *rows[start : start + 20]], "<i>s")))
         harmless(preview("a.parquet", samples.parquet(["<b>a", '"'], rows[start : start + 20])))
     shown = harmless(preview("a.pdf", samples.pdf(["<script>alert(1)</script>", '" onload="x'])))[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -16,6 +15,8 @@ from PIL import Image
 from agentsvc_nb.formats.charts.choosing import BARS_MAX, SERIES_MAX, ChartError, choose
 from agentsvc_nb.formats.charts.drawing import chart
 from agentsvc_nb.formats.charts.labels import axis_title, day_ticks, lines, numbers, spread
+from agentsvc_nb.formats.engine.answers import Plot
+from agentsvc_nb.formats.engine.plots import plotted
 from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from tests.plans.drawn import HOSTILE, cells
 
@@ -192,5 +193,45 @@ NUMBERS = st.one_of(st.none(), st.decimals(allow_nan=False, allow_infinity=False
 def test_any_numbers_and_dates_draw_or_say_why_not(rows: list[tuple[Any, ...]], kind: Any) -> None:
     kind_of: Any = "datetime" if any(isinstance(row[0], datetime) for row in rows) else "date"
     columns = (ResultColumn("x", kind_of), ResultColumn("a", "number", "€", 2), ResultColumn("b", "number"))
-    with contextlib.suppress(ChartError):
-        picture(chart(result(columns, *rows), "any", kind))
+    line = kind != "bar" and len({row[0] for row in rows}) > 2  # of the first column of numbers: `b` has another unit
+    drawn = [
+        row
+        for row in rows
+        if (can_be_drawn(row[1]) and can_be_drawn(row[2]) if kind == "scatter" else can_be_drawn(row[1]))
+        and (kind == "scatter" or not line or row[0] is not None)
+    ]
+    if not drawn:
+        with pytest.raises(
+            ChartError, match=r"^There is no (chart of a result without numbers|row with both numbers)\.$"
+        ):
+            chart(result(columns, *rows), "any", kind)
+        return
+    assert picture(chart(result(columns, *rows), "any", kind)).width == 960
+    data = choose(result(columns, *rows), kind)
+    assert data.kind == ("scatter" if kind == "scatter" else "line" if line else "bar")
+    at = 2 if kind == "scatter" else 1
+    exact: list[Any] = [value for value in data.series[0].exact if can_be_drawn(value)]
+    assert sorted(exact) == sorted(row[at] for row in drawn)
+
+
+def can_be_drawn(value: Any) -> bool:
+    return value is not None and abs(value) < Decimal("1e300")
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "drawn", "up"),
+    [
+        (lambda at: (at, at * 1.5), "line", "line", 1.5),
+        (lambda at: (at, Decimal(at)), "bar", "bar", 1),
+        (lambda at: (at, at * 2), "scatter", "scatter", 2),
+        (lambda at: (f"w{at}", at), "line", "bar", 1),
+        (lambda at: (date(2025, 1, 1 + at), at), "line", "line", 1),
+        (lambda at: (timedelta(at), at), "bar", "bar", 1),
+    ],
+)
+def test_what_a_query_gives_is_drawn_as_a_result_is(row: Any, kind: Any, drawn: str, up: float) -> None:
+    made = plotted(["across", "up"], [row(at) for at in range(12)], Plot(kind), more=False)
+    data = choose(made, kind)
+    assert (data.kind, data.across.title, data.up.title) == (drawn, "across", "up")
+    assert data.series[0].values[1] == up
+    assert picture(chart(made, "", kind)).width == 960

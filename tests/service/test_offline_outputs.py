@@ -146,6 +146,7 @@ SALES = b"month,channel,revenue\n2025-01-05,Email,10.50\n2025-02-05,Search,20.00
     ("question", "written"),
     [
         ("What is the total revenue?", []),
+        ("Channel with the highest revenue", []),
         ("total revenue by channel?", [".csv", ".schema.json"]),
         ("Plot total revenue by channel", [".csv", ".png", ".schema.json"]),
         ("total revenue by channel as a bar chart", [".csv", ".png", ".schema.json"]),

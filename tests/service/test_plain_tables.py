@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -89,6 +90,11 @@ def written(names: list[str], seed: int, delimiter: str, end: str, last: bool, q
     return (text if last else text.removesuffix(end)).encode()
 
 
+def summed(data: bytes) -> Decimal:
+    """The sum of the last column."""
+    return sum((Decimal(line.rpartition(b",")[2].decode()) for line in data.splitlines()[1:]), Decimal(0))
+
+
 def both(file: Path) -> bool:
     """Compare the two ways; whether the engine's was certain."""
     with duckdb.connect(":memory:", config=ENGINE) as engine:
@@ -127,6 +133,8 @@ def test_a_column_is_what_the_reader_makes_of_it(tmp_path: Path, name: str) -> N
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from([b"", b"\xef\xbb\xbf", b"Report of May\n\n", b"\xef\xbb\xbfA, 1\r\nB\r\n"]),
+    st.sampled_from([b"", b"Total,,1,\n", b"Grand total;;5\n", b'"Summe",7\r\n']),
 )
 @settings(
     max_examples=15,
@@ -135,11 +143,42 @@ def test_a_column_is_what_the_reader_makes_of_it(tmp_path: Path, name: str) -> N
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_table_is_what_the_reader_makes_of_it(
-    tmp_path: Path, names: list[str], seed: int, delimiter: str, end: str, last: bool, quoting: Any
+    tmp_path: Path,
+    names: list[str],
+    seed: int,
+    delimiter: str,
+    end: str,
+    last: bool,
+    quoting: Any,
+    above: bytes,
+    below: bytes,
 ) -> None:
     file = tmp_path / "file"
-    file.write_bytes(written(names, seed, delimiter, end, last, quoting))
+    file.write_bytes(above + written(names, seed, delimiter, end, last, quoting) + below)
     both(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: b"Report of May\n\n" + data,
+        lambda data: b"\xef\xbb\xbfReport of May\r\n\r\nEUR\r\n" + data.replace(b"\n", b"\r\n"),
+        lambda data: b"\n\nReport of May\n" + data,
+        lambda data: b'"Report, May",,\n' + data,
+        lambda data: data + b"Grand total,,1\n",
+        lambda data: data + b",Gesamtsumme,",
+        lambda data: data + b"all,all,all\n",
+        lambda data: data + f"Total,,{summed(data)}\n".encode(),
+        lambda data: b"\xef\xbb\xbfReport of May\n" + data + b'"Total: Account",,"1,000.00"\n',
+    ],
+)
+def test_titles_a_mark_and_a_last_total_are_read_by_the_engine(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(change(written(["few words", "ids", "decimals"], 1, ",", "\n", True, csv.QUOTE_MINIMAL)))
+    assert both(file)
 
 
 def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
@@ -156,8 +195,13 @@ def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda data: b"Report of May\n\n" + data,
+        lambda data: b"Report,2025-05-01\n\n" + data,
+        lambda data: b'"Report\nof May"\n\n' + data,
+        lambda data: b"Report of May\r\n" + data.replace(b"\n", b"\r\n", 9),
+        lambda data: b"Report of May\n" + data.replace(b"\n", b"\r\n"),
         lambda data: data + b"Total,,1\n",
+        lambda data: data + b"Total,,1\nTotal,,1\n",
+        lambda data: data + b"Grand total,,1\n\nend of report\n",
         lambda data: data + b"\n\nend of report\n",
         lambda data: data.replace(b"\n", b"\n\n", 5),
         lambda data: data.replace(b"Email", b'Em"ail', 1),
@@ -169,8 +213,7 @@ def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
         lambda data: data.replace(b"Email", b"\xff", 1),
         lambda data: data.replace(b"few words 1", b""),
         lambda data: data + b",,\n",
-        lambda data: data + b"all,all,all\n",
-        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: b"\xef\xbb\xbfsep=,\n" + data,
         lambda data: b"sep=,\n" + data,
     ],
 )

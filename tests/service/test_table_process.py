@@ -203,6 +203,21 @@ def test_one_child_answers_many_questions(asked: Asked) -> None:
     assert children() == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_child_that_was_started_early_is_the_one_that_is_asked(asked: Asked) -> None:
+    async def warmed() -> None:
+        for _ in range(2):
+            asked.tables.warm()
+            assert asked.tables._warming
+            await asked.tables._warming
+
+    asked.run(warmed())
+    before = children()
+    assert len(before) == 1
+    asked.read(asked.put("sales.csv", SALES))
+    assert children() == before
+
+
 def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = asked.put("sales.csv", SALES), asked.put("secret.csv", SECRET)
     used = asked.used(first, second)

@@ -188,7 +188,7 @@ def test_a_plot_is_a_picture(task: MemoryToolContext) -> None:
     outcome = call(task, "plot_tables", sql=sql, title="Revenue", kind="line", path="out/revenue.png")
     assert outcome.content[1] == {"type": "image", "path": "out/revenue.png", "media_type": "image/png"}
     with Image.open(io.BytesIO(task.files.bytes("out/revenue.png"))) as picture:
-        assert picture.size == (960, 600)
+        assert picture.size == (960, 552)
     assert (task.files.outputs["out/revenue.png"] or ("", ""))[1] == "chart"
 
 

@@ -14,8 +14,6 @@ from agentsvc_nb.client.operations.runs import SYNC_SECONDS
 from agentsvc_nb.client.request.options import WaitOptions
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.streams.waiting import OnBusy, in_time, when_free
-from agentsvc_nb.client.transport.http import AsyncIO
-from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolResult
 
@@ -94,9 +92,7 @@ async def ask(
         answer = _answer(await jobs.ended(core, started, max(0.0, timed.left), poll))
     else:
         answer = _answer(started)
-    if isinstance(core.io, AsyncIO):  # its tables are awaited: `client.runs.tables`
-        return answer
-    return answer.with_tables(lambda: step(runs.tables(core, answer)))
+    return runs.with_tables(core, answer)
 
 
 def _answer(envelope: ToolResult | Job) -> Answer:

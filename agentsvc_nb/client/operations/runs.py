@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from agentsvc_nb.client.downloads.tables import fetch_tables
 from agentsvc_nb.client.errors import refused
@@ -15,6 +15,8 @@ from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams.event_stream import ResumableEventStream
 from agentsvc_nb.client.streams.pages import Paged
 from agentsvc_nb.client.streams.waiting import OnBusy, ended, in_time, when_free
+from agentsvc_nb.client.transport.http import AsyncIO
+from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Event
@@ -84,7 +86,7 @@ async def start(
     starting = functools.partial(core.ask, Run, request)
     waits = on_busy == "wait" and request.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
-    return run.of_shape(output_config)
+    return with_tables(core, run.of_shape(output_config))
 
 
 async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -93,7 +95,7 @@ async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
     'completed'
     """
-    return await core.scoped(options).ask(Run, ApiRequest("runs.get", {"run_id": run_id}))
+    return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.get", {"run_id": run_id})))
 
 
 async def wait(
@@ -113,7 +115,8 @@ async def wait(
     >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
     """
     run_id, shape = (run_id.run_id, run_id.shape) if isinstance(run_id, Run) else (run_id, None)
-    return (await ended(core.scoped(options), run_id, timeout, poll)).of_shape(shape)
+    run = await ended(core.scoped(options), run_id, timeout, poll)
+    return with_tables(core, run.of_shape(shape))
 
 
 async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
@@ -124,7 +127,7 @@ async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
     'cancelled'
     """
-    return await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id}))
+    return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
 
 
 async def approve(core: Core, run_id: str, call_id: str, **options: Unpack[Options]) -> CallApproval:
@@ -209,6 +212,14 @@ async def tables(core: Core, run: str | Run | Answer, **options: Unpack[Options]
         written |= {payload["path"]: WorkspaceFile.model_validate(payload) for payload in found}
         more, after = page.has_more, page.next_after
     return await fetch_tables(core, chat or "", written.values(), run_id=run_id)
+
+
+WithTables = TypeVar("WithTables", Run, Answer)
+
+
+def with_tables(core: Core, run: WithTables) -> WithTables:
+    """The same, which fetches its tables itself, unless they are awaited (`tables`)."""
+    return run if isinstance(core.io, AsyncIO) else run.with_tables(lambda: step(tables(core, run)))
 
 
 async def table(core: Core, run: str | Run | Answer, **options: Unpack[Options]) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def choose(result: Result, kind: ChartKind | None = None) -> ChartData:
         return _scatter(result, numbers)
     if not names:
         raise ChartError("A chart compares groups, periods or two columns of numbers: ask for the number by one.")
-    times = [at for at in names if _is_time(result, at)]
+    times = [at for at in names if _is_time(result, at) or (kind == "line" and result.columns[at].kind == "number")]
     across = times[0] if times and kind != "bar" else names[0]
     drawn: ChartKind = "line" if times and kind != "bar" and len({row[across] for row in result.rows}) > 2 else "bar"
     split = next((at for at in names if at != across), None)

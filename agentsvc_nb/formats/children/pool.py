@@ -64,7 +64,7 @@ class ChildPool:
         self._closed = False
 
     async def ask(
-        self, question: bytes, seconds: float, answer_bytes: int, account: str, body: bytearray | None = None
+        self, question: bytes | None, seconds: float, answer_bytes: int, account: str, body: bytearray | None = None
     ) -> bytes:
         """The answer of a child, which may take `seconds` once it is the question's turn (`FairTurns`).
 
@@ -90,6 +90,12 @@ class ChildPool:
             if not asking.done():  # else the worker may have the next question already
                 worker.stop()
             raise
+
+    async def warm(self) -> None:
+        """Start the child that is asked next, unless it is there."""
+        if self._idle and not self._idle[-1].started:
+            with contextlib.suppress(NoAnswer):
+                await self.ask(None, 0, 0, "")
 
     def close(self) -> None:
         """Kill the children and wait for their end. Whoever still waits gets `NoAnswer`."""
@@ -117,8 +123,12 @@ class _Worker:
         self.stopped = False
         self._killed = False
 
-    def ask(self, question: bytes, body: bytearray | None, seconds: float, answer_bytes: int) -> bytes:
-        """Raises `NoAnswer` and `NoChild`."""
+    @property
+    def started(self) -> bool:
+        return self._child is not None
+
+    def ask(self, question: bytes | None, body: bytearray | None, seconds: float, answer_bytes: int) -> bytes:
+        """Without a question the child is only started. Raises `NoAnswer` and `NoChild`."""
         if self._killed or (self._child is not None and self._child.wait(0) is not None):
             self.close()  # killed for a question that nobody waited for, or by the system while it was idle
         try:
@@ -128,6 +138,8 @@ class _Worker:
             raise NoChild(str(error) or "the child ended before its first question") from None
         if self.stopped:  # looked at after the child is known, as `stop` sets it before it looks for the child
             raise NoChild("nobody waits for the answer")
+        if question is None:
+            return b""
         try:
             with child.deadline(seconds):
                 _write(child.input, question, body)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from agentsvc_nb.formats.charts.choosing import ChartKind
 from agentsvc_nb.formats.plans.profiles import TableProfile
 
 
@@ -21,7 +22,7 @@ class FileTables:
 class Plot:
     """A picture of a query's rows: the first column across, the others up."""
 
-    kind: Literal["bar", "line", "scatter"]
+    kind: ChartKind
     title: str = ""
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import duckdb
 
-from agentsvc_nb.formats.charts.choosing import ChartError
+from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.children.pool import answer_questions
 from agentsvc_nb.formats.engine.answers import QueryAnswer
 from agentsvc_nb.formats.engine.keeping import attach, read
@@ -31,9 +31,10 @@ from agentsvc_nb.formats.engine.messages import (
     TableFile,
     UsedTable,
 )
-from agentsvc_nb.formats.engine.pictures import picture
+from agentsvc_nb.formats.engine.plots import plotted
 from agentsvc_nb.formats.plans.execution import compute
 from agentsvc_nb.formats.plans.profiles import PlanError
+from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.tables.model import UnreadableTable
 from agentsvc_nb.formats.tables.workbooks import ENGINE
 
@@ -83,10 +84,15 @@ def _computed(folder: Path, question: ComputeQuestion) -> TableAnswer:
 
 
 def _drawn(folder: Path, question: ChartQuestion) -> TableAnswer:
+    return TableAnswer(picture=_picture(folder, question.result, question.title, question.kind))
+
+
+def _picture(folder: Path, result: Result, title: str, kind: ChartKind | None) -> str:
+    """A PNG in base64; `folder` is for what the library keeps. Raises `ChartError`."""
     os.environ.setdefault("MPLCONFIGDIR", str(folder))
     from agentsvc_nb.formats.charts.drawing import chart
 
-    return TableAnswer(picture=base64.b64encode(chart(question.result, question.title, question.kind)).decode())
+    return base64.b64encode(chart(result, title, kind)).decode()
 
 
 def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
@@ -149,8 +155,11 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], f
     told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
     if question.plot is None:
         return TableAnswer(query=told)
-    drawn = picture(columns, rows[:PLOT_ROWS_MAX], question.plot, folder)
-    return TableAnswer(query=told, picture=base64.b64encode(drawn).decode())
+    result = plotted(columns, rows[:PLOT_ROWS_MAX], question.plot, len(rows) > PLOT_ROWS_MAX)
+    try:
+        return TableAnswer(query=told, picture=_picture(folder, result, question.plot.title, question.plot.kind))
+    except ChartError as error:
+        return TableAnswer(error=("query", "", f"{error} A plot needs a column across, and one of numbers."))
 
 
 def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:

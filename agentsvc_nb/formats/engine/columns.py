@@ -36,7 +36,9 @@ _SPACES: Final = "".join(
     map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
 )
 """What Python strips."""
-TRIMMED: Final = f"trim({{}}, {text(_SPACES)})"
+_AT_AN_END: Final = text(rf"\A[{_SPACES}]|[{_SPACES}]\z")
+TRIMMED: Final = f"CASE WHEN regexp_matches({{0}}, {_AT_AN_END}) THEN trim({{0}}, {text(_SPACES)}) ELSE {{0}} END"
+"""To trim takes much longer than to see whether that is needed."""
 _DAY: Final = r"\d{4}-\d\d-\d\d"
 _CLOCK: Final = r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
 
@@ -52,7 +54,7 @@ class EngineColumn:
 
     def sample(self) -> list[str]:
         """As `tables.bulk.sample`."""
-        (rows,) = self._one("count(*)")
+        (rows,) = self.all("count(*)")
         taken = f"rowid % {strided(rows)} = 0 AND {self.sql} <> ''"
         return self._texts(f"{self.sql} <> ''") + self._texts(taken)
 
@@ -65,19 +67,19 @@ class EngineColumn:
     def all_match(self, pattern: str, and_then: str = "true") -> bool:
         """Whether every cell that is not empty matches the pattern as a whole, and a condition."""
         fits = f"regexp_full_match({self.sql}, {text(pattern)}) AND {and_then}"
-        (others,) = self._one(f"count(*) FILTER (WHERE {self.sql} <> '' AND NOT coalesce({fits}, false))")
+        (others,) = self.all(f"count(*) FILTER (WHERE {self.sql} <> '' AND NOT coalesce({fits}, false))")
         return bool(others == 0)
 
     def ends(self) -> tuple[str, str]:
         """The first cell and the last."""
-        (first, last) = self._one(f"first({self.sql} ORDER BY rowid), last({self.sql} ORDER BY rowid)")
+        (first, last) = self.all(f"arg_min({self.sql}, rowid), arg_max({self.sql}, rowid)")
         return first, last
 
-    def _one(self, what: str) -> tuple[Any, ...]:
+    def all(self, what: str) -> tuple[Any, ...]:
         return self.engine.execute(f"SELECT {what} FROM {self.raw}").fetchone() or ()
 
     def one(self, what: str) -> Any:
-        return self._one(what)[0]
+        return self.all(what)[0]
 
     def _texts(self, where: str) -> list[str]:
         # The first ones: the engine keeps the order.
@@ -178,13 +180,13 @@ def _numbers(column: EngineColumn, cells: Sequence[str], reading: NumberReading)
         digits = f"replace({digits}, {text(group)}, '')"
     digits = f"replace({digits}, ',', '.')" if reading.mark == "," else digits
     point = f"strpos({digits}, '.')"
-    decimals = column.one(f"max(CASE {point} WHEN 0 THEN 0 ELSE length({digits}) - {point} END)")
-    longest = column.one(f"max(length({digits}))")
+    behind = f"CASE {point} WHEN 0 THEN 0 ELSE length({digits}) - {point} END"
+    decimals, longest = column.all(f"max({behind}), max(length({digits}))")
     if decimals > DECIMALS_MAX or longest > 32:
         return None
     most = column.one(f"max(abs(CAST(nullif({digits}, '') AS DECIMAL(38,{decimals}))))")
     kind = number_type(decimals, Decimal(most))
-    about = ReadColumn(column.name, "number", (), (), reading.unit, decimals)
+    about = ReadColumn(column.name, "number", (), (), reading.unit, decimals, decimal_mark=reading.mark)
     return TypedTerm(about, f"CAST(nullif({digits}, '') AS {kind})", kind)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +15,18 @@ from agentsvc_nb.formats.plans.dialect import text
 from agentsvc_nb.formats.tables.bulk import LONG
 from agentsvc_nb.formats.tables.columns import Hints
 from agentsvc_nb.formats.tables.delimited import CsvForm, dialect_of
-from agentsvc_nb.formats.tables.layout import TableGrid, arrange
-from agentsvc_nb.formats.tables.model import CELLS_MAX, COLUMNS_MAX, RawTable, ReadTable, TableNotes
+from agentsvc_nb.formats.tables.layout import TableGrid, arrange, parted
+from agentsvc_nb.formats.tables.model import (
+    CELLS_MAX,
+    COLUMNS_MAX,
+    AsideRow,
+    RawTable,
+    ReadColumn,
+    ReadTable,
+    TableNotes,
+)
 from agentsvc_nb.formats.tables.reading import MARKS
-from agentsvc_nb.formats.tables.totals import is_label
+from agentsvc_nb.formats.tables.totals import is_label, is_total
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,36 +48,42 @@ def load_plain(engine: duckdb.DuckDBPyConnection, name: str, file: Path, tabs: b
     form = _certain_form(data, tabs)
     if form is None:
         return None
-    rows = _head(data, form)
-    grid = _certain_grid(rows)
+    grid = _certain_grid(data, form)
     if grid is None:
         return None
-    raw = f"{name}_raw"
+    raw, above, names = f"{name}_raw", grid.numbers[0] - 1, grid.names
+    if _has_empty_lines(data.split(b"\n", above)[-1]):
+        return None
     try:
-        if not _read(engine, raw, file, form, len(grid.names)) or not _is_even(engine, raw, len(grid.names)):
+        if not _read(engine, raw, file, form, len(names), above) or not _begins_with(engine, raw, grid.rows[0]):
             return None
-        columns = [EngineColumn(engine, raw, f"c{at}", column) for at, column in enumerate(grid.names, 1)]
+        total = _last_total(engine, raw)
+        if not _is_even(engine, raw, len(names)):
+            return None
+        columns = [EngineColumn(engine, raw, f"c{at}", column) for at, column in enumerate(names, 1)]
         made = typed_columns(columns, name, Hints(MARKS.get(form.delimiter, "")))
         if made is None:
             return None
         (count,) = engine.execute(f"SELECT count(*) FROM {raw}").fetchone() or (0,)
-        return ReadTable("table", tuple(made), count, (), TableNotes())
+        if total and not _adds_up(engine, name, total, made, count):
+            engine.execute(f"DROP TABLE {name}")
+            return None
+        aside = (AsideRow(above + count + 1, total),) if total else ()
+        return ReadTable("table", tuple(made), count, (), replace(grid.notes, totals=aside))
     finally:
         engine.execute(f"DROP TABLE IF EXISTS {raw}")
 
 
 def _certain_form(data: bytes, tabs: bool) -> CsvForm | None:
-    """How the file is divided, if that leaves nothing open: UTF-8, one kind of line end, no empty lines, quotation
-    marks around whole cells only."""
+    """How the file is divided, if that leaves nothing open: UTF-8, one kind of line end, quotation marks around
+    whole cells only."""
     ends, returns = data.count(b"\n"), data.count(b"\r")
-    if len(data) < WORTH_BYTES or data[:3] == b"\xef\xbb\xbf" or b"\0" in data or ends < LONG + 1:
+    if len(data) < WORTH_BYTES or b"\0" in data or ends < LONG + 1:
         return None
     if returns and not returns == ends == data.count(b"\r\n"):
         return None
-    if b"\n\n" in data or b"\n\r\n" in data or data[:1] in (b"\r", b"\n"):
-        return None
     try:
-        decoded = data.decode()
+        decoded = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
     if (
@@ -82,44 +98,85 @@ def _certain_form(data: bytes, tabs: bool) -> CsvForm | None:
     return form
 
 
+def _has_empty_lines(rows: bytes) -> bool:
+    return b"\n\n" in rows or b"\n\r\n" in rows or rows[:1] in (b"\r", b"\n")
+
+
 def _is_quoted_well(decoded: str, delimiter: str) -> bool:
-    end = "" if decoded.endswith("\n") else "\n"
-    cell = rf'(?:"(?:[^"]|"")*+"|[^"{re.escape(delimiter)}\r\n]*+)'
-    return re.fullmatch(rf"(?:{cell}(?:{re.escape(delimiter)}|\r?\n))*+", decoded + end) is not None
+    """Whether what stands between quoted cells begins and ends where cells do; nothing is between two marks for one."""
+    first, *others = decoded.split('"')[::2]
+    ends, begins = (delimiter, "\n"), (delimiter, "\n", "\r\n")
+    *between, last = others or [""]
+    return (
+        decoded.count('"') % 2 == 0
+        and (not first or first.endswith(ends))
+        and (not last or last.startswith(begins))
+        and all(not one or (one.startswith(begins) and one.endswith(ends)) for one in between)
+    )
 
 
 def _head(data: bytes, form: CsvForm) -> list[Sequence[str]]:
     """The first rows."""
-    lines = data[:2_000_000].decode("utf-8", "ignore").splitlines(keepends=True)[: 2 * _HEAD_ROWS]
+    lines = data[:2_000_000].decode("utf-8-sig", "ignore").splitlines(keepends=True)[: 2 * _HEAD_ROWS]
     return [*form.reader(lines[:-1])][:_HEAD_ROWS]
 
 
-def _certain_grid(rows: list[Sequence[str]]) -> TableGrid | None:
-    """The rows as a table, if the first names all columns, and all are as wide."""
-    if not rows or not all(rows[0]) or len(rows[0]) > COLUMNS_MAX or any(len(row) != len(rows[0]) for row in rows):
+def _certain_grid(data: bytes, form: CsvForm) -> TableGrid | None:
+    """The first rows as a table, if its header names all columns, and all rows below are as wide; lines above it may be
+    titles."""
+    raw = RawTable("table", _head(data, form))
+    grid = arrange(raw) if len(parted(raw)) == 1 else None
+    if grid is None or not grid.rows or grid.notes != TableNotes(titles=grid.notes.titles):
         return None
-    grid = arrange(RawTable("table", rows))
-    if grid is None or not grid.rows or grid.numbers[0] != 2 or len(grid.rows) != len(rows) - 1:
+    at = grid.numbers[0] - 2
+    header, body = raw.rows[at], raw.rows[at + 1 :]
+    if len(grid.rows) != len(body) or len(grid.names) != len(header) > 0 or len(header) > COLUMNS_MAX:
         return None
-    plain = grid.notes == TableNotes() and len(grid.names) == len(rows[0])
-    return grid if plain and not any("\n" in cell for cell in rows[0]) else None
+    even = all(header) and all(len(row) == len(header) for row in body)
+    return grid if even and not any("\n" in cell for row in raw.rows[: at + 1] for cell in row) else None
 
 
-def _read(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, form: CsvForm, width: int) -> bool:
-    """Make a table of the cells as texts; False if the engine finds a row that is not as wide."""
+def _read(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, form: CsvForm, width: int, above: int) -> bool:
+    """Make a table of the cells as texts, below so many lines; False if the engine finds a row that is not as wide."""
     import duckdb
 
     columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(1, width + 1))
     told = (
-        f"delim = {text(form.delimiter)}, quote = '\"', escape = '\"', header = false, skip = 1, auto_detect = false,"
-        f" nullstr = {text(_NEVER)}, strict_mode = true, null_padding = false, compression = 'none', parallel = false,"
-        f" max_line_size = 20000000, columns = {{{columns}}}"
+        f"delim = {text(form.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {above},"
+        f" auto_detect = false, nullstr = {text(_NEVER)}, strict_mode = true, null_padding = false,"
+        f" compression = 'none', parallel = false, max_line_size = 20000000, columns = {{{columns}}}"
     )
     try:
-        engine.execute(f"CREATE TABLE {raw} AS SELECT * FROM read_csv(?, {told})", [str(file)])
+        engine.execute(f"CREATE TEMP TABLE {raw} AS SELECT * FROM read_csv(?, {told})", [str(file)])
     except duckdb.Error:
         return False
     return True
+
+
+def _begins_with(engine: duckdb.DuckDBPyConnection, raw: str, row: Sequence[str]) -> bool:
+    return engine.execute(f"SELECT * FROM {raw} LIMIT 1").fetchone() == tuple(row)
+
+
+def _last_total(engine: duckdb.DuckDBPyConnection, raw: str) -> tuple[str, ...]:
+    """The cells of the last row if it is called totals, taken out of the table; else none."""
+    last = engine.execute(f"SELECT * FROM {raw} WHERE rowid = (SELECT max(rowid) FROM {raw})").fetchone() or ()
+    if not is_label(next((cell for cell in last if cell.strip()), "")):
+        return ()
+    engine.execute(f"DELETE FROM {raw} WHERE rowid = (SELECT max(rowid) FROM {raw})")
+    return tuple(last)
+
+
+def _adds_up(
+    engine: duckdb.DuckDBPyConnection, name: str, row: tuple[str, ...], columns: Sequence[ReadColumn], rows: int
+) -> bool:
+    """Whether a row called totals is one of the table's."""
+    numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
+    what = ", ".join(f"sum(c{at + 1})" for at in numeric) or "0"
+    sums = engine.execute(f"SELECT {what} FROM {name}").fetchone() or ()
+    if any(isinstance(one, float) for one in sums):
+        return False  # not exact
+    whole = {at: Decimal(one or 0) for at, one in zip(numeric, sums, strict=False)}
+    return is_total(row, columns, whole, rows)
 
 
 def _is_even(engine: duckdb.DuckDBPyConnection, raw: str, width: int) -> bool:

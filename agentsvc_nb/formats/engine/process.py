@@ -41,6 +41,7 @@ class TableProcess:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
+        self._warming: asyncio.Task[None] | None = None
         self._told: OrderedDict[str, tuple[TableAnswer, int]] = OrderedDict()
 
     def start(self) -> None:
@@ -51,6 +52,11 @@ class TableProcess:
     def sweep(self) -> None:
         """Remove what was not used for long."""
         sweep(self._folder)
+
+    def warm(self) -> None:
+        """Have a child started now, so that the first question need not wait until it has imported the engine."""
+        if self._warming is None or self._warming.done():
+            self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
 
     async def read(self, file: TableFile, account: str) -> TableAnswer:
         """The profiles of a file's tables, or why it can't be read."""

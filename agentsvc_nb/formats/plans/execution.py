@@ -38,10 +38,11 @@ def compute(engine: TableEngine, plan: Plan, tables: Tables) -> Result:
 
 
 def _row(row: Sequence[Any]) -> tuple[Value | None, ...]:
-    return tuple(map(_value, row))
+    return tuple(map(value_of, row))
 
 
-def _value(cell: Any) -> Value | None:
+def value_of(cell: Any) -> Value | None:
+    """A cell of the engine. Raises `TypeError` for one of a type that plans do not have."""
     if isinstance(cell, float):
         return Decimal(repr(cell)) if math.isfinite(cell) else None
     if isinstance(cell, int) and not isinstance(cell, bool):

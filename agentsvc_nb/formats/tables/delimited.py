@@ -33,8 +33,9 @@ _FAMILIAR: Final = re.compile(
 """What stands beyond ASCII in western texts, and where."""
 
 
-def read_delimited(name: str, data: bytes, tabs: bool = False) -> RawTable:
-    """The rows of a delimited text. `tabs`: its name says that tabs divide it. Raises `UnreadableTable`."""
+def read_delimited(name: str, data: bytes, tabs: bool = False, cells_max: int = CELLS_MAX) -> RawTable:
+    """The rows of a delimited text, up to so many cells. `tabs`: its name says that tabs divide it. Raises
+    `UnreadableTable`."""
     decoded = decoded_table(data)
     text = decoded.text
     remarks = [f"Its encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
@@ -43,7 +44,7 @@ def read_delimited(name: str, data: bytes, tabs: bool = False) -> RawTable:
     told = re.match(r"\ufeff?sep=(.)\r?\n", text)
     text = text[told.end() :] if told else text
     dialect = dialect_of(text, told[1] if told else "\t" if tabs else "")
-    rows, more, remark = rows_of(text, dialect)
+    rows, more, remark = rows_of(text, dialect, cells_max)
     remarks += [remark] if remark else []
     notes = TableNotes(encoding=decoded.encoding, delimiter=dialect.delimiter, rows_left_out=more, remarks=(*remarks,))
     return RawTable(name, rows, notes=notes, first_number=2 if told else 1)
@@ -110,28 +111,28 @@ class CsvForm(NamedTuple):
         )
 
 
-def rows_of(text: str, dialect: CsvForm) -> tuple[list[Sequence[str]], int, str]:
+def rows_of(text: str, dialect: CsvForm, cells_max: int = CELLS_MAX) -> tuple[list[Sequence[str]], int, str]:
     """The rows, up to the limit of cells; how many more there are; and what is wrong with their quotation marks, in
     which case they are read as well as can be. Raises `UnreadableTable`."""
     escaped = dialect._replace(escape=True)
     try:
         with contextlib.suppress(csv.Error):
-            return *_rows(text, dialect, strict=True), ""
+            return *_rows(text, dialect, cells_max, strict=True), ""
         if "\\" + dialect.quote in text:
             with contextlib.suppress(csv.Error):
-                return *_rows(text, escaped, strict=True), ""
+                return *_rows(text, escaped, cells_max, strict=True), ""
         if _unclosed(text, dialect):
             remark = "A quotation mark is never closed, so quotation marks are read as they stand."
-            return *_rows(text, dialect._replace(quoting=False)), remark
-        return *_rows(text, dialect), "Quotation marks stand within cells; they are read as they stand."
+            return *_rows(text, dialect._replace(quoting=False), cells_max), remark
+        return *_rows(text, dialect, cells_max), "Quotation marks stand within cells; they are read as they stand."
     except csv.Error as error:
         raise UnreadableTable(f"The file is no delimited text: {error}.") from None
 
 
-def _rows(text: str, dialect: CsvForm, strict: bool = False) -> tuple[list[Sequence[str]], int]:
+def _rows(text: str, dialect: CsvForm, cells_max: int, strict: bool = False) -> tuple[list[Sequence[str]], int]:
     reader = dialect.reader(io.StringIO(text, newline=""), strict)
     rows: list[Sequence[str]] = []
-    room = CELLS_MAX
+    room = cells_max
     csv.field_size_limit(BYTES_MAX)
     while room > 0 and (some := list(islice(reader, 10_000))):
         rows += some
@@ -141,7 +142,7 @@ def _rows(text: str, dialect: CsvForm, strict: bool = False) -> tuple[list[Seque
 
 def _unclosed(text: str, dialect: CsvForm) -> bool:
     """Whether the last row takes in lines that it should not: a quotation mark in it is never closed."""
-    rows, _ = _rows(text + dialect.delimiter, dialect)
+    rows, _ = _rows(text + dialect.delimiter, dialect, CELLS_MAX)
     return bool(rows) and rows[-1][-1:] != [""]
 
 

@@ -16,6 +16,7 @@ from agentsvc_nb.formats.tables.layout import TableGrid, arrange, parted
 from agentsvc_nb.formats.tables.markup import read_document, read_html, read_markdown
 from agentsvc_nb.formats.tables.model import (
     BYTES_MAX,
+    CELLS_MAX,
     TABLES_MAX,
     AsideRow,
     RawTable,
@@ -27,16 +28,16 @@ from agentsvc_nb.formats.tables.records import read_json, read_json_lines
 from agentsvc_nb.formats.tables.totals import confirmed, headings, suspects, unnamed
 from agentsvc_nb.formats.tables.workbooks import read_parquet, read_workbook
 
-_Reader = Callable[[str, Path], list[RawTable]]
+_Reader = Callable[[str, Path, int], list[RawTable]]
 
 
 MARKS: Final = {";": ",", ",": "."}
 """The decimal mark that goes with a delimiter: where decimals have a comma, semicolons divide cells."""
 
 
-def read_tables(name: str, media_type: str, file: Path) -> list[ReadTable]:
-    """All tables of a file, whose name, or else media type, tells its format. Raises `UnreadableTable`, and `OSError`
-    when there is no such file.
+def read_tables(name: str, media_type: str, file: Path, cells_max: int = CELLS_MAX) -> list[ReadTable]:
+    """All tables of a file, whose name, or else media type, tells its format; of CSV, workbooks and Parquet the first
+    `cells_max` cells. Raises `UnreadableTable`, and `OSError` when there is no such file.
 
     >>> [table] = read_tables("sales.csv", "text/csv", Path("sales.csv"))  # doctest: +SKIP
     >>> table.columns[0].kind  # doctest: +SKIP
@@ -49,7 +50,7 @@ def read_tables(name: str, media_type: str, file: Path) -> list[ReadTable]:
         raise UnreadableTable(f"The file is larger than {BYTES_MAX // 10**6} MB.")
     with _without_collections():
         try:
-            raw = reader(PurePosixPath(name).stem, file)
+            raw = reader(PurePosixPath(name).stem, file, cells_max)
         except RecursionError:
             raise UnreadableTable("The file nests too deeply.") from None
         parts = [part for one in raw for part in parted(one)]
@@ -135,23 +136,27 @@ def _compact(numbers: list[int]) -> Sequence[int]:
     return whole if len(whole) == len(numbers) else numbers
 
 
-def _delimited(name: str, file: Path) -> list[RawTable]:
-    return [read_delimited(name, file.read_bytes())]
+def _delimited(name: str, file: Path, cells_max: int) -> list[RawTable]:
+    return [read_delimited(name, file.read_bytes(), cells_max=cells_max)]
 
 
-def _tabbed(name: str, file: Path) -> list[RawTable]:
-    return [read_delimited(name, file.read_bytes(), tabs=True)]
+def _tabbed(name: str, file: Path, cells_max: int) -> list[RawTable]:
+    return [read_delimited(name, file.read_bytes(), tabs=True, cells_max=cells_max)]
+
+
+def _whole(reader: Callable[[str, Path], list[RawTable]]) -> _Reader:
+    return lambda name, file, _: reader(name, file)
 
 
 _BY_ENDING: Final[dict[str, _Reader]] = {
     ".csv": _delimited,
     **dict.fromkeys((".tsv", ".tab"), _tabbed),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), read_workbook),
-    ".json": read_json,
-    **dict.fromkeys((".jsonl", ".ndjson"), read_json_lines),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), read_html),
-    **dict.fromkeys((".md", ".markdown"), read_markdown),
-    ".docx": read_document,
+    ".json": _whole(read_json),
+    **dict.fromkeys((".jsonl", ".ndjson"), _whole(read_json_lines)),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _whole(read_html)),
+    **dict.fromkeys((".md", ".markdown"), _whole(read_markdown)),
+    ".docx": _whole(read_document),
     **dict.fromkeys((".parquet", ".pq"), read_parquet),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any, Final
 
@@ -78,6 +79,13 @@ def confirmed(rows: Sequence[Sequence[Any]], suspected: Sequence[int], columns: 
         if _SURE.fullmatch(_first(rows[place])) or _adds_up(rows[place], numeric, whole, parts, last):
             found.append(place)
     return found
+
+
+def is_total(row: Sequence[Any], columns: Sequence[ReadColumn], sums: Mapping[int, Decimal], rows: int) -> bool:
+    """Whether the last row, the only suspect, is one of totals, as `confirmed` has it: below so many rows, whose
+    numbers have these sums."""
+    numeric = [(at, replace(columns[at], values=(None,) * rows)) for at in sums]  # only how many counts
+    return bool(_SURE.fullmatch(_first(row))) or _adds_up(row, numeric, sums, sums, last=True)
 
 
 def _adds_up(

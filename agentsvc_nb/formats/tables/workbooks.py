@@ -33,15 +33,15 @@ this process."""
 _UNPACKED_MAX: Final = 4 * BYTES_MAX
 
 
-def read_workbook(name: str, file: Path) -> list[RawTable]:
-    """Every sheet with cells, by its name. Raises `UnreadableTable`."""
+def read_workbook(name: str, file: Path, cells_max: int = CELLS_MAX) -> list[RawTable]:
+    """Every sheet with cells, by its name, up to so many cells of all. Raises `UnreadableTable`."""
     from python_calamine import CalamineError, CalamineWorkbook
 
     data = file.read_bytes()
     _check_unpacked_size(data)
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        found, room = [], CELLS_MAX
+        found, room = [], cells_max
         for sheet_name in book.sheet_names[:TABLES_MAX]:
             sheet = book.get_sheet_by_name(sheet_name)
             if sheet.end is None or room <= 0:
@@ -82,7 +82,7 @@ def _check_unpacked_size(data: bytes) -> None:
                 raise UnreadableTable(f"The workbook unpacks to more than {_UNPACKED_MAX // 10**6} MB.")
 
 
-def read_parquet(name: str, file: Path) -> list[RawTable]:
+def read_parquet(name: str, file: Path, cells_max: int = CELLS_MAX) -> list[RawTable]:
     """The file's table. Raises `UnreadableTable`."""
     import duckdb
 
@@ -94,8 +94,9 @@ def read_parquet(name: str, file: Path) -> list[RawTable]:
             count = engine.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [str(file)]).fetchall()
             whole = int(count[0][0] or 0)
             shown = ", ".join(f'"{column.replace(chr(34), chr(34) * 2)}"' for column in kept)
-            rows = table.project(shown).limit(max(1, CELLS_MAX // max(1, len(kept)))).fetchall()
+            rows = table.project(shown).limit(max(1, cells_max // max(1, len(kept)))).fetchall()
     except duckdb.Error as error:
-        raise UnreadableTable(f"The Parquet file can't be read: {because(error)}.") from None
+        why = because(ValueError(str(error).replace(str(file), "file")))
+        raise UnreadableTable(f"The Parquet file can't be read: {why}.") from None
     notes = TableNotes(rows_left_out=max(0, whole - len(rows)), columns_left_out=len(columns) - len(kept))
     return [RawTable(name, [kept, *rows], 0, notes, first_number=0)]

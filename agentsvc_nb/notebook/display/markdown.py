@@ -50,6 +50,8 @@ def _block_parser() -> MarkdownIt:
 
 
 _CELL: Final = "text-align:left;padding:2px 10px"
+MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
+SMALL: Final = f"{MUTED};font-size:90%"
 _LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
@@ -61,6 +63,9 @@ class _Renderer(SafeRenderer):
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f'<td style="{_CELL}">'
+
+    def folded(self, summary: str, block: str) -> str:
+        return f'<details style="margin:0 0 1em"><summary style="{SMALL}">{summary}</summary>{block}</details>\n'
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.failures import FAILURES
@@ -104,8 +105,7 @@ def _seconds(start: str, end: str) -> float | None:
 
 Bundle = dict[str, str]
 
-MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
-_SMALL: Final = f"{MUTED};font-size:90%"
+MUTED: Final = markdown.MUTED
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
 LINE_CHARS: Final = 400
@@ -182,12 +182,12 @@ def status_bundle(view: RunView) -> Bundle:
 
 
 def _status_html(pieces: list[str]) -> str:
-    return f'<div role="status" style="{_SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
+    return f'<div role="status" style="{markdown.SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
 
 
 def line_html(line: str) -> str:
     """Return a line of our own text as small HTML."""
-    return f'<div style="{_SMALL}">{worded(line, LINE_CHARS)}</div>'
+    return f'<div style="{markdown.SMALL}">{worded(line, LINE_CHARS)}</div>'
 
 
 def text_bundle(text: str) -> Bundle:
@@ -204,7 +204,7 @@ def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
         *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
         extras.charts["text/html"] if extras.charts else "",
-        timeline_html(view, _SMALL, _WRONG),
+        timeline_html(view, markdown.SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()

@@ -117,13 +117,11 @@ def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str
     from agentsvc_nb.notebook.ask.each import RowsQuestion
 
     shape = shape_of(args.schema, variables)
-    if args.each not in variables:
-        raise AskError(f"--each {args.each}: there is no variable `{args.each}`; nothing was sent.")
     if shape is not None and shape.records:
         raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
     return RowsQuestion(
         args.each,
-        variables[args.each],
+        _frame_of(args.each, variables),
         cell.strip("\n"),
         schema=None if shape is None else shape.kind or shape.schema,
         key=args.key,
@@ -135,6 +133,17 @@ def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str
         timeout=args.timeout,
         raise_error=not args.no_raise_error,
     )
+
+
+def _frame_of(name: str, variables: Mapping[str, Any]) -> Any:
+    """The DataFrame in the variable, or the table in the file. Raises `AskError` for neither."""
+    from agentsvc_nb.notebook.files.tables import read_table
+
+    if name in variables:
+        return variables[name]
+    if not os.path.isfile(name):
+        raise AskError(f"--each {name}: there is no variable and no file `{name}`; nothing was sent.")
+    return read_table(name)
 
 
 @magics_class
@@ -171,7 +180,11 @@ class Ask(MagicsGroup):
         arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
         arg("--n", type=int, metavar="N", help="ask for 2 to 8 variants side by side; `_.pick(2)` goes on from one"),
-        arg("--each", metavar="NAME", help="ask it of each row of a DataFrame; {{column}} is the row's value"),
+        arg(
+            "--each",
+            metavar="NAME",
+            help="ask it of each row of a DataFrame, or of a file's table; {{column}} is the value",
+        ),
         arg("--key", metavar="COLUMN", help="--each: the column that tells the rows apart"),
         arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows at once (8)"),
         arg("--max-cents", type=float, metavar="CENTS", help="--each: what all rows together may cost"),

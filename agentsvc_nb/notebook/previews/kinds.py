@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
 
 HEAD_BYTES: Final = 256_000
-"""How many bytes of a file are read at first. Text, CSV, JSON and HTML are previewed from these alone."""
+"""How many bytes of a file are read at first. Text, JSON, HTML and large CSV are previewed from these alone."""
 WHOLE_BYTES: Final = 50_000_000
 """The largest picture, PDF, Parquet file or workbook that is previewed: these need the whole file."""
 
@@ -53,8 +53,8 @@ class Subject:
         return decode(self.head, cut=self.cut)
 
     @contextmanager
-    def on_disk(self) -> Iterator[Path]:
-        """Provide the whole file at a temporary path within a `with` block.
+    def on_disk(self, ending: str = "") -> Iterator[Path]:
+        """Provide the whole file at a temporary path, with this ending, within a `with` block.
 
         Raises `CannotShow` when it has more than `WHOLE_BYTES`, and whatever `fetch` raises.
         """
@@ -63,7 +63,7 @@ class Subject:
                 f"It has {size(self.file.size_bytes)}, and a file of this kind is looked at up to {size(WHOLE_BYTES)}."
             )
         with TemporaryDirectory(prefix="agentsvc-preview-") as folder:
-            path = Path(folder) / "whole"
+            path = Path(folder) / f"whole{ending}"
             if self.cut and self.fetch:
                 self.fetch(path)
             else:
@@ -128,7 +128,7 @@ def kind_of(subject: Subject) -> Kind:
     found = media_type(head[:SIGNATURE_BYTES])
     if found is not None:
         return _BY_MEDIA_TYPE.get(found, BYTES)
-    ending = _ending(subject)
+    ending = ending_of(subject)
     for signature, inside in _CONTAINERS:
         if head.startswith(signature):
             return EXCEL if inside in head or ending in EXCEL.endings.split() else BYTES
@@ -149,7 +149,7 @@ def _text_kind(ending: str, text: str) -> Kind:
 
 def mismatch(subject: Subject, kind: Kind) -> str:
     """Return a sentence if the name or media type of a file contradicts its bytes; else an empty text."""
-    ending, media = _ending(subject), subject.file.media_type.partition(";")[0].strip().lower()
+    ending, media = ending_of(subject), subject.file.media_type.partition(";")[0].strip().lower()
     named = {ending for other in KINDS for ending in other.endings.split()}
     if ending in named and ending not in kind.endings.split():
         return f"Its name ends with {ending}, but its bytes say: {kind.noun}."
@@ -159,5 +159,6 @@ def mismatch(subject: Subject, kind: Kind) -> str:
     return ""
 
 
-def _ending(subject: Subject) -> str:
+def ending_of(subject: Subject) -> str:
+    """The ending of the file's name in small letters, such as `.csv`."""
     return PurePosixPath(subject.file.path).suffix.lower()

@@ -14,14 +14,14 @@ CHILD: Final = "agentsvc_nb.notebook.previews.child"
 PATIENCE_SECONDS: Final = 20.0
 """How long the decoding of one file may take."""
 ANSWER_BYTES: Final = 1_000_000
-"""The longest answer that is read."""
+"""The longest answer that is read, if it is to be shown."""
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 """The limits of the process. The child itself limits the processor time of each file."""
 
 
-def asked(decoder: str, place: Path) -> dict[str, Any]:
+def asked(decoder: str, place: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
     """Decode one file with the decoder of `child` of this name. Raises `CannotShow` when it cannot be decoded."""
-    with Decoder(decoder) as child:
+    with Decoder(decoder, answer_bytes) as child:
         return child.asked(place)
 
 
@@ -31,8 +31,9 @@ class Decoder:
     The process is started with the first file, and again after a file that exceeded its limits.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, answer_bytes: int = ANSWER_BYTES) -> None:
         self._name = name
+        self._answer_bytes = answer_bytes
         self._child: LimitedChild | None = None
 
     def __enter__(self) -> Decoder:
@@ -48,10 +49,10 @@ class Decoder:
         """
         child = self._child = self._child or LimitedChild(CHILD, self._name, limits=LIMITS, folder=place.parent)
         question = json.dumps(str(place)).encode("ascii")  # ASCII, because the child may have another locale
-        answer = child.ask(question, PATIENCE_SECONDS, ANSWER_BYTES)
+        answer = child.ask(question, PATIENCE_SECONDS, self._answer_bytes)
         if not answer.endswith(b"\n"):
             self._end()
-            if len(answer) <= ANSWER_BYTES:
+            if len(answer) <= self._answer_bytes:
                 raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")
         found = _parsed(answer)
         if reason := found.get("error"):

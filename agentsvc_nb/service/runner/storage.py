@@ -16,6 +16,7 @@ from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.documents import has_text, is_quick, read_text
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
+from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.tables import ChatTables
@@ -52,6 +53,10 @@ class Blobs(Protocol):
     def remove(self, sha256: str, before: int) -> bool: ...
 
 
+_LARGE_TABLE_BYTES: Final = 300_000
+"""Of such a table the first total is waited for: the process that computes it is started when the file is stored."""
+
+
 @dataclass(frozen=True)
 class Storage:
     """The use case context, the blob store, and who reads documents and tables, which every worker needs."""
@@ -63,7 +68,10 @@ class Storage:
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
-        return await asyncio.to_thread(self._describe, file_name, blob)
+        content = await asyncio.to_thread(self._describe, file_name, blob)
+        if content.size_bytes >= _LARGE_TABLE_BYTES and ending_of(file_name, content.media_type):
+            self.tables.warm()
+        return content
 
     async def store(self, file_name: str, data: bytes) -> Content:
         """Store bytes as a blob and describe it."""

@@ -19,7 +19,7 @@ from agentsvc_nb.formats.plans.profiles import Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.formats.safe_text import FOLDED, escape
 from agentsvc_nb.wire.runs import Basis
 
 HEADLINE_VALUES: Final = 5
@@ -30,8 +30,9 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     """The result with all that stands behind it; or that nothing fits."""
     reading, table = understood.reading, tables[understood.reading.plan.table]
     line = expression(reading.plan, tables, found)
-    notes = "".join(f"{escape(one)}\n\n" for one in (*understood.told, *table.notes))
-    how = f"{_block(sql(reading.plan, tables))}{notes}"
+    told = " ".join(escape(one) for one in (*understood.told, *table.notes))
+    notes = f"{told}\n\n" if told else ""
+    how = f"{notes}{_block(sql(reading.plan, tables))}"
     values = values_of(reading, found)
     if not found.used or not values:
         out = f"{left_out(found)}\n\n" if found.left_out else ""
@@ -88,8 +89,9 @@ def _signed(reading: QuestionReading, found: Result, values: str) -> str:
 
 
 def _block(text: str) -> str:
+    """A block that is shown folded where that can be done (`formats.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}sql\n{text}\n{fence}\n\n"
+    return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 
 
 def asked_back(back: AskedBack) -> AnswerPart:

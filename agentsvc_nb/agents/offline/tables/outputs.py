@@ -35,9 +35,9 @@ class LeftFiles:
 
 
 async def leave_result(turn: RunContext, result: Result, question: str, chart: ChartWish | None) -> str:
-    """Leave what a question came to, unless it is a single value and no chart was asked for; Markdown that says where
-    the chart is, or why there is none."""
-    if chart is None and len(result.rows) * len(result.columns) <= 1:
+    """Leave what a question came to, unless it is a single row and no chart was asked for; Markdown that says where the
+    chart is, or why there is none."""
+    if chart is None and len(result.rows) <= 1:
         return ""
     title = question[:1].upper() + question[1:]
     left = await leave_table(turn, result, title, chart is not None, chart.kind if chart else None)

@@ -1,7 +1,7 @@
 """The process that decodes files: `python -m ...child DECODER` reads paths and prints answers, both as JSON lines.
 
 pictures   previews, thumbnails and large views, with Pillow; pages of PDF with PDFium
-tables     Parquet with DuckDB, workbooks with calamine
+tables     tables of any format, by the one reader
 """
 
 

@@ -9,30 +9,31 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from agentsvc_nb.notebook.previews.child import CannotDecode
-from agentsvc_nb.notebook.previews.child.pictures import read_large, read_pages, read_picture, read_small
-from agentsvc_nb.notebook.previews.child.tables import read_parquet, read_workbook
 
 CPU_SECONDS: Final = 10
 MEMORY_BYTES: Final = 2**30
-# Each imports its library when it is called: after the limits are set, and only the library that is needed.
-_DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "pictures": read_picture,
-    "small": read_small,
-    "large": read_large,
-    "pages": read_pages,
-    "parquet": read_parquet,
-    "workbook": read_workbook,
+_DECODERS: Final[Mapping[str, tuple[str, str]]] = {
+    "pictures": ("pictures", "read_picture"),
+    "small": ("pictures", "read_small"),
+    "large": ("pictures", "read_large"),
+    "pages": ("pictures", "read_pages"),
+    "beginning": ("tables", "read_beginning"),
+    "tables": ("tables", "read_whole"),
 }
+"""The module of each decoder, and its function. Only what is needed is imported, after the limits are set."""
 
 
 def main() -> None:
     _limit()
+    module, name = _DECODERS[sys.argv[1]]
+    decoder = getattr(import_module(f"agentsvc_nb.notebook.previews.child.{module}"), name)
     for line in sys.stdin:
         _limit_processor()
-        print(json.dumps(_decode(_DECODERS[sys.argv[1]], json.loads(line))), flush=True)
+        print(json.dumps(_decode(decoder, json.loads(line))), flush=True)
 
 
 def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, Any]:

@@ -1,94 +1,83 @@
-"""Decode tables: the first 20 rows of 20 columns of Parquet (DuckDB), or of a workbook's first sheet (calamine).
-
-The libraries are imported when needed, because each process decodes one kind of file, and they may be missing.
-"""
+"""Tables by the one reader (docs/decisions/0050-where-tables-are-read.md): the beginning of the first, to be looked at,
+or all of a file as CSV with the types of its columns."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Sequence
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
+from agentsvc_nb.formats.plans.exporting import CSV, SCHEMA, TABLE_BYTES, exported
+from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.formats.plans.showing import plain
+from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
+from agentsvc_nb.formats.tables.reading import read_tables
 from agentsvc_nb.notebook.previews.child import CannotDecode
 
 ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
-UNPACKED_BYTES: Final = 100_000_000
-"""The largest workbook, unpacked, that is read."""
-# No temporary files, no downloads of extensions, no access to the variables of this process.
-_DUCKDB: Final[dict[str, Any]] = {
-    "memory_limit": "400MB",
-    "max_temp_directory_size": "0KB",
-    "threads": 1,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "python_enable_replacements": False,
-}
+CELLS_READ: Final = 400_000
+"""Of a file of which only the beginning is shown."""
+NAMED: Final = 10
+"""Further tables of the file whose names are told."""
 
 
-def read_parquet(path: str) -> dict[str, Any]:
-    """Return `names`, `types`, `rows`, the number of `columns`, and the number of rows as `count`.
+def read_beginning(path: str) -> dict[str, Any]:
+    """Return `names`, `types`, `rows`, `sheets`, `notes`, the number of `columns`, and the number of rows as `count`.
 
-    Raises `duckdb.Error` when the file is damaged.
+    Raises `CannotDecode` when the file can't be read, or has no table.
     """
-    import duckdb
-
-    engine = duckdb.connect(":memory:", config=_DUCKDB)
-    table = engine.read_parquet(path)
-    names, types = table.columns, [str(kind) for kind in table.types]
-    shown = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names[:COLUMNS])
-    rows = table.project(shown).limit(ROWS).fetchall()
-    # From the file's metadata, without reading the rows.
-    count = engine.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [path]).fetchone()
+    first, *others = _tables(path, CELLS_READ)
+    shown = first.columns[:COLUMNS]
+    beyond = first.notes.rows_left_out
+    told = replace(first, notes=replace(first.notes, rows_left_out=0))
+    rows = range(min(ROWS, first.rows))
     return {
-        "names": [name[:CELL_CHARS] for name in names[:COLUMNS]],
-        "types": types[:COLUMNS],
-        "rows": [[None if cell is None else str(cell)[:CELL_CHARS] for cell in row] for row in rows],
-        "columns": len(names),
-        "count": int(count[0]) if count else 0,
+        "names": [column.name[:CELL_CHARS] for column in shown],
+        "types": [f"{column.kind} {column.unit}".strip() for column in shown],
+        "rows": [[_cell(column, at)[:CELL_CHARS] for column in shown] for at in rows],
+        "sheets": [table.name[:CELL_CHARS] for table in (first, *others[:NAMED])],
+        "notes": told.sentences(),
+        "columns": len(first.columns) + first.notes.columns_left_out,
+        "count": first.rows + beyond,
     }
 
 
-def read_workbook(path: str) -> dict[str, Any]:
-    """Return `names`, `types`, `rows`, `sheets`, the number of `columns`, and the number of rows as `count`.
+def read_whole(path: str) -> dict[str, Any]:
+    """Return all `tables`: the name, `csv`, `schema` and `notes` of each.
 
-    Raises `CannotDecode` when it has no sheets or is too large unpacked, and the errors of calamine.
+    Raises `CannotDecode` when the file can't be read, has no table, or more than is handed on.
     """
-    from python_calamine import CalamineWorkbook
-
-    _check_unpacked_size(path)
-    book = CalamineWorkbook.from_path(path)
-    if not book.sheet_names:
-        raise CannotDecode("it has no sheets.")
-    sheet = book.get_sheet_by_index(0)
-    rows = sheet.to_python(nrows=ROWS + 1)
-    names, body = (rows[0], rows[1:]) if rows else ([], [])
-    return {
-        "names": [_text(name) for name in names[:COLUMNS]],
-        "types": [_type(column) for column in zip(*body, strict=True)][:COLUMNS],
-        "rows": [[_text(cell) for cell in row[:COLUMNS]] for row in body],
-        "sheets": [name[:CELL_CHARS] for name in book.sheet_names[:10]],
-        "columns": len(names),
-        "count": max(0, sheet.height - 1),
-    }
+    return {"tables": [_exported(table) for table in _tables(path)]}
 
 
-def _check_unpacked_size(path: str) -> None:
-    """Raise `CannotDecode` for a zip bomb. One that declares a false size is stopped by the memory limit."""
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as packed:
-        unpacked = sum(part.file_size for part in packed.infolist())
-    if unpacked > UNPACKED_BYTES:
-        raise CannotDecode(f"it unpacks to {unpacked / 1e6:,.0f} MB, too much to be looked at here.")
+def _tables(path: str, *cells_max: int) -> list[ReadTable]:
+    try:
+        found = read_tables(Path(path).name, "", Path(path), *cells_max)
+    except UnreadableTable as error:
+        raise CannotDecode(str(error)) from None
+    if not found:
+        raise CannotDecode("It has no rows.")
+    return found
 
 
-def _text(value: object) -> str:
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return str(int(value) if whole else value)[:CELL_CHARS]  # type: ignore[call-overload]
+def _exported(table: ReadTable) -> dict[str, Any]:
+    rows = tuple(zip(*(column.values for column in table.columns), strict=True))
+    files = exported(Result(tuple(map(_column, table.columns)), rows, table.rows, table.rows), table.name)
+    csv, schema = files[CSV].decode(), files[SCHEMA].decode()
+    if json.loads(schema)["more"] or table.notes.rows_left_out:
+        raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.")
+    return {"name": table.name, "csv": csv, "schema": schema, "notes": table.sentences()}
 
 
-def _type(column: Sequence[object]) -> str:
-    """Return the Python types of a column's cells, except empty cells, which are empty strings."""
-    return " or ".join(sorted({type(cell).__name__ for cell in column if cell != ""}))
+def _column(column: ReadColumn) -> ResultColumn:
+    by = column.unit if column.kind == "date" else ""
+    return ResultColumn(column.name, column.kind, "" if by else column.unit, column.decimals, by=by)
+
+
+def _cell(column: ReadColumn, row: int) -> str:
+    """The value as it was read; where there is none, the cell as it stands."""
+    value = column.values[row]
+    return column.texts[row] if value is None else plain(value, _column(column))
