@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.embeddings.kept import KeptVectors
 
 Vectors = NDArray[np.float32]
 
-PATIENCE_SECONDS: Final = 15.0
+PATIENCE_SECONDS: Final = 10.0
 """How long one question waits for vectors of passages; what is left then is for the next one."""
 
 
