@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -45,6 +46,12 @@ def test_the_answers_are_columns_of_the_dataframe(kernel: Any, mine: str) -> Non
     assert again.frame.equals(out)
     fresh = kernel.cell('%%ask --each df --fresh --schema Label\nanswer {"label": "{{text}}"}\n# {{who}}')
     assert not set(fresh.frame.run_id) & set(out.run_id)
+
+
+def test_a_file_is_asked_over_as_the_agent_reads_it(kernel: Any, mine: str, tmp_path: Path) -> None:
+    (place := tmp_path / "ads.csv").write_text(f"Report\n\nCampaign;Cost\n{mine};1.234,50 €\nTotal;1.234,50 €\n")
+    kernel.cell(f"%%ask --each {place} -o out\nsay {{{{Campaign}}}} {{{{Cost}}}}")
+    assert kernel.user_ns["out"].answer.tolist() == [f"{mine} 1234.5"]
 
 
 def test_a_bar_moves_and_one_output_remains(kernel: Any, mine: str) -> None:

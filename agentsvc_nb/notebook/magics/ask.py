@@ -142,7 +142,7 @@ def _frame_of(name: str, variables: Mapping[str, Any]) -> Any:
     if name in variables:
         return variables[name]
     if not os.path.isfile(name):
-        raise AskError(f"--each {name}: there is no variable and no file `{name}`; nothing was sent.")
+        raise AskError(f"--each {name}: there is no variable `{name}` and no file of that name; nothing was sent.")
     return read_table(name)
 
 
