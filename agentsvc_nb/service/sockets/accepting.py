@@ -19,7 +19,7 @@ from agentsvc_nb.service.sockets.selecting import FairSelector
 
 log = logging.getLogger(__name__)
 
-ACCEPTED_AT_ONCE: Final = 512
+ACCEPTED_AT_ONCE: Final = 256
 """In one turn of the event loop, which takes some 20 us for each."""
 CONNECTED_BESIDE_OTHERS: Final = 2
 """In a turn that leaves requests of connections to the next."""

@@ -11,7 +11,9 @@ from agentsvc_nb.formats.children.turns import FairQueue
 from agentsvc_nb.service.sockets.callers import Owner
 
 TURN_SECONDS: Final = 0.005
-"""What a turn of the event loop is to take when many connections are ready."""
+"""What a turn of the event loop is to take when it is parted."""
+LONG_SECONDS: Final = 2 * TURN_SECONDS
+"""Turns up to this are left as they are: choosing takes time, too."""
 AT_LEAST: Final = 4
 
 _Ready = list[tuple[selectors.SelectorKey, int]]
@@ -45,7 +47,7 @@ class FairSelector(selectors.DefaultSelector):
         if self._told:
             self._each += ((self._clock() - self._since) / self._told - self._each) / 8
         ready = super().select(timeout)
-        self.leaves_some = len(ready) > AT_LEAST and len(ready) * self._each > TURN_SECONDS
+        self.leaves_some = len(ready) * self._each > LONG_SECONDS and len(ready) > AT_LEAST
         if self.leaves_some:
             ready = self._fair(ready, self.room)
         self._told = len(ready)
