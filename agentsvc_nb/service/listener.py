@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,7 +22,9 @@ from starlette.applications import Starlette
 from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, BoundedConnection
 from agentsvc_nb.service.http.crowds import Connections
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.transports import coalescing
+from agentsvc_nb.service.sockets.accepting import Reception
+from agentsvc_nb.service.sockets.selecting import FairSelector
+from agentsvc_nb.service.sockets.transports import coalescing
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
 log = logging.getLogger(__name__)
@@ -36,8 +38,9 @@ END_SECONDS: Final = 9.0
 QUEUE: Final = 2048
 """Connections that the system holds until they are accepted."""
 ACCEPTED_AT_ONCE: Final = 16
-"""In one turn of the event loop. asyncio accepts so many before the first of them can be refused, so there must be
-descriptors for them; and while thousands come, those who are connected have their turn soon."""
+"""In one turn of the event loop, on Windows, before the first of them can be refused."""
+WAITING_SHARE: Final = 4
+"""One in so many of all connections may wait to be connected, beside them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
 """What macOS allows, whatever it says."""
@@ -109,6 +112,7 @@ class Listener(uvicorn.Server):
         )
         super().__init__(config)
         self._connections = self.server_state = Connections(most)
+        self._selector = FairSelector(self._connections.callers.owners)
         self._state = app.state
         self._ready = ready
         self._idle_stop = idle_stop
@@ -116,18 +120,38 @@ class Listener(uvicorn.Server):
         self.lost = False
         self.failure: OSError | None = None
 
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        if sys.platform == "win32":  # asyncio's own loop there is not one of selectors
+            super().run(sockets)
+            return
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self._selector)) as runner:
+            runner.run(self.serve(sockets))
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(_handle)
-        await super().startup(sockets)
+        await super().startup(sockets if sys.platform == "win32" else [])
         if self.started:
-            for each in sockets or []:
-                each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
+            self._receive(sockets or [])
             _collect_seldom()
             sys.setswitchinterval(SWITCH_SECONDS)
             try:
                 self._ready()
             except OSError as error:  # raised here it would end the service without its shutdown
                 self.failure, self.should_exit = error, True
+
+    def _receive(self, sockets: list[socket.socket]) -> None:
+        for each in sockets:
+            each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
+            if sys.platform != "win32":
+                connections = self._connections
+                most = connections.most // WAITING_SHARE
+                reception = Reception(each, self._connection, connections.callers, self._selector, most)
+                self.servers.append(cast("asyncio.Server", reception))
+
+    def _connection(self) -> asyncio.Protocol:
+        config = self.config
+        make = cast(Callable[..., asyncio.Protocol], config.http_protocol_class)
+        return make(config=config, server_state=self.server_state, app_state=self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
         if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:

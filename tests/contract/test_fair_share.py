@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import selectors
 import uuid
 from functools import partial
 from pathlib import Path
@@ -23,8 +25,11 @@ from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.shares import FairThreads
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Opened, Wire
+from tests.contract.test_unread import asked
+from tests.service.test_stop import connected
 
 JOBS: Final = 100
+REQUESTS: Final = 700
 PICTURES: Final = {
     "tool": "create_images",
     "input": {"request": {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": 20}}},
@@ -58,6 +63,25 @@ def test_a_hundred_jobs_of_one_account_do_not_hold_up_anothers_run(opened: Opene
         before = drawn(many, jobs)
         assert few.finish(REVIEW)["status"] == "completed"
         assert drawn(many, jobs) - before < JOBS, "it waited for less than one picture of each job"
+
+
+def test_a_thousand_requests_at_once_do_not_hold_up_another_callers(service: RunningService) -> None:
+    """All of the first caller's were answered before the other's."""
+    few, many = service.create_key(name="few"), service.create_key(name="many")
+    for key in (few, many):
+        assert httpx.get(f"{service.base_url}{V1}/tools", headers={"x-api-key": key}).status_code == 200
+    with contextlib.ExitStack() as stack:
+        flood = []
+        for _ in range(REQUESTS):
+            flood.append(stack.enter_context(connected(service.base_url)))
+            flood[-1].sendall(asked("/feedback", many))
+        one = stack.enter_context(connected(service.base_url))
+        one.sendall(asked("/feedback", few))
+        assert one.recv(15) == b"HTTP/1.1 200 OK"
+        readable = selectors.DefaultSelector()
+        for each in flood:
+            readable.register(each, selectors.EVENT_READ)
+        assert len(readable.select(0)) < REQUESTS * 0.9, "most of the others were still to be answered"
 
 
 def test_what_a_key_and_a_session_do_counts_to_their_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,13 @@ from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
 from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Activity, Connections
 from agentsvc_nb.service.listener import bind
-from agentsvc_nb.service.transports import JOIN_BYTES, READ_BYTES, CoalescingTransport, WriteCoalescer, coalescing
+from agentsvc_nb.service.sockets.transports import (
+    JOIN_BYTES,
+    READ_BYTES,
+    CoalescingTransport,
+    WriteCoalescer,
+    coalescing,
+)
 from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 

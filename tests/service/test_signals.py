@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.runner.signals import LocalSignals
+from agentsvc_nb.service.runner.signals import WOKEN_AT_ONCE, LocalSignals
 
 LONG: Final = 3600.0
 MOMENT: Final = 0.02
@@ -43,6 +44,23 @@ def test_all_who_wait_for_it_are_woken_and_nobody_else() -> None:
             await asyncio.sleep(0)
             signals.notify("one")
             assert await asyncio.gather(*waits) == [True, True, False]
+
+    run(test())
+
+
+def test_many_are_woken_a_few_in_each_turn_of_the_loop() -> None:
+    """All of a run's 2,000 followers were woken in one turn, in which nobody else was answered."""
+
+    async def test() -> None:
+        signals = LocalSignals()
+        with contextlib.ExitStack() as stack:
+            watches = [stack.enter_context(signals.watch("run")) for _ in range(3 * WOKEN_AT_ONCE)]
+            waits = [asyncio.create_task(watch.wait(LONG)) for watch in watches]
+            await asyncio.sleep(0)
+            signals.notify("run")
+            await asyncio.sleep(0)
+            assert 0 < sum(wait.done() for wait in waits) <= 2 * WOKEN_AT_ONCE
+            assert await asyncio.gather(*waits) == [True] * len(waits)
 
     run(test())
 

@@ -17,7 +17,8 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.sqlite import LONG_SECONDS, SqliteDatabase
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.stopping import ReadTooLong
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
@@ -155,6 +156,34 @@ def test_a_long_write_leaves_the_event_loop_free_and_later_ones_wait_for_it(data
         await first
 
     asyncio.run(together())
+
+
+def test_a_write_waits_for_one_long_one_of_many_and_those_of_accounts_come_in_turn(database: SqliteDatabase) -> None:
+    """A start waited until all documents that others had uploaded were indexed."""
+    free = threading.Event()
+
+    order: list[str] = []
+
+    def long(tx: Tx, name: str) -> None:
+        assert free.wait(30)
+        insert(tx, name)
+        order.append(name)
+        threading.Event().wait(2 * LONG_SECONDS)
+
+    async def asked(account: str, name: str) -> None:
+        shares.account.set(account)
+        await database.write(partial(long, name=name), long=True)
+
+    async def together() -> None:
+        many = [asyncio.create_task(asked("many", f"many {number}")) for number in range(3)]
+        await asyncio.sleep(0)
+        one, short = asyncio.create_task(asked("one", "one")), asyncio.create_task(database.write(names))
+        asyncio.get_running_loop().call_soon(free.set)
+        assert await short == ["many 0"]
+        await asyncio.gather(*many, one)
+
+    asyncio.run(together())
+    assert order.index("one") == 1
 
 
 def test_a_write_waits_for_another_process_and_leaves_the_event_loop_free(

@@ -32,8 +32,10 @@ class FairQueue(Generic[T]):
         """The caller that was served last, of each account that has work waiting or being done."""
         self._taken: Counter[str] = Counter()
 
-    def put(self, account: str, item: T) -> None:
-        self._waiting.setdefault(account, {}).setdefault(caller.get(), deque()).append(item)
+    def put(self, account: str, item: T, of: str | None = None) -> None:
+        """`of`: the caller that it is of, unless it is the present one."""
+        line = caller.get() if of is None else of
+        self._waiting.setdefault(account, {}).setdefault(line, deque()).append(item)
 
     def take(self) -> tuple[str, T] | None:
         """The next item with its account, for which `done` is to be called; None when none may be taken now."""

@@ -16,7 +16,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Activity, Connections
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.transports import READ_BYTES
+from agentsvc_nb.service.sockets.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
     DISCARD_BYTES,
     DISCARD_SECONDS,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from agentsvc_nb.service.transports import CoalescingTransport
+    from agentsvc_nb.service.sockets.transports import CoalescingTransport
 
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
@@ -77,12 +77,14 @@ class BoundedConnection(HttpToolsProtocol):
         "_head_left",
         "_heard",
         "_in_head",
+        "_known",
         "_pace",
         "_quiet",
         "_refused",
         "_seconds",
         "_stalled",
         "_taken",
+        "descriptor",
         "on_disconnect",
         "peer",
         "waited",
@@ -99,7 +101,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._pace = 0.0
         """Bytes that it takes a second."""
         self._taken = self._chunks = self._quiet = self._beside_body = self._seconds = 0
-        self._heard = self._halted = self._in_head = self._refused = False
+        self._heard = self._halted = self._in_head = self._refused = self._known = False
         self._fresh = True
         self._head_left = HEAD_BYTES
         self._discard_left = DISCARD_BYTES
@@ -111,6 +113,8 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_made(transport)
         self.pipeline = _Pipeline()  # type: ignore[assignment]
         self._begin()
+        connected = transport.get_extra_info("socket")
+        self.descriptor = connected.fileno() if connected is not None else -1
         if not self.server_state.admit(self):
             self._refuse(ApiError("brain_unavailable", "Too many connections are open: try again later."))
             self.transport.close()
@@ -122,6 +126,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self.server_state.callers.owners.pop(self.descriptor, None)
         for end in list(self.on_disconnect):
             end()
         self.server_state.forget(self)
@@ -199,6 +204,9 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        if not self._known and (caller := self._active.scope["state"].get("caller")):
+            self._known = True
+            self.server_state.callers.learn(self._active.scope["headers"], self.descriptor, (self.account, caller))
         if self.flow.write_paused and not self.transport.is_closing():
             self._halted = True  # nothing more is read, and no next answer made, until this one is taken
             self.flow.pause_reading()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 from uvicorn.server import ServerState
 
 from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.service.sockets.callers import Callers
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 if TYPE_CHECKING:
@@ -102,15 +103,16 @@ class Connections(ServerState):
 
     def __init__(self, most: int) -> None:
         super().__init__()
-        self._most = most
+        self.most = most
         self._by_peer: dict[str, _Crowd] = {}
+        self.callers = Callers()
 
     def admit(self, new: BoundedConnection) -> bool:
         """Count a new connection. If there are too many, another is closed; False if none can be."""
         own = self._by_peer.setdefault(new.peer, _Crowd())
         own.open[new] = None
-        most = self._most if new.peer.startswith(LOOPBACK) else self._most // 2
-        if len(own.open) <= most and len(self.connections) <= self._most:
+        most = self.most if new.peer.startswith(LOOPBACK) else self.most // 2
+        if len(own.open) <= most and len(self.connections) <= self.most:
             return True
         _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
         largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda crowd: len(crowd.open))

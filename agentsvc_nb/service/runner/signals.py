@@ -7,7 +7,10 @@ read and the wait is then never missed.
 from __future__ import annotations
 
 import asyncio
-from typing import Self
+from typing import Final, Self
+
+WOKEN_AT_ONCE: Final = 64
+"""In one turn of the event loop: each of them reads and sends in the next."""
 
 
 class LocalSignals:
@@ -21,8 +24,7 @@ class LocalSignals:
 
     def notify(self, name: str) -> None:
         self.sent += 1
-        for watch in self._watchers.get(name, ()):
-            watch.notify()
+        _wake(tuple(self._watchers.get(name, ())))
 
     def stop(self) -> None:
         self.stopping = True
@@ -31,6 +33,13 @@ class LocalSignals:
 
     def watch(self, name: str) -> LocalWatch:
         return LocalWatch(self._watchers, name)
+
+
+def _wake(watches: tuple[LocalWatch, ...]) -> None:
+    for watch in watches[:WOKEN_AT_ONCE]:
+        watch.notify()
+    if left := watches[WOKEN_AT_ONCE:]:
+        asyncio.get_running_loop().call_soon(_wake, left)
 
 
 class LocalWatch:

@@ -5,20 +5,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from agentsvc_nb.formats.children.turns import FairQueue
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
+LONG_SECONDS: Final = 0.02
+"""A transaction of long writes begins no other after this: those that are not long wait for its end."""
+LONG_AT_ONCE: Final = 16
 LOOK_SECONDS = 0.05
 """How often a read's time is looked at."""
 
@@ -58,8 +65,11 @@ class SqliteDatabase:
         self._writing = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: list[_Job[Any]] = []
+        self._long: FairQueue[_Job[Any]] = FairQueue()
         self._file: tuple[int, int] | None = None  # known once it is open
-        self._aside: asyncio.Future[None] | None = None  # a Future, not a Task, so loop shutdown cannot cancel it
+        self._due = False
+        # a Future, not a Task, so loop shutdown cannot cancel it
+        self._aside: asyncio.Future[list[_Job[Any]]] | None = None
         self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # the default pool may be busy with files for long
 
     def open(self) -> SqliteDatabase:
@@ -76,8 +86,11 @@ class SqliteDatabase:
     def close(self) -> None:
         """Finish requested writes, then close all connections. To be called in the event loop's thread."""
         self._thread.shutdown()
-        if self._asked:
-            with contextlib.suppress(StoreBusy):
+        with contextlib.suppress(StoreBusy):
+            if self._asked:
+                self._write_asked(BUSY_TIMEOUT_MS)
+            while jobs := self._next_long():
+                self._asked = jobs
                 self._write_asked(BUSY_TIMEOUT_MS)
         for connection in self._connections:
             connection.close()
@@ -86,11 +99,16 @@ class SqliteDatabase:
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # writes of an earlier, ended loop have nobody waiting for them
-            self._loop, self._asked, self._aside = loop, [], None
-        if not self._asked and self._aside is None:
+            self._loop, self._asked, self._long, self._aside, self._due = loop, [], FairQueue(), None, False
+        if not self._due and self._aside is None:
+            self._due = True
             loop.call_soon(self._end_turn)
         done: asyncio.Future[T] = loop.create_future()
-        self._asked.append(_Job(use, long, done))
+        job = _Job(use, long, done)
+        if long:
+            self._long.put(shares.account.get(), job)
+        else:
+            self._asked.append(job)
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
@@ -100,22 +118,36 @@ class SqliteDatabase:
         return job.result()
 
     def _end_turn(self) -> None:
-        """Write the requests of this turn: in this thread, or in the writer's if one takes long or another process is
-        writing."""
-        if not self._asked:
-            return
-        if not any(job.long for job in self._asked):
+        """Write the requests of this turn: in this thread, or in the writer's if another process is writing; then those
+        that take long, in the writer's."""
+        self._due = False
+        if self._asked:
             with contextlib.suppress(StoreBusy):
-                return self._write_asked(0)
-        jobs, self._asked = self._asked, []
+                self._write_asked(0)
+        jobs, self._asked = self._asked or self._next_long(), []
+        if not jobs:
+            return
         loop = asyncio.get_running_loop()
-        self._aside = loop.run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS)
-        self._aside.add_done_callback(lambda done: self._written_aside(jobs, done.exception()))
+        self._aside = loop.run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS, LONG_SECONDS)
+        self._aside.add_done_callback(lambda done: self._written_aside(jobs, done))
 
-    def _written_aside(self, jobs: list[_Job[Any]], failure: BaseException | None) -> None:
+    def _next_long(self) -> list[_Job[Any]]:
+        """Long writes, those of each account in turn."""
+        found: list[_Job[Any]] = []
+        while len(found) < LONG_AT_ONCE and (taken := self._long.take()) is not None:
+            self._long.done(taken[0])
+            taken[1].account = taken[0]
+            found.append(taken[1])
+        return found
+
+    def _written_aside(self, jobs: list[_Job[Any]], done: asyncio.Future[list[_Job[Any]]]) -> None:
         """Settle the jobs that the writer's thread has done, then write the requests that came in meanwhile."""
         self._aside = None
-        _settle(jobs, failure)
+        failure = done.exception()
+        left = [] if failure else done.result()
+        _settle(jobs[: len(jobs) - len(left)], failure)
+        for job in left:
+            self._long.put(job.account, job)
         self._end_turn()
 
     def _write_asked(self, patience_ms: int) -> None:
@@ -130,8 +162,9 @@ class SqliteDatabase:
         jobs, self._asked = self._asked, []
         _settle(jobs, failure)
 
-    def _commit(self, jobs: list[_Job[Any]], patience_ms: int) -> None:
-        """Run all jobs in one transaction; a job's own failure undoes only that job and is not raised.
+    def _commit(self, jobs: list[_Job[Any]], patience_ms: int, seconds: float = math.inf) -> list[_Job[Any]]:
+        """Run jobs in one transaction; a job's own failure undoes only that job and is not raised. Those long ones that
+        would begin after so many seconds are not run, but returned.
 
         Raises `StoreBusy` after `patience_ms`, and any error that keeps the transaction from being committed, such as a
         full disk: no job is written then.
@@ -141,9 +174,15 @@ class SqliteDatabase:
             try:
                 connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
                 connection.execute("BEGIN IMMEDIATE")
-                for job in jobs:
+                until = time.monotonic() + seconds
+                for count, job in enumerate(jobs):
+                    if count and job.long and time.monotonic() > until:
+                        break
                     job.attempt(connection)
+                else:
+                    count = len(jobs)
                 connection.execute("COMMIT")
+                return jobs[count:]
             except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -217,6 +256,7 @@ class _Job(Generic[T]):
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
         self.done = done
+        self.account = ""
         self._use = use
         self._failure: BaseException | None = None
         self._result: T
