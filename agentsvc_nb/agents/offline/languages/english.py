@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
@@ -349,3 +350,17 @@ ENGLISH: Final[Vocabulary] = language(
     numbers="zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve",
 )
 """English."""
+
+# What goes on from the question before.
+
+FOLLOWING: Final = FollowingWords(
+    leads="and what about|what about|and how about|how about|and|but|now|then|also|ok|okay|so|and now|and then|and also"
+    "|the same for|the same with|same for|same with|the same|same",
+    of_them="of them|of these|of those|out of them|out of these|among them|among these|among those",
+    instead="instead|rather",
+    refers="as it that this them these those the result results table figures answer show me draw plot"
+    " make give us in a an of"
+    " please can could you for with",
+    best="best",
+    worst="worst",
+)

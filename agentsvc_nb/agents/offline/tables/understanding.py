@@ -19,7 +19,7 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, words
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
 
 _MARGIN: Final = 0.45
@@ -105,7 +105,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = _objected(rivals[0].reading, table)
+    speaks_against = objected(rivals[0].reading, {table.name: table})
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -116,9 +116,9 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     )
 
 
-def _objected(reading: QuestionReading, table: TableProfile) -> str:
+def objected(reading: QuestionReading, tables: Tables) -> str:
+    """Why the reading's plan is not to be computed; empty if nothing speaks against it."""
     plan = reading.plan
-    tables = {table.name: table}
     try:
         statement(plan, tables)
         found = [one for one in objections(plan, tables) if one.code not in reading.settled]

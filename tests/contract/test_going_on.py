@@ -1,0 +1,35 @@
+"""A chat whose questions go on from the turn before, over the real service (docs/api/models.md)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentsvc_nb.testing import RunningService
+from tests.contract.conftest import Opened, Wire
+
+TABLE = b"order,country,product,revenue\n1,Austria,Tent,10\n2,Austria,Mug,20\n3,Spain,Tent,40\n4,Spain,Mug,2\n"
+
+
+@pytest.fixture
+def going(offline_service: RunningService, opened: Opened) -> Wire:
+    return opened(offline_service)
+
+
+def test_a_chat_goes_on_from_its_turn_before(going: Wire) -> None:
+    given = {"payload": json.dumps({"message": "What is the total revenue in Spain?", "sync": True})}
+    first = going("POST", "/runs", data=given, files={"file": ("orders.csv", TABLE)}).json()
+    assert first["basis"]["values"] == ["42"]
+    asked = [
+        ("and for Austria?", "computed", ["30"]),
+        ("and by product?", "computed", ["Mug", "20", "Tent", "10"]),
+        ("which of them was the best?", "computed", ["Mug"]),
+        ("Who is Ada?", "nothing", []),
+        ("and by product?", "near", []),  # what is before was not answered of tables
+    ]
+    for question, basis, values in asked:
+        run = going.finish(question, chat=first["chat"])
+        assert (run["basis"]["basis"], run["basis"]["values"]) == (basis, values), run["output"]
+        if basis == "computed":
+            assert "With the question before: What is the total revenue in Spain" in run["output"]
