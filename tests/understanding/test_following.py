@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agentsvc_nb.agents.offline.tables.charts import ChartWish
-from agentsvc_nb.agents.offline.tables.following import chart_of_before, in_context, told
+from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, in_context, told
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import question as worded
 from agentsvc_nb.formats.plans.expressions import expression

@@ -10,7 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.basis import RESULTS, AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.answers import answered, asked_back
-from agentsvc_nb.agents.offline.tables.following import InContext, alone, in_context, may_go_on, told
+from agentsvc_nb.agents.offline.tables.following.context import InContext, alone, in_context, may_go_on, told
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile

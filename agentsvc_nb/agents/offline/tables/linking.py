@@ -15,7 +15,8 @@ from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
 
 EXACT, FORM, NAMING, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.7, 0.9, 1.5
@@ -54,6 +55,15 @@ class TableLinks:
     def __init__(self, table: TableProfile, language: Vocabulary) -> None:
         self.table, self.language = table, language
         self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
+
+    @property
+    def tables(self) -> Tables:
+        """What a plan of these links may read."""
+        return {self.table.name: self.table}
+
+    def completed(self, plan: Plan) -> Plan | None:
+        """The plan with what it takes to compute it; None if it can't be meant."""
+        return plan
 
     def column(self, name: str) -> Column:
         return Column(self.table.name, name)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
@@ -72,7 +71,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     asked = words(question)
     found: list[Understanding] = []
     for language in languages_of(asked):
-        found = [_of_table(asked, table, language) for table in tables]
+        found = [by_links(asked, TableLinks(table, language)) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
     titled = [isinstance(one, Understood) and one.titled for one in found]
@@ -94,9 +93,9 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
 
 
-def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) -> Understanding:
-    links = TableLinks(table, language)
-    ways = paths(asked, links, language)
+def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
+    """What the words ask of what they are linked to."""
+    ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
     if not read:
@@ -105,7 +104,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = objected(rivals[0].reading, {table.name: table})
+    speaks_against = objected(rivals[0].reading, links.tables)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -133,9 +132,9 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
         if found and way.cost > found[0].cost + _MARGIN:
             break
         items = _parsed(way.items, links)
-        if (reading := assembled(items, links)) is not None:
+        if (reading := assembled(items, links)) is not None and (plan := links.completed(reading.plan)) is not None:
             told = tuple(dict.fromkeys(line for item in way.items for line in item.told))
-            found.append(_Read(reading, way.cost, told))
+            found.append(_Read(replace(reading, plan=plan), way.cost, told))
     return found
 
 

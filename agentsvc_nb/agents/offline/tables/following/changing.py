@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from agentsvc_nb.agents.offline.tables.following.narrowing import compared_column, narrowed, parts, year_of
 from agentsvc_nb.agents.offline.tables.grammar.assembling import set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS, joined
@@ -15,7 +16,6 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, 
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, pattern, reduced, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks, day_of
-from agentsvc_nb.agents.offline.tables.narrowing import compared_column, narrowed, parts, year_of
 from agentsvc_nb.formats.plans.conditions import Column, Condition, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan, aggregates
 

@@ -14,14 +14,21 @@ from agentsvc_nb.agents.offline.languages.choosing import FOLLOWING, LANGUAGES, 
 from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.questions import mentions
-from agentsvc_nb.agents.offline.tables.changing import Change, changed
 from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
+from agentsvc_nb.agents.offline.tables.following.changing import Change, changed
+from agentsvc_nb.agents.offline.tables.following.narrowing import narrowed, parts
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path
 from agentsvc_nb.agents.offline.tables.grammar.items import paths as ways_to_read
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.agents.offline.tables.joining import (
+    JoinedLinks,
+    joined_links,
+    multiplied,
+    understood_joined,
+    without_title,
+)
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.narrowing import narrowed, parts
 from agentsvc_nb.agents.offline.tables.question import Word, words
 from agentsvc_nb.agents.offline.tables.understanding import (
     READINGS_MAX,
@@ -29,7 +36,6 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     Understanding,
     Understood,
     objected,
-    understand,
 )
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import columns_of
@@ -92,7 +98,7 @@ def in_context(question: str, before: Sequence[str], tables: Sequence[TableProfi
         return InContext(own)
     for fragment in _fragments(asked.text):
         if isinstance(own, Understood):
-            found: Understanding | None = _inherited(own, base.found, named)
+            found = _inherited(own, base.found, named) or _gone_on(fragment, base.found, named)
         else:
             found = _gone_on(fragment, base.found, named)
         if found is not None:
@@ -119,10 +125,10 @@ def alone(question: str, tables: Sequence[TableProfile], paths: Sequence[str]) -
     """What the question asks for by itself, also without an `and` before it."""
     asked = mentions(question, paths)
     chosen = [table for table in tables if not asked.files or table.path in asked.files]
-    found = understand(asked.text, chosen)
+    found = understood_joined(asked.text, chosen)
     if not isinstance(found, Understood):
         for one in _fragments(asked.text):
-            if one.marked and isinstance(stripped := understand(one.text, chosen), Understood):
+            if one.marked and isinstance(stripped := understood_joined(one.text, chosen), Understood):
                 return stripped
     return found
 
@@ -159,17 +165,23 @@ def _chart_in(question: str, said: FollowingWords) -> ChartWish | None:
     return chart if said.only_refers(rest) else None
 
 
-def _links(base: Understood, tables: Mapping[str, TableProfile], language: Vocabulary) -> TableLinks:
-    return TableLinks(tables[base.reading.plan.table], language)
-
-
 def _gone_on(fragment: _Fragment, base: Understood, tables: Mapping[str, TableProfile]) -> Understanding | None:
     """The question before with what is said now. None when that is nothing that goes on from it."""
     if fragment.charted:
         return base
-    links = _links(base, tables, fragment.language)
+    made: Understanding | None = None
+    for links in joined_links(base.reading.plan, tables, fragment.language):
+        found = _in_links(fragment, base, links)
+        if isinstance(found, Understood):
+            return found
+        made = made or found
+    return made
+
+
+def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Understanding | None:
     text, judged = _judged(fragment, links)
-    ways = ways_to_read(words(text), links, fragment.language)
+    said = without_title(words(text), links) if isinstance(links, JoinedLinks) else words(text)
+    ways = ways_to_read(said, links, fragment.language)
     change = Change(fragment.instead, bool(judged))
     asks = not _ways(words(text), fragment.language).isdisjoint(_ASKING)
     known = [
@@ -183,7 +195,9 @@ def _gone_on(fragment: _Fragment, base: Understood, tables: Mapping[str, TablePr
     if readings is None:
         return _unknown(ways, fragment, links)
     if len(readings) == 1:
-        reason = objected(readings[0], tables)
+        reason = objected(readings[0], links.tables)
+        if isinstance(links, JoinedLinks):
+            reason = reason or multiplied(readings[0].plan, links)
         return AskedBack((), reason, (), 1.0) if reason else Understood(readings[0], (*base.told, *lines), cost)
     reason = "With the question before, this can be read in more than one way." if readings else _UNCLEAR
     return AskedBack((), reason, tuple(readings[:READINGS_MAX]), 1.0)
@@ -227,19 +241,20 @@ def _readings(
             read, nearest = True, way.cost
             lines = tuple(dict.fromkeys(line for item in way.items for line in item.told))
         for one in made:
-            found.setdefault(one.plan, one)
+            if (plan := links.completed(one.plan)) is not None:
+                found.setdefault(plan, replace(one, plan=plan))
     readings = list(found.values())
     columns = set(columns_of(base.plan.where))
     same = [one for one in readings if set(columns_of(one.plan.where)) == columns]  # `Wien`: of the column said before
     return ((same or readings) if read else None), lines, nearest
 
 
-def _inherited(own: Understood, base: Understood, tables: Mapping[str, TableProfile]) -> Understanding:
+def _inherited(own: Understood, base: Understood, tables: Mapping[str, TableProfile]) -> Understanding | None:
     """`and units?`: computed as the question before, with its conditions and groups. With conditions of its own, it
-    may also stand for itself."""
+    may also stand for itself. None when it is about another table."""
     mine, given = own.reading.plan, base.reading.plan
     if mine.table != given.table:
-        return AskedBack((), _UNCLEAR, (own.reading,), 1.0) if parts(given.where) or given.groups else own
+        return None
     ways = [parts(given.where)]
     for condition in parts(mine.where):
         ways = [made for way in ways for made in narrowed(way, condition, only=False, instead=False)]

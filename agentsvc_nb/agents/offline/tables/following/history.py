@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb.agents.offline.questions import readable, split
-from agentsvc_nb.agents.offline.tables.following import TURNS_MAX
+from agentsvc_nb.agents.offline.tables.following.context import TURNS_MAX
 from agentsvc_nb.agents.port import RunContext
 
 _OF_TABLES: Final = ("computed", "looked_up", "nothing")
