@@ -1,4 +1,4 @@
-"""A chat whose questions go on from the turn before or take two of its files, over the real service (docs/api/models.md)."""
+"""A chat whose questions go on from the turn before, or take two of its files (docs/api/models.md)."""
 
 from __future__ import annotations
 
