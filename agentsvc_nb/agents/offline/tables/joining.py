@@ -94,7 +94,7 @@ def understood_joined(question: str, tables: Sequence[TableProfile]) -> Understa
         return found
     asked = words(question)
     for language in languages_of(asked):
-        pairs = permutations(tables[:_TABLES_MAX], 2)
+        pairs = _needed(asked, tables[:_TABLES_MAX], language)
         tried = [made for one, two in pairs if (made := _of_pair(asked, one, two, language)) is not None]
         read = {_pair(one.reading.plan): one for one in reversed(tried) if isinstance(one, Understood)}
         if len(read) == 1:
@@ -107,6 +107,34 @@ def understood_joined(question: str, tables: Sequence[TableProfile]) -> Understa
     return found
 
 
+def _needed(
+    asked: Sequence[Word], tables: Sequence[TableProfile], language: Vocabulary
+) -> list[tuple[TableProfile, TableProfile]]:
+    """Pairs of tables of which each knows a word that the other does not, and which know together all that are no words
+    of the language. The search for readings takes a hundred times as long as this."""
+    known = language.light.union(*language.phrases)
+    said = [word for word in asked if word.quoted or not known.issuperset(word.tokens)]
+    said = [word for word in said if word.number is None and word.day is None]
+    met = [_met(asked, TableLinks(table, language)) for table in tables]
+    return [
+        (tables[one], tables[two])
+        for one, two in permutations(range(len(tables)), 2)
+        if not met[one] <= met[two] and not met[two] <= met[one] and all(word in met[one] | met[two] for word in said)
+    ]
+
+
+def _met(asked: Sequence[Word], links: TableLinks) -> set[Word]:
+    """The words that are linked to something of the table, or name it."""
+    found: set[Word] = set()
+    for start in range(len(asked)):
+        for length in range(1, min(_SPAN, len(asked) - start) + 1):
+            span = asked[start : start + length]
+            if not found.issuperset(span) and any(True for _ in links.links(span)):
+                found.update(span)
+    return found | {word for word in asked if any(map(links.is_title, word.tokens))}
+
+
+_SPAN: Final = 4
 _SEVERAL: Final = "Several pairs of tables have an answer to this: name the two files that are meant."
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -55,16 +56,23 @@ def _is_once(column: ColumnProfile, table: TableProfile) -> bool:
 
 def _named_alike(one: ColumnProfile, two: ColumnProfile, table: TableProfile, other: TableProfile) -> bool:
     """`customer_id` and `Customer ID`; also `customer_id` and the `id` of customers."""
-    first, second = tokens(one.name), tokens(two.name)
+    first, second = _words(one.name), _words(two.name)
     if len(first) == len(second) and all(map(alike, first, second)):
         return True
     return _names(first, second, other) or _names(second, first, table)
 
 
-def _names(written: list[str], key: list[str], table: TableProfile) -> bool:
-    title = tokens(PurePosixPath(table.path).stem)
+@lru_cache(5_000)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(tokens(name))
+
+
+def _names(written: Sequence[str], key: Sequence[str], table: TableProfile) -> bool:
+    if not _IDENTIFIERS.issuperset(key):
+        return False
+    title = _words(PurePosixPath(table.path).stem)
     subject = [word for word in written if word not in _IDENTIFIERS]
-    return set(key) <= _IDENTIFIERS and bool(subject) and len(subject) == len(title) and all(map(alike, subject, title))
+    return bool(subject) and len(subject) == len(title) and all(map(alike, subject, title))
 
 
 def _may_meet(one: ColumnProfile, two: ColumnProfile) -> bool:
