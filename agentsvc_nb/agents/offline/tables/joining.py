@@ -41,7 +41,7 @@ class JoinedLinks(TableLinks):
         self.shared = frozenset(column.name for column in other.columns if column.name in names)
         seen = key.own.distinct if key.own.distinct < table.rows else table.rows
         added = tuple(_seen(column, key, seen) for column in other.columns if column.name not in self.shared)
-        super().__init__(replace(table, columns=(*table.columns, *added)), language)
+        super().__init__(replace(table, columns=(*table.columns, *added)), language, alone=False)
         self._added = {column.name for column in added}
 
     @property
@@ -115,7 +115,7 @@ def _needed(
     known = language.light.union(*language.phrases)
     said = [word for word in asked if word.quoted or not known.issuperset(word.tokens)]
     said = [word for word in said if word.number is None and word.day is None]
-    met = [_met(asked, TableLinks(table, language)) for table in tables]
+    met = [_met(asked, TableLinks(table, language, alone=False)) for table in tables]
     return [
         (tables[one], tables[two])
         for one, two in permutations(range(len(tables)), 2)
@@ -129,7 +129,7 @@ def _met(asked: Sequence[Word], links: TableLinks) -> set[Word]:
     for start in range(len(asked)):
         for length in range(1, min(_SPAN, len(asked) - start) + 1):
             span = asked[start : start + length]
-            if not found.issuperset(span) and any(True for _ in links.links(span)):
+            if not found.issuperset(span) and links.links(span):
                 found.update(span)
     return found | {word for word in asked if any(map(links.is_title, word.tokens))}
 

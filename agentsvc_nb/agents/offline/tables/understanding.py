@@ -10,7 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
-from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
@@ -71,7 +71,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     asked = words(question)
     found: list[Understanding] = []
     for language in languages_of(asked):
-        found = [by_links(asked, TableLinks(table, language)) for table in tables]
+        found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
     titled = [isinstance(one, Understood) and one.titled for one in found]
@@ -140,9 +140,20 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     items = _without_commas(items)
+    if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
+        items = reduced(items, PERIODS, links)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(items), MEASURES, links)
+    return reduced(set_apart(_rows_by_period(items, links)), MEASURES, links)
+
+
+def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
+    """`the days with rain`, where each row is another day."""
+    of = links.row_period()
+    return [
+        Item("rows", "period") if item.tag == "period" and item.value == of and before.tag != "wh" else item
+        for before, item in zip([Item("start"), *items], items, strict=False)
+    ]
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:

@@ -63,7 +63,7 @@ def changed(
 def _reduced(items: Sequence[Item], before: Plan, links: TableLinks) -> list[Item] | None:
     found = [item for item in items if item.tag != "comma"]
     where = parts(before.where)
-    year = year_of(where) if len(links.dates()) == 1 else None
+    year = year_of(where) if len(links.main_dates()) == 1 else None
     found = reduced([_in_year(item, year) for item in reduced(found, AMOUNTS, links)], GROUPS, links)
     compared = _with_column(found, where, links)
     if compared is None:
