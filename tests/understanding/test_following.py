@@ -72,6 +72,13 @@ CHANGED = [
      'sum(revenue) by month(Order Date) where Country = "Germany" top 1 by sum(revenue)'),
     ("which product sold the most units? | and the least?", "sum(Units) by Product Name bottom 1 by sum(Units)"),
     ("which product sold the most units? | and by revenue?", "sum(revenue) by Product Name top 1 by sum(revenue)"),
+    ("revenue by month | and the growth?",
+     "change in % of sum(revenue) to the period before by month(Order Date) in order of month(Order Date)"),
+    ("revenue by country | break it down by month", "sum(revenue) by Country and month(Order Date)"),
+    # What would be understood by itself, too, but goes on.
+    ("how many orders came from Germany? | what was their total revenue?", 'sum(revenue) where Country = "Germany"'),
+    ("revenue in Germany | and excluding open orders?",
+     'sum(revenue) where Country = "Germany" and not (Status = "open")'),
     # One after the other, and in other languages.
     ("revenue in Germany | and for Austria? | and by month? | which of them was the best?",
      'sum(revenue) by month(Order Date) where Country = "Austria" top 1 by sum(revenue)'),
@@ -109,8 +116,11 @@ ASKED_BACK = [
     "difference in revenue between Email and Search | and Social?",
     "revenue in Germany | and for Atlantis?",
     "revenue by country | and where is Austria?",
+    "revenue by country | How many orders had a discount of more than 10 euros?",  # whole, and not understood
+    "revenue by country | Revenue before discount for tents",
     "revenue by country | was Austria the best?",
     "revenue in Germany | and above 100?",
+    "revenue in Germany | compare with Austria",  # both
     "blorp in Germany | and for Austria?",  # no answer before
     "what does the brief say | and for Austria?",
     "and for Austria?",

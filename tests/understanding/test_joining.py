@@ -132,12 +132,18 @@ def test_a_column_of_either_table_and_a_day_of_the_other_are_asked_back() -> Non
     assert read("revenue in March", undated, CUSTOMERS) == ""
 
 
+def test_a_value_of_a_table_without_a_key_is_asked_back() -> None:
+    found = in_context("and for home?", ["revenue by product"], [SALES, VISITS], ["orders.csv", "visits.csv"]).found
+    assert isinstance(found, AskedBack)
+
+
 @pytest.mark.parametrize(
     ("chain", "expected"),
     [
         ("revenue by product | and for Gold customers?", 'sum(revenue) by product where tier = "Gold" over'),
         ("revenue by country | only tents", 'sum(revenue) by country where product = "Tent" over'),
         ("revenue in Austria | and for Spain?", 'sum(revenue) where country = "Spain" over'),
+        ("total revenue | only Gold customers", 'sum(revenue) where tier = "Gold" over'),
         ("revenue in Austria | and by tier?", 'sum(revenue) by tier where country = "Austria" over'),
     ],
 )

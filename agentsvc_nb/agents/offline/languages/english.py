@@ -393,9 +393,13 @@ ENGLISH: Final[Vocabulary] = language(
 
 FOLLOWING: Final = FollowingWords(
     leads="and what about|what about|and how about|how about|and|but|now|then|also|ok|okay|so|and now|and then|and also"
-    "|the same for|the same with|same for|same with|the same|same",
+    "|the same for|the same with|same for|same with|the same|same"
+    "|do the same for|do the same|break it down|break that down|break this down|split it|split that|show it|show that"
+    "|show me that|show me|list it|give it|give me that",
     of_them="of them|of these|of those|out of them|out of these|among them|among these|among those",
+    theirs="their|its|they|them|these|those",
     instead="instead|rather",
+    compares="compare|compared|comparison|versus|vs|difference",
     refers="as it that this them these those the result results table figures answer show me draw plot"
     " make give us in a an of"
     " please can could you for with",

@@ -14,12 +14,15 @@ _LEADS_MAX: Final = 3
 @dataclass(frozen=True, slots=True)
 class FollowingWords:
     """Phrases, divided by `|`: `leads` begin what goes on from the question before, `of_them` speaks of its result,
-    `instead` takes one thing for another. `refers` are words that may stand with a chart of it (`draw it`), `best` and
+    `theirs` does within a question, `instead` takes one thing for another, and `compares` asks for both, which is none
+    of this. `refers` are words that may stand with a chart of it (`draw it`), `best` and
     `worst` judge, which takes more than a number where less is better."""
 
     leads: str
     of_them: str
+    theirs: str
     instead: str
+    compares: str
     refers: str
     best: str
     worst: str

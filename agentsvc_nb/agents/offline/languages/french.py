@@ -228,9 +228,12 @@ FRENCH: Final[Vocabulary] = language(
 
 FOLLOWING: Final = FollowingWords(
     leads="et|et qu'en est-il de|qu'en est-il de|et qu'en est-il|et si|mais|maintenant|alors|aussi|ok|et maintenant"
-    "|la même chose pour|la même chose avec|pareil pour|pareil avec|idem pour|et à propos de|à propos de",
+    "|la même chose pour|la même chose avec|pareil pour|pareil avec|idem pour|et à propos de|à propos de"
+    "|fais la même chose pour|fais de même pour|de même pour|montre le|montre-le|montre cela",
     of_them="d'entre eux|d'entre elles|parmi eux|parmi elles|parmi ceux-ci|parmi celles-ci|de ceux-ci",
+    theirs="leur|leurs|ceux|celles|ces",
     instead="plutôt|à la place",
+    compares="compare|comparer|comparé|contre|différence",
     refers="en comme sous forme de d un une le la les l ce cela ça celui résultat résultats tableau"
     " chiffres montre montrez moi"
     " nous fais affiche trace dessine s il te vous plaît peux tu",

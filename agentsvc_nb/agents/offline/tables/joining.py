@@ -211,12 +211,9 @@ def _aside(asked: Sequence[Word], at: int, before: Sequence[Word], other: TableL
     left = list(before)
     while left and any(link.cell is not None for link in other.links(left[-1:])):
         left.pop()
-    return (
-        bool(left)
-        and left[-1].tokens[:1] != ()
-        and left[-1].tokens[0] in other.language.light
-        and not _asks(left, other)
-    )
+    if _asks(left, other):
+        return False
+    return len(left) < len(before) or (bool(left) and other.language.light.issuperset(left[-1].tokens))
 
 
 def _asks(before: Sequence[Word], other: TableLinks) -> bool:

@@ -61,7 +61,7 @@ def measure(one: Measure) -> str:
 
 def question(plan: Plan) -> str:
     """The question; empty for a plan that is not easily said."""
-    if plan.join is not None or len(plan.measures) > 1 or len(plan.select) > 1:
+    if len(plan.measures) > 1 or len(plan.select) > 1:
         return ""
     asked = ""
     if plan.measures:

@@ -41,6 +41,8 @@ def changed(
     if made is None:
         return None
     core = [item for item in made if item.tag not in ("cond", "group", "only")]
+    if has(made, "cond") and all(item.tag == "rows" for item in core):
+        core = []  # `without returned orders`
     groups, conditions = values(made, "group"), values(made, "cond")
     change = replace(change, by=bool(groups) and set(before.plan.groups) <= set(groups))
     reading = _core(core, before, links, change)
@@ -184,7 +186,7 @@ def _ordered(core: Sequence[Item], before: QuestionReading, links: TableLinks, _
 def _top(core: Sequence[Item], before: QuestionReading, links: TableLinks, change: Change) -> _Readings:
     """`the top 3`, `which of them was the highest`, `which month was the best`."""
     plan = before.plan
-    end = next(item for item in core if item.tag in _ENDS)
+    end = next(item for item in core if item.tag in ENDS)
     descending = end.tag == "top" or end.value == "desc"
     limit = int((values(core, "number") or [Decimal(1)])[0])
     if len(plan.measures) != 1 or not 1 <= limit <= LIMIT_MAX or isinstance(plan.measures[0], Along):
@@ -242,6 +244,17 @@ def _share(_: Sequence[Item], before: QuestionReading, __: TableLinks, ___: Chan
     return replace(before, plan=replace(plan, measures=(Along("share", one),), order=()), asked=())
 
 
+def _along(core: Sequence[Item], before: QuestionReading, __: TableLinks, ___: Change) -> _Readings:
+    """`the growth`, of what was by month."""
+    plan, how = before.plan, values(core, "along")[0]
+    one = plan.measures[0] if len(plan.measures) == 1 else None
+    if len(plan.groups) != 1 or plan.groups[0].by in ("", "weekday") or plan.limit is not None:
+        return []
+    if not isinstance(one, Aggregate) or one.where is not None or one.operation not in ("sum", "count"):
+        return []
+    return replace(before, plan=replace(plan, measures=(Along(how, one),), order=(Order(0),)), asked=())
+
+
 def _count(_: Sequence[Item], before: QuestionReading, __: TableLinks, ___: Change) -> _Readings:
     plan = before.plan
     if plan.limit is not None or not plan.measures:
@@ -257,7 +270,7 @@ def _measured(core: Sequence[Item], before: QuestionReading, __: TableLinks, ___
     return replace(before, plan=replace(plan, measures=values(core, "measure")[0], order=()), asked=(), absolute=False)
 
 
-_ENDS: Final = ("top", "bottom", "sup", "most")
+ENDS: Final = ("top", "bottom", "sup", "most")
 _Make = Callable[[Sequence[Item], QuestionReading, TableLinks, Change], _Readings]
 _FORMS: Final = tuple(
     (pattern(written), make)
@@ -269,6 +282,7 @@ _FORMS: Final = tuple(
         ("wh* number? (column|period)? top|bottom|sup|most number?", _top),
         ("share", _share),
         ("count rows?", _count),
+        ("along to_before?", _along),
     )
 )
 

@@ -15,12 +15,13 @@ from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
-from agentsvc_nb.agents.offline.tables.following.changing import Change, changed
+from agentsvc_nb.agents.offline.tables.following.changing import ENDS, Change, changed
 from agentsvc_nb.agents.offline.tables.following.narrowing import narrowed, parts
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path
 from agentsvc_nb.agents.offline.tables.grammar.items import paths as ways_to_read
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.agents.offline.tables.grammar.rules import values
 from agentsvc_nb.agents.offline.tables.joining import (
     JoinedLinks,
     joined_links,
@@ -39,6 +40,7 @@ from agentsvc_nb.agents.offline.tables.understanding import (
 )
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import columns_of
+from agentsvc_nb.formats.plans.plan import Aggregate
 from agentsvc_nb.formats.plans.profiles import TableProfile
 
 TURNS_MAX: Final = 6
@@ -46,6 +48,7 @@ TURNS_MAX: Final = 6
 _WORDS_MAX: Final = 14
 _MARGIN: Final = 0.45
 _FEW_WORDS: Final = 3
+_PART_WORDS: Final = 6
 _PHRASE_WORDS: Final = 4
 _ASKING: Final = ("wh", "count", "much", "yesno")
 
@@ -68,6 +71,7 @@ class _Fragment:
     marked: bool
     instead: bool = False
     charted: bool = False
+    theirs: bool = False
 
     @property
     def asks(self) -> bool:
@@ -98,7 +102,7 @@ def in_context(question: str, before: Sequence[str], tables: Sequence[TableProfi
         return InContext(own)
     for fragment in _fragments(asked.text):
         if isinstance(own, Understood):
-            found = _inherited(own, base.found, named) or _gone_on(fragment, base.found, named)
+            found = _both_ways(fragment, own, base.found, named)
         else:
             found = _gone_on(fragment, base.found, named)
         if found is not None:
@@ -107,12 +111,26 @@ def in_context(question: str, before: Sequence[str], tables: Sequence[TableProfi
     return InContext(own)
 
 
+def _both_ways(
+    fragment: _Fragment, own: Understood, base: Understood, tables: Mapping[str, TableProfile]
+) -> Understanding | None:
+    """What may stand for itself: `without returned orders` names rows, and does not ask how many they are."""
+    rows_named = own.reading.plan.measures == (Aggregate("count"),) and not fragment.asks and fragment.marked
+    if rows_named and isinstance(found := _gone_on(fragment, base, tables), Understood):
+        return found
+    return _inherited(own, base, tables) or _gone_on(fragment, base, tables)
+
+
 def may_go_on(question: str, own: Understanding) -> bool:
     """Whether a question may go on from the one before: one that says by itself what it asks for (`own`) does when it
     begins like that, and is no whole question."""
     if len(words(question)) > _WORDS_MAX:
         return False
-    return not isinstance(own, Understood) or any(one.marked and not one.asks for one in _fragments(question))
+    if any(said.without(said.compares, question)[1] for said in FOLLOWING.values()):
+        return False
+    return not isinstance(own, Understood) or any(
+        one.theirs or (one.marked and not one.asks) for one in _fragments(question)
+    )
 
 
 def told(context: InContext) -> tuple[str, ...]:
@@ -152,7 +170,9 @@ def _fragment(question: str, language: Vocabulary) -> _Fragment:
     text, begun = said.without_lead(text)
     text, of_them = said.without(said.of_them, text)
     text, instead = said.without(said.instead, text)
-    return _Fragment(text, language, begun or of_them or instead or charted, instead, charted)
+    narrows = not _ways(words(text)[:1], language).isdisjoint(("only", "not"))
+    marked = begun or of_them or instead or charted or narrows
+    return _Fragment(text, language, marked, instead, charted, said.without(said.theirs, text)[1])
 
 
 def chart_of_before(question: str) -> ChartWish | None:
@@ -183,16 +203,10 @@ def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Under
     said = without_title(words(text), links) if isinstance(links, JoinedLinks) else words(text)
     ways = ways_to_read(said, links, fragment.language)
     change = Change(fragment.instead, bool(judged))
-    asks = not _ways(words(text), fragment.language).isdisjoint(_ASKING)
-    known = [
-        Path((*way.items, *judged), way.cost)
-        for way in ways
-        if not way.unknown
-        and (way.items or judged)
-        and not (asks and way.items[:1] and way.items[0].tag not in _ASKING)
-    ]
+    known = [Path((*way.items, *judged), way.cost) for way in ways if not way.unknown and (way.items or judged)]
+    known = [way for way in known if _is_part(way.items, fragment, links)]
     readings, lines, cost = _readings(known, base.reading, links, change)
-    if readings is None:
+    if readings is None or not (readings or fragment.marked):
         return _unknown(ways, fragment, links)
     if len(readings) == 1:
         reason = objected(readings[0], links.tables)
@@ -201,6 +215,18 @@ def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Under
         return AskedBack((), reason, (), 1.0) if reason else Understood(readings[0], (*base.told, *lines), cost)
     reason = "With the question before, this can be read in more than one way." if readings else _UNCLEAR
     return AskedBack((), reason, tuple(readings[:READINGS_MAX]), 1.0)
+
+
+def _is_part(items: Sequence[Item], fragment: _Fragment, links: TableLinks) -> bool:
+    """Whether the words may be a part of a question: not what a whole one says that is not understood by itself, with a
+    question word, or with an amount and no word that goes on."""
+    said = words(fragment.text)
+    if not _ways(said, fragment.language).isdisjoint(_ASKING):
+        if items[0].tag not in _ASKING and items[0].tag not in ENDS:
+            return False
+        return len(said) <= _FEW_WORDS or bool(values(items, *ENDS))
+    amounts = any(links.is_measure(links.profile(column)) for column in values(items, "column"))
+    return fragment.marked or (len(said) <= _PART_WORDS and not (amounts and items[0].tag != "by"))
 
 
 def _judged(fragment: _Fragment, links: TableLinks) -> tuple[str, list[Item]]:
