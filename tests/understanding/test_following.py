@@ -77,6 +77,8 @@ CHANGED = [
     ("revenue by country | break it down by month", "sum(revenue) by Country and month(Order Date)"),
     # What would be understood by itself, too, but goes on.
     ("how many orders came from Germany? | what was their total revenue?", 'sum(revenue) where Country = "Germany"'),
+    ("how many orders came from Germany? | and how many of them in March?",
+     'count(rows) where Country = "Germany" and Order Date from 2025-03-01 to 2025-03-31'),
     ("revenue in Germany | and excluding open orders?",
      'sum(revenue) where Country = "Germany" and not (Status = "open")'),
     # One after the other, and in other languages.
@@ -121,6 +123,9 @@ ASKED_BACK = [
     "revenue by country | was Austria the best?",
     "revenue in Germany | and above 100?",
     "revenue in Germany | compare with Austria",  # both
+    "revenue in March | plus April",
+    "revenue in March | to June",
+    "how many orders came from Germany? | and how many of them from Austria?",  # none
     "blorp in Germany | and for Austria?",  # no answer before
     "what does the brief say | and for Austria?",
     "and for Austria?",

@@ -38,7 +38,7 @@ async def ask(
         tables = [table for file in await source.profiles() for table in file.tables]
         context = InContext(await asyncio.to_thread(alone, question, tables, paths))
         if tables and may_go_on(question, context.found) and (before := await history()):
-            context = await asyncio.to_thread(in_context, question, before, tables, paths)
+            context = await asyncio.to_thread(in_context, question, before, tables, paths, context.found)
         understood = context.found
         if isinstance(understood, Understood):
             return [await _computed(understood, context, tables, source)], True

@@ -48,7 +48,7 @@ TURNS_MAX: Final = 6
 _WORDS_MAX: Final = 14
 _MARGIN: Final = 0.45
 _FEW_WORDS: Final = 3
-_PART_WORDS: Final = 6
+_PART_WORDS: Final = 7
 _PHRASE_WORDS: Final = 4
 _ASKING: Final = ("wh", "count", "much", "yesno")
 
@@ -89,10 +89,16 @@ def _ways(said: Sequence[Word], language: Vocabulary) -> set[str]:
     return {part for phrase in phrases for part, _ in language.phrases.get(phrase, ())}
 
 
-def in_context(question: str, before: Sequence[str], tables: Sequence[TableProfile], paths: Sequence[str]) -> InContext:
-    """What the question asks for, by itself or going on from those `before` it in the chat, of which the latest is the
-    first. `paths` are those of all files."""
-    own = alone(without_chart(question)[0], tables, paths)
+def in_context(
+    question: str,
+    before: Sequence[str],
+    tables: Sequence[TableProfile],
+    paths: Sequence[str],
+    own: Understanding | None = None,
+) -> InContext:
+    """What the question asks for, by itself (`own`, if that is known) or going on from those `before` it in the chat,
+    of which the latest is the first. `paths` are those of all files."""
+    own = own or alone(without_chart(question)[0], tables, paths)
     if not before or not may_go_on(question, own):
         return InContext(own)
     base = in_context(before[0], before[1:TURNS_MAX], tables, paths)
@@ -118,7 +124,7 @@ def _both_ways(
     rows_named = own.reading.plan.measures == (Aggregate("count"),) and not fragment.asks and fragment.marked
     if rows_named and isinstance(found := _gone_on(fragment, base, tables), Understood):
         return found
-    return _inherited(own, base, tables) or _gone_on(fragment, base, tables)
+    return _inherited(own, base, tables, fragment.theirs) or _gone_on(fragment, base, tables)
 
 
 def may_go_on(question: str, own: Understanding) -> bool:
@@ -128,9 +134,10 @@ def may_go_on(question: str, own: Understanding) -> bool:
         return False
     if any(said.without(said.compares, question)[1] for said in FOLLOWING.values()):
         return False
-    return not isinstance(own, Understood) or any(
-        one.theirs or (one.marked and not one.asks) for one in _fragments(question)
-    )
+    fragments = _fragments(question)
+    if isinstance(own, Understood):
+        return any(one.theirs or (one.marked and not one.asks) for one in fragments)
+    return any(one.marked or len(words(one.text)) <= _PART_WORDS for one in fragments)
 
 
 def told(context: InContext) -> tuple[str, ...]:
@@ -172,7 +179,7 @@ def _fragment(question: str, language: Vocabulary) -> _Fragment:
     text, instead = said.without(said.instead, text)
     narrows = not _ways(words(text)[:1], language).isdisjoint(("only", "not"))
     marked = begun or of_them or instead or charted or narrows
-    return _Fragment(text, language, marked, instead, charted, said.without(said.theirs, text)[1])
+    return _Fragment(text, language, marked, instead, charted, of_them or said.without(said.theirs, text)[1])
 
 
 def chart_of_before(question: str) -> ChartWish | None:
@@ -206,6 +213,8 @@ def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Under
     known = [Path((*way.items, *judged), way.cost) for way in ways if not way.unknown and (way.items or judged)]
     known = [way for way in known if _is_part(way.items, fragment, links)]
     readings, lines, cost = _readings(known, base.reading, links, change)
+    if readings and fragment.theirs:  # of the rows before, and of no others
+        readings = [one for one in readings if set(parts(base.reading.plan.where)) <= set(parts(one.plan.where))]
     if readings is None or not (readings or fragment.marked):
         return _unknown(ways, fragment, links)
     if len(readings) == 1:
@@ -224,8 +233,12 @@ def _is_part(items: Sequence[Item], fragment: _Fragment, links: TableLinks) -> b
     if not _ways(said, fragment.language).isdisjoint(_ASKING):
         if items[0].tag not in _ASKING and items[0].tag not in ENDS:
             return False
-        return len(said) <= _FEW_WORDS or bool(values(items, *ENDS))
-    amounts = any(links.is_measure(links.profile(column)) for column in values(items, "column"))
+        return len(said) <= _FEW_WORDS or fragment.theirs or bool(values(items, *ENDS))
+    if items[0].tag == "and" or ("to" in _ways(said[:1], fragment.language) and values(items, "when", "number")):
+        return False  # `plus April`, `to June`
+    amounts = bool(values(items, "rows")) or any(
+        links.is_measure(links.profile(column)) for column in values(items, "column")
+    )
     return fragment.marked or (len(said) <= _PART_WORDS and not (amounts and items[0].tag != "by"))
 
 
@@ -275,7 +288,9 @@ def _readings(
     return ((same or readings) if read else None), lines, nearest
 
 
-def _inherited(own: Understood, base: Understood, tables: Mapping[str, TableProfile]) -> Understanding | None:
+def _inherited(
+    own: Understood, base: Understood, tables: Mapping[str, TableProfile], theirs: bool
+) -> Understanding | None:
     """`and units?`: computed as the question before, with its conditions and groups. With conditions of its own, it
     may also stand for itself. None when it is about another table."""
     mine, given = own.reading.plan, base.reading.plan
@@ -292,7 +307,7 @@ def _inherited(own: Understood, base: Understood, tables: Mapping[str, TableProf
     if readings == [own.reading]:
         return own
     whole = mine.where is not None or (mine.groups and mine.measures) or bool(given.measures) != bool(mine.measures)
-    if whole or len(readings) != 1 or (given.limit is not None and mine.limit is None):
+    if (whole and not theirs) or len(readings) != 1 or (given.limit is not None and mine.limit is None):
         return AskedBack((), _EITHER, tuple(dict.fromkeys((*readings, own.reading)))[:READINGS_MAX], 1.0)
     reason = objected(readings[0], tables)
     return AskedBack((), reason, (), 1.0) if reason else replace(own, reading=readings[0])
