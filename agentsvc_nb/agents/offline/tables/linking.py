@@ -204,7 +204,8 @@ class TableLinks:
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
         of = frozenset(header) - _NAMING
-        return any(of < frozenset(other) and frozenset(other) - of <= _NAMES for other in self.headers.values())
+        others = (frozenset(other) for other in self.headers.values() if other != header)
+        return bool(of) and any(of <= other and other - of <= _NAMES for other in others)
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:

@@ -24,6 +24,7 @@ from agentsvc_nb.formats.plans.sql import statement
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
 READINGS_MAX: Final = 3
+_SHOWN_MAX: Final = 60
 _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
 
 
@@ -144,7 +145,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
         items = reduced(items, PERIODS, links)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(_rows_by_period(items, links)), MEASURES, links)
+    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
 
 
 def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
@@ -172,6 +173,10 @@ def _distinct(read: Sequence[_Read]) -> list[_Read]:
     return list(found.values())
 
 
+def _shortened(word: str) -> str:
+    return word if len(word) <= _SHOWN_MAX else f"{word[: _SHOWN_MAX - 1]}…"
+
+
 def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Understanding:
     """No reading: what is known of it is told, if it is about the table at all."""
     best = ways[0] if ways else Path((), 0.0)
@@ -183,6 +188,6 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
     fewer = [Path(way.items, way.cost) for way in ways if way.unknown == best.unknown]
     readings = tuple(one.reading for one in _distinct(_readings(fewer, links))[:READINGS_MAX])
     if best.unknown:
-        shown = ", ".join(best.unknown)
+        shown = ", ".join(_shortened(word) for word in best.unknown)
         return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
     return AskedBack((), "The words are known, but not what they ask together.", (), fit, unclear=True)

@@ -19,7 +19,8 @@ _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
 _NOUN: Final = 1.2
-_VERB_LETTERS_MIN: Final = 5
+_DATED_PERIOD: Final = 0.8
+_VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
 
@@ -30,6 +31,8 @@ class Item:
     tag: str
     value: Any = None
     told: tuple[str, ...] = ()
+    plural: bool = False
+    """Of a column: whether it was named in the plural, unlike its header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,12 @@ def _meanings(
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
+            last = span[-1].tokens[-1]
+            plural = last.endswith("s") and link.cell is None and last not in links.headers[link.column.name]
             item = (
-                Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
+                Item("column", link.column, told, plural)
+                if link.cell is None
+                else Item("cell", (link.column, link.cell), told)
             )
             yield item, length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
@@ -90,6 +97,8 @@ def _meanings(
         for part, which in language.phrases.get(phrase, ()):
             if part == "relative" or (part == "yesno" and start):
                 continue
+            if part == "period" and which == "week" and exact:
+                continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
                 continue
             meant = meant or length == 1
@@ -115,7 +124,7 @@ def _meanings(
 
 def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
-    (`of firms whose`)."""
+    (`of firms whose`, `for French firms`)."""
     if not links.alone or len(words[start].tokens) != 1:
         return False
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
@@ -125,7 +134,12 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
     if limited and not counted and start:
         last = words[start - 1].tokens
         limited = last[:1] in [(one,) for one in language.light] or bool(language.phrases.get(last))
-    return (counted or limited) and links.may_be_rows(words[start].tokens[0])
+    kinds = (
+        start > 0
+        and not _is_counting(words[:start], language)
+        and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
+    )
+    return (counted or limited or kinds) and links.may_be_rows(words[start].tokens[0])
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
@@ -140,6 +154,11 @@ def _value_follows(words: Sequence[Word], links: TableLinks, language: Vocabular
     return any(link.cell is not None for span in spans for link in links.links(span))
 
 
+def _is_counting(words: Sequence[Word], language: Vocabulary) -> bool:
+    spans = (words[at : at + length] for at in range(len(words)) for length in (1, 2))
+    return any(part == "count" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
+
+
 def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(token for one in words for token in one.tokens)
 
@@ -147,9 +166,9 @@ def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
 def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:
     """A column of dates that is called `month` is rather meant as months."""
     phrase = tuple(token for word in span for token in word.tokens)
-    is_period = any(part == "period" for part, _ in language.phrases.get(phrase, ()))
+    is_period = any(part == "period" and by != "week" for part, by in language.phrases.get(phrase, ()))
     dated = link.cell is None and links.profile(link.column).kind in ("date", "datetime")
-    return _LIGHT_BESIDES if is_period and dated else 0.0
+    return _DATED_PERIOD if is_period and dated else 0.0
 
 
 def _unknown(

@@ -12,6 +12,7 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""
@@ -40,8 +41,9 @@ def period(by: str | tuple[str, Column], links: TableLinks, column: Column | Non
 
 def _per_column(items: Sequence[Item], links: TableLinks) -> Made:
     column = values(items, "column")[0]
-    amount = links.profile(column).kind == "number" and links.adds_up(links.profile(column))
-    return None if amount else Item("group", grouped(column, links))
+    profile = links.profile(column)
+    apart = links.adds_up(profile) or is_identifier(profile, links.table)
+    return None if apart else Item("group", grouped(column, links))
 
 
 def _by_columns(items: Sequence[Item], links: TableLinks) -> Made:
@@ -150,6 +152,12 @@ def _measured(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", tuple(one for one in made if one)) if all(made) else None
 
 
+def _both_ends(items: Sequence[Item], links: TableLinks) -> Made:
+    """`minimum and maximum price`."""
+    made = [aggregate(operation, items[-1].value, links) for operation in values(items, "op")]
+    return Item("measure", tuple(one for one in made if one)) if all(made) else None
+
+
 def _product(items: Sequence[Item], links: TableLinks) -> Made:
     """`sum of price times units`."""
     left, right = values(items, "column")
@@ -216,6 +224,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),
+    rule("op and op column", _both_ends),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("distinct count column", _different),
