@@ -70,7 +70,7 @@ def _reduced(items: Sequence[Item], before: Plan, links: TableLinks) -> list[Ite
     compared = _with_column(found, where, links)
     if compared is None:
         return None
-    return reduced(set_apart(reduced(compared, CONDITIONS, links)), MEASURES, links)
+    return reduced(set_apart(reduced(compared, CONDITIONS, links), links), MEASURES, links)
 
 
 def _in_year(item: Item, year: int | None) -> Item:
