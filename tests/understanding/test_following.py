@@ -123,6 +123,7 @@ ASKED_BACK = [
     "revenue by country | was Austria the best?",
     "revenue in Germany | and above 100?",
     "revenue in Germany | compare with Austria",  # both
+    "revenue in Germany | which channel is the biggest?",  # a question of its own
     "revenue in March | plus April",
     "revenue in March | to June",
     "how many orders came from Germany? | and how many of them from Austria?",  # none

@@ -25,11 +25,13 @@ _YEARS: Final = range(1500, 2201)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the words say beside their items: `instead`, of the best or the worst (`judged`), and the groups (`by`)."""
+    """What the words say beside their items: `instead`, of the best or the worst (`judged`), the groups (`by`), and
+    that they go on (`marked`)."""
 
     instead: bool = False
     judged: bool = False
     by: bool = False
+    marked: bool = False
 
 
 def changed(
@@ -194,6 +196,8 @@ def _top(core: Sequence[Item], before: QuestionReading, links: TableLinks, chang
     if change.judged and not _more_is_better(plan.measures[0], links):
         return []
     named = _named(core, links)
+    if named is not None and not named.by and not plan.groups and not change.marked:
+        return None  # `which country is the biggest?` may be asked of anything
     groups = plan.groups or ((named,) if named else ())
     if not groups and end.tag == "sup" and limit == 1:
         return _operation([Item("op", "max" if descending else "min")], before, links, change)

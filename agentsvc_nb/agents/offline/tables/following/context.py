@@ -209,7 +209,7 @@ def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Under
     text, judged = _judged(fragment, links)
     said = without_title(words(text), links) if isinstance(links, JoinedLinks) else words(text)
     ways = ways_to_read(said, links, fragment.language)
-    change = Change(fragment.instead, bool(judged))
+    change = Change(fragment.instead, bool(judged), marked=fragment.marked)
     known = [Path((*way.items, *judged), way.cost) for way in ways if not way.unknown and (way.items or judged)]
     known = [way for way in known if _is_part(way.items, fragment, links)]
     readings, lines, cost = _readings(known, base.reading, links, change)
