@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentsvc_nb.agents.offline.tables.charts import ChartWish
 from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, in_context, told
@@ -154,6 +156,18 @@ def test_a_question_goes_on_from_the_one_before_or_stands_alone(chain: str, expe
 @pytest.mark.parametrize("chain", ASKED_BACK)
 def test_what_is_not_clear_with_the_question_before_is_asked_back(chain: str) -> None:
     assert read(chain) == ""
+
+
+@given(
+    st.sampled_from([chain for chain, _ in CHANGED]),
+    st.integers(0, 8),
+    st.text("bcdfghjklmnpqrstvwxz", min_size=4, max_size=9),
+)
+def test_an_unknown_word_never_goes_on(chain: str, place: int, unknown: str) -> None:
+    *before, question = chain.split(" | ")
+    said = question.split()
+    said.insert(min(place, len(said)), f"{unknown}q")
+    assert read(" | ".join([*before, " ".join(said)])) == ""
 
 
 def test_a_month_is_of_the_year_that_was_asked_for() -> None:
