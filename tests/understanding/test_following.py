@@ -127,6 +127,7 @@ ASKED_BACK = [
     "revenue in Germany | compare with Austria",  # both
     "revenue in Germany | which channel is the biggest?",  # a question of its own
     "revenue in March | plus April",
+    "revenue in Germany | and for Austria in Spain?",
     "revenue in March | to June",
     "how many orders came from Germany? | and how many of them from Austria?",  # none
     "blorp in Germany | and for Austria?",  # no answer before

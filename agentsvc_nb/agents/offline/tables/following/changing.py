@@ -50,6 +50,9 @@ def changed(
     reading = _core(core, before, links, change)
     if not isinstance(reading, QuestionReading):
         return reading
+    limited = [column for condition in conditions for column in columns_of(condition)]
+    if len(limited) != len(set(limited)):
+        return []  # `in Spain, in Austria`
     only = has(made, "only") or has(items, "only")
     for group in groups:
         if (next_reading := _with_group(reading, group, change.instead)) is None:
