@@ -162,7 +162,7 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
         ("wh+", asked),
         ("wh+ rows+", listed),
         ("wh* distinct column rows*", listed),
-        ("rows+", rows_alone),
+        ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
         ("wh* column column+ and+", columns),
         ("wh* yesno? most column? period? rows+", most_rows),
