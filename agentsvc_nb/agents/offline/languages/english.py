@@ -138,10 +138,11 @@ _MEANINGS: Final = {
     "|from least to most",
     "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
     "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
-    "relative": "whose|who|where|that|with|without|having|per|there|which|did|are|were|have|has|had|by|in|except|only",
+    "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an",
     "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
+    "doing": "did|does|do",
     "truth:yes": "yes|true",
     "truth:no": "no|false",
     "neither": "neither|have neither|neither a|neither an",

@@ -101,7 +101,7 @@ def _meanings(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = _phrase(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            if part == "relative" or (part == "yesno" and start) or (example and part != "anyone"):
+            if part in ("relative", "doing") or (part == "yesno" and start) or (example and part != "anyone"):
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`
@@ -144,6 +144,8 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
     counted = any(part == "count" for meant in before for part, _ in meant)
     after = words[start + 1 : start + 2]
+    if any(part == "doing" for part, _ in language.phrases.get(_phrase(after), ())):
+        return False  # `how many goals did Ann score` counts no rows
     limited = bool(after) and any(part == "relative" for part, _ in language.phrases.get(_phrase(after), ()))
     if limited and not counted and start:
         last = words[start - 1].tokens
