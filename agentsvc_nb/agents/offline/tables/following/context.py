@@ -121,10 +121,19 @@ def _both_ways(
     fragment: _Fragment, own: Understood, base: Understood, tables: Mapping[str, TableProfile]
 ) -> Understanding | None:
     """What may stand for itself: `without returned orders` names rows, and does not ask how many they are."""
-    rows_named = own.reading.plan.measures == (Aggregate("count"),) and not fragment.asks and fragment.marked
-    if rows_named and isinstance(found := _gone_on(fragment, base, tables), Understood):
-        return found
+    if _counts_rows(own) and not fragment.asks:
+        found = _gone_on(fragment, base, tables)
+        if not _names_rows(own, fragment, list(tables.values())):
+            return found or own  # `by month`, with no word for what is counted
+        if isinstance(found, Understood) and fragment.marked:
+            return found
+        if not fragment.marked:
+            return own
     return _inherited(own, base, tables, fragment.theirs) or _gone_on(fragment, base, tables)
+
+
+def _counts_rows(own: Understood) -> bool:
+    return own.reading.plan.measures == (Aggregate("count"),)
 
 
 def may_go_on(question: str, own: Understanding) -> bool:
@@ -136,7 +145,7 @@ def may_go_on(question: str, own: Understanding) -> bool:
         return False
     fragments = _fragments(question)
     if isinstance(own, Understood):
-        return any(one.theirs or (one.marked and not one.asks) for one in fragments)
+        return any(one.theirs or ((one.marked or _counts_rows(own)) and not one.asks) for one in fragments)
     return any(one.marked or len(words(one.text)) <= _PART_WORDS for one in fragments)
 
 
@@ -151,11 +160,27 @@ def alone(question: str, tables: Sequence[TableProfile], paths: Sequence[str]) -
     asked = mentions(question, paths)
     chosen = [table for table in tables if not asked.files or table.path in asked.files]
     found = understood_joined(asked.text, chosen)
-    if not isinstance(found, Understood):
-        for one in _fragments(asked.text):
-            if one.marked and isinstance(stripped := understood_joined(one.text, chosen), Understood):
-                return stripped
-    return found
+    marked = [one for one in _fragments(asked.text) if one.marked]
+    read = [found] if isinstance(found, Understood) else [understood_joined(one.text, chosen) for one in marked]
+    clear = [one for one in read if isinstance(one, Understood) and not _goes_on_only(one, marked, chosen)]
+    if clear:
+        return clear[0]
+    return AskedBack((), _UNSAID, (found.reading,), 1.0, unclear=True) if isinstance(found, Understood) else found
+
+
+_UNSAID: Final = "It is not said what is to be counted."
+
+
+def _goes_on_only(own: Understood, fragments: Sequence[_Fragment], tables: Sequence[TableProfile]) -> bool:
+    """`and by month?` does not say what is counted."""
+    asks = any(one.asks for one in fragments)
+    return bool(fragments) and not asks and _counts_rows(own) and not _names_rows(own, fragments[0], tables)
+
+
+def _names_rows(own: Understood, fragment: _Fragment, tables: Sequence[TableProfile]) -> bool:
+    table = next(table for table in tables if table.name == own.reading.plan.table)
+    links = TableLinks(table, fragment.language)
+    return any(links.is_title(token) for word in words(fragment.text) for token in word.tokens)
 
 
 def _same_file(files: frozenset[str], base: Understood, tables: Mapping[str, TableProfile]) -> bool:
