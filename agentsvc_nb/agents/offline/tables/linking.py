@@ -165,13 +165,12 @@ class TableLinks:
         dated = len(asked) == 2 and asked[1] in _DATES
         if len(asked) > 1 and not dated and any(self._known_forms.isdisjoint(forms(one)) for one in asked):
             return
-        if len(asked) == 1 and asked[0] in self.language.light and asked not in self.headers.values():
-            return
         found = [(self._header_distance(asked, header), name) for name, header in self.headers.items()]
         if dated and all(distance is None for distance, _ in found):
             dates = {one.name for one in self.dates()}
             found = [(self._header_distance(asked[:1], self.headers[name]), name) for name in dates]
-        near = [(distance, name) for distance, name in found if distance is not None]
+        most = PART if len(asked) == 1 and asked[0] in self.language.light else ALIKE + 1
+        near = [(distance, name) for distance, name in found if distance is not None and distance < most]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
             if distance < PART or len(partial) == len(near):
