@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.following.narrowing import compared_column, narrowed, parts, year_of
+from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
-from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS, joined
+from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS, joined
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, aggregate, grouped, period
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
