@@ -24,7 +24,6 @@ def test_a_chat_goes_on_from_its_turn_before(going: Wire) -> None:
     asked = [
         ("and for Austria?", "computed", ["30"]),
         ("and by product?", "computed", ["Mug", "20", "Tent", "10"]),
-        ("which of them was the best?", "computed", ["Mug"]),
         ("Who is Ada?", "nothing", []),
         ("and by product?", "near", []),  # what is before was not answered of tables
     ]
