@@ -12,11 +12,13 @@ from agentsvc_nb.wire.runs import AnswerBasis
 
 @dataclass(frozen=True, slots=True)
 class EarlierTurn:
-    """A finished turn of the chat: its message, its output and its final status."""
+    """A finished turn of the chat: its message, its output, its final status, and what its answer rests on if its agent
+    said so."""
 
     message: str
     output: str
     status: str
+    basis: str = ""
 
 
 class RunContext(Protocol):

@@ -171,6 +171,7 @@ class MemoryRunContext:
         self.workspace: Any = workspace
         self.files = workspace
         self.offered = list(tools)
+        self.before: list[EarlierTurn] = []
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
@@ -190,7 +191,7 @@ class MemoryRunContext:
         return []
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        return []
+        return self.before[:limit]
 
     async def step(self) -> None:
         if self.steps >= STEPS_MAX:

@@ -21,6 +21,8 @@ from agentsvc_nb.agents.offline.passages.corpus import Corpus
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
 from agentsvc_nb.agents.offline.tables import asking as tables
 from agentsvc_nb.agents.offline.tables.charts import without_chart
+from agentsvc_nb.agents.offline.tables.following.context import chart_of_before
+from agentsvc_nb.agents.offline.tables.following.history import questions_before
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.tables.outputs import leave_result
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
@@ -75,6 +77,7 @@ class _Answer:
         self.corpus = Corpus(turn.workspace)
         state: dict[str, Any] = turn.state or {}
         self.done = int(state.get("done", 0))
+        self.questions: Sequence[str] = ()
         self.cited: list[str] = list(state.get("cited", []))
         self.left = int(state.get("left", search.PASSAGES_MAX))
         self.bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
@@ -83,7 +86,8 @@ class _Answer:
         calls = tool_calls.wanted(self.message, self.turn.tools())
         rest = tool_calls.remainder(self.message, calls)
         questions = requests.with_one_for_models(split(rest)) if rest.strip() or not calls else []
-        parts = [*map(self._calling, calls), *self._asking(questions)]
+        self.questions = questions
+        parts = [*map(self._calling, calls), *map(self._question, range(len(questions)))]
         if self.done == 0:
             await self._begin(calls, questions)
         for number in range(self.done, len(parts)):
@@ -109,11 +113,8 @@ class _Answer:
     def _calling(self, call: tool_calls.Call) -> Work:
         return lambda: self._call(call)
 
-    def _asking(self, questions: Sequence[str]) -> list[Work]:
-        return [self._question(question, len(questions) - number) for number, question in enumerate(questions)]
-
-    def _question(self, question: str, open_questions: int) -> Work:
-        return lambda: self._ask(question, open_questions)
+    def _question(self, number: int) -> Work:
+        return lambda: self._ask(self.questions[number], number)
 
     async def _call(self, call: tool_calls.Call) -> None:
         if call.given is None:
@@ -124,8 +125,9 @@ class _Answer:
         outcome = await self.turn.call(call.tool, given)
         await self._say(tool_answer(call.tool, outcome))
 
-    async def _ask(self, asked: str, open_questions: int) -> None:
+    async def _ask(self, asked: str, number: int) -> None:
         question, chart = without_chart(asked)
+        chart = chart or chart_of_before(asked)
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
@@ -141,16 +143,19 @@ class _Answer:
         if outlined and requests.outline_words(question) is not None:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         paths = [entry.path for entry in library.entries]
-        computed, enough = await tables.ask(question, paths, self.turn.workspace.tables)
+        computed, enough = await tables.ask(
+            question, paths, self.turn.workspace.tables, lambda: questions_before(self.turn, self.questions[:number])
+        )
         for part in computed:
             await self._say(part)
             if part.found is not None:
-                await self.voice.say(await leave_result(self.turn, part.found, question, chart))
+                title = "; ".join((*part.after, *(() if chart_of_before(asked) else (question,))))
+                await self.voice.say(await leave_result(self.turn, part.found, title, chart))
         if enough:
             return
         if outlined:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
-        await self._quote(question, library, open_questions)
+        await self._quote(question, library, len(self.questions) - number)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")

@@ -18,11 +18,13 @@ _ORDER: Final = get_args(Basis)
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of an answer, in Markdown, and what it rests on; `found` is what was computed of tables."""
+    """A part of an answer, in Markdown, and what it rests on; `found` is what was computed of tables, `after` the
+    questions that this one goes on from."""
 
     text: str
     basis: AnswerBasis
     found: Result | None = None
+    after: tuple[str, ...] = ()
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str) -> AnswerPart:

@@ -80,7 +80,7 @@ class LiveRunContext:
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         found = await runs.earlier(self._use_case, self._run, limit)
-        return [EarlierTurn(message, run.output or "", run.status) for run, message in found]
+        return [EarlierTurn(message, run.output or "", run.status, runs.basis_of(run)) for run, message in found]
 
     async def step(self) -> None:
         if self._steps >= STEPS_MAX:

@@ -26,6 +26,13 @@ WITHIN: Final = (
     rf"(?:en|comme|sous\s+forme\s+d[e'])\s*(?:un\s+|une\s+)?{_FRENCH}",
     rf"(?:en|como)\s+(?:un\s+|una\s+)?{_SPANISH}",
 )
+BARE: Final = (
+    rf"(?:an?\s+)?{_ENGLISH}",
+    rf"(?:eine?n?\s+)?{_GERMAN}",
+    rf"(?:une?\s+)?{_FRENCH}",
+    rf"(?:una?\s+)?{_SPANISH}",
+    "plot",
+)
 BARS: Final = r"bar|column|balken|säulen|barres|histogramme|barras"
 LINES: Final = r"\bline|linien|lignes|courbe|líneas|lineas"
 POINTS: Final = r"scatter|punkt|streu|dispersión|puntos"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
@@ -70,7 +71,7 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "quel|quelle|quels|quelles|que|quoi|qu est ce que|quel est|quelle est",
+    "wh:thing": "lequel|laquelle|quel|quelle|quels|quelles|que|quoi|qu est ce que|quel est|quelle est",
     "wh:person": "qui",
     "wh:time": "quand|à quelle date",
     "wh:place": "où",
@@ -222,3 +223,20 @@ FRENCH: Final[Vocabulary] = language(
     numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
 )
 """French."""
+
+# What goes on from the question before.
+
+FOLLOWING: Final = FollowingWords(
+    leads="et|et qu'en est-il de|qu'en est-il de|et qu'en est-il|et si|mais|maintenant|alors|aussi|ok|et maintenant"
+    "|la même chose pour|la même chose avec|pareil pour|pareil avec|idem pour|et à propos de|à propos de"
+    "|fais la même chose pour|fais de même pour|de même pour|montre le|montre-le|montre cela",
+    of_them="d'entre eux|d'entre elles|parmi eux|parmi elles|parmi ceux-ci|parmi celles-ci|de ceux-ci",
+    theirs="leur|leurs|ceux|celles|ces",
+    instead="plutôt|à la place",
+    compares="compare|comparer|comparé|contre|différence",
+    refers="en comme sous forme de d un une le la les l ce cela ça celui résultat résultats tableau"
+    " chiffres montre montrez moi"
+    " nous fais affiche trace dessine s il te vous plaît peux tu",
+    best="meilleur|meilleure|meilleurs|meilleures",
+    worst="pire|pires",
+)

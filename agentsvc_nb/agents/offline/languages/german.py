@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
@@ -255,3 +256,21 @@ GERMAN: Final[Vocabulary] = language(
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
 )
 """German."""
+
+# What goes on from the question before.
+
+FOLLOWING: Final = FollowingWords(
+    leads="und|und was ist mit|was ist mit|und wie ist es mit|wie ist es mit|und wie sieht es mit|wie sieht es mit"
+    "|und wie sieht es in|wie sieht es in|aber|jetzt|nun|dann|auch|ok|und jetzt|und dann|dasselbe für|dasselbe mit"
+    "|das gleiche für|das gleiche mit|das gleiche|dasselbe"
+    "|mach das gleiche für|zeig es|zeige es|zeig das|zeige das|zeig mir das|das ganze",
+    of_them="davon|von ihnen|von denen|von diesen|darunter|unter ihnen",
+    theirs="deren|dessen|ihr|ihre|ihrer|ihren|diese|diesen|dieser",
+    instead="stattdessen|lieber",
+    compares="vergleich|vergleiche|verglichen|gegenüber|unterschied",
+    refers="als es das dies diese sie den die ergebnis ergebnisse tabelle zahlen zeig zeige mir uns"
+    " zeichne mach mache bitte"
+    " kannst du in einem einer ein eine im davon dar stelle",
+    best="beste|besten|bester|bestes",
+    worst="schlechteste|schlechtesten|schlechtester",
+)

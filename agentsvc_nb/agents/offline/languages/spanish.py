@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
 from agentsvc_nb.agents.offline.languages.requests import Requests
 
@@ -212,3 +213,20 @@ SPANISH: Final[Vocabulary] = language(
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )
 """Spanish."""
+
+# What goes on from the question before.
+
+FOLLOWING: Final = FollowingWords(
+    leads="y|y qué hay de|qué hay de|y qué tal|qué tal|y si|pero|ahora|entonces|también|ok|y ahora|lo mismo para"
+    "|lo mismo con|lo mismo en|lo mismo|igual para"
+    "|haz lo mismo para|haz lo mismo con|muéstralo|muestra eso|muéstrame eso",
+    of_them="de ellos|de ellas|de estos|de estas|de esos|de esas|entre ellos|entre ellas",
+    theirs="su|sus|ellos|ellas|estos|estas|esos|esas",
+    instead="en su lugar|en cambio|en vez de eso",
+    compares="compara|comparar|comparado|frente a|contra|diferencia",
+    refers="en como un una el la los las lo eso esto esos resultado resultados tabla cifras muestra"
+    " muestrame haz dibuja me nos"
+    " por favor puedes de",
+    best="mejor|mejores",
+    worst="peor|peores",
+)

@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.formats.plans.conditions import Criterion
 from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Compared
+from agentsvc_nb.formats.plans.plan import Compared, Plan
 from agentsvc_nb.formats.plans.profiles import Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
@@ -30,7 +30,8 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     """The result with all that stands behind it; or that nothing fits."""
     reading, table = understood.reading, tables[understood.reading.plan.table]
     line = expression(reading.plan, tables, found)
-    told = " ".join(escape(one) for one in (*understood.told, *table.notes))
+    joined = _joined(reading.plan, found, tables)
+    told = " ".join(escape(one) for one in (*understood.told, *joined, *table.notes))
     notes = f"{told}\n\n" if told else ""
     how = f"{notes}{_block(sql(reading.plan, tables))}"
     values = values_of(reading, found)
@@ -42,6 +43,17 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     body = f"{left_out(found)}\n\n" if single and found.left_out else "" if single else f"{markdown(found)}\n"
     basis: Basis = "computed" if reading.plan.measures or reading.plan.limit is not None else "looked_up"
     return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
+
+
+def _joined(plan: Plan, found: Result, tables: Tables) -> list[str]:
+    """By what two tables were joined, and how many rows had a partner."""
+    if plan.join is None:
+        return []
+    table, other = tables[plan.table], tables[plan.join.table]
+    keys = " and ".join(own.name if own.name == key.name else f"{own.name} = {key.name}" for own, key in plan.join.keys)
+    matched = found.total - sum(one.rows for one in found.left_out if one.reason == "unmatched")
+    line = f"{table.path} joined to {other.path} by {keys}; {matched:,} of {found.total:,} rows matched."
+    return [line, *other.notes]
 
 
 def values_of(reading: QuestionReading, found: Result) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
-from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
@@ -19,12 +19,13 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, words
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
 
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
 READINGS_MAX: Final = 3
+_SHOWN_MAX: Final = 60
 _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
 
 
@@ -72,7 +73,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     asked = words(question)
     found: list[Understanding] = []
     for language in languages_of(asked):
-        found = [_of_table(asked, table, language) for table in tables]
+        found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
     titled = [isinstance(one, Understood) and one.titled for one in found]
@@ -94,9 +95,9 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
 
 
-def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) -> Understanding:
-    links = TableLinks(table, language)
-    ways = paths(asked, links, language)
+def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
+    """What the words ask of what they are linked to."""
+    ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
     if not read:
@@ -105,7 +106,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = _objected(rivals[0].reading, table)
+    speaks_against = objected(rivals[0].reading, links.tables)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -116,9 +117,9 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     )
 
 
-def _objected(reading: QuestionReading, table: TableProfile) -> str:
+def objected(reading: QuestionReading, tables: Tables) -> str:
+    """Why the reading's plan is not to be computed; empty if nothing speaks against it."""
     plan = reading.plan
-    tables = {table.name: table}
     try:
         statement(plan, tables)
         found = [one for one in objections(plan, tables) if one.code not in reading.settled]
@@ -133,17 +134,28 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
         if found and way.cost > found[0].cost + _MARGIN:
             break
         items = _parsed(way.items, links)
-        if (reading := assembled(items, links)) is not None:
+        if (reading := assembled(items, links)) is not None and (plan := links.completed(reading.plan)) is not None:
             told = tuple(dict.fromkeys(line for item in way.items for line in item.told))
-            found.append(_Read(reading, way.cost, told))
+            found.append(_Read(replace(reading, plan=plan), way.cost, told))
     return found
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     items = _without_commas(items)
+    if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
+        items = reduced(items, PERIODS, links)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(items), MEASURES, links)
+    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
+
+
+def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
+    """`the days with rain`, where each row is another day."""
+    of = links.row_period()
+    return [
+        Item("rows", "period") if item.tag == "period" and item.value == of and before.tag != "wh" else item
+        for before, item in zip([Item("start"), *items], items, strict=False)
+    ]
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:
@@ -162,6 +174,10 @@ def _distinct(read: Sequence[_Read]) -> list[_Read]:
     return list(found.values())
 
 
+def _shortened(word: str) -> str:
+    return word if len(word) <= _SHOWN_MAX else f"{word[: _SHOWN_MAX - 1]}…"
+
+
 def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Understanding:
     """No reading: what is known of it is told, if it is about the table at all."""
     best = ways[0] if ways else Path((), 0.0)
@@ -173,6 +189,6 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
     fewer = [Path(way.items, way.cost) for way in ways if way.unknown == best.unknown]
     readings = tuple(one.reading for one in _distinct(_readings(fewer, links))[:READINGS_MAX])
     if best.unknown:
-        shown = ", ".join(best.unknown)
+        shown = ", ".join(_shortened(word) for word in best.unknown)
         return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
     return AskedBack((), "The words are known, but not what they ask together.", (), fit, unclear=True)

@@ -1,17 +1,18 @@
-"""From items to conditions: dates and numbers become bounds and ranges, values and columns with them comparisons. Each
+"""From items to conditions: values, bounds and columns with them become comparisons. Each
 negation and comparator is taken by the one condition beside it; what is left over is no condition."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, get_args
 
+from agentsvc_nb.agents.offline.tables.grammar.amounts import is_year
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.periods import When, between, compared
 from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, has, rule, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
 from agentsvc_nb.formats.plans.conditions import (
     AllOf,
     AnyOf,
@@ -25,134 +26,12 @@ from agentsvc_nb.formats.plans.conditions import (
     Not,
     OneOf,
     Operator,
+    columns_of,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
 
-_INVERSE: Final[dict[str, str]] = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
 _OPERATORS: Final = get_args(Operator)
-_YEARS: Final = range(1500, 2201)
-
-
-def _is_year(number: Any) -> bool:
-    return isinstance(number, Decimal) and number == int(number) and int(number) in _YEARS
-
-
-# Dates and numbers.
-
-
-def _date(items: Sequence[Item], _: TableLinks) -> Made:
-    """`30 June 2024`, `June 30 2024`, `June 2024`, `June 30`, `30 June`."""
-    when = next(item.value for item in items if item.tag == "when")
-    if when.month is None or when.day is not None or when.year is not None or when.weekday is not None:
-        return None
-    made = when
-    for number in values(items, "number", "ordinal"):
-        if number != int(number):
-            return None
-        if _is_year(number) and made.year is None:
-            made = replace(made, year=int(number))
-        elif 1 <= number <= 31 and made.day is None:
-            made = replace(made, day=int(number))
-        else:
-            return None
-    return Item("when", made)
-
-
-def _part_of_year(items: Sequence[Item], _: TableLinks) -> Made:
-    when = next(item.value for item in items if item.tag == "when")
-    number = values(items, "number")[0]
-    if (when.quarter is None and when.half is None) or when.year is not None or not _is_year(number):
-        return None
-    return Item("when", replace(when, year=int(number)))
-
-
-def _half(items: Sequence[Item], _: TableLinks) -> Made:
-    return Item("when", When(half=int(items[0].value)))
-
-
-def _year_said(items: Sequence[Item], links: TableLinks) -> Made:
-    """`year 2024` where no column is called so."""
-    year = items[-1].value
-    return Item("when", When(year=int(year))) if items[0].value == "year" and _is_year(year) else None
-
-
-def _scaled(items: Sequence[Item], _: TableLinks) -> Made:
-    return Item("number", items[0].value * Decimal(items[1].value))
-
-
-def _with_unit(items: Sequence[Item], _: TableLinks) -> Made:
-    number, unit = values(items, "number")[0], values(items, "unit")[0]
-    return Item("measured", (number, unit))
-
-
-def _bound(items: Sequence[Item], _: TableLinks) -> Made:
-    operator = values(items, "cmp", "post", "time")[0]
-    value = values(items, "number", "when", "measured")[0]
-    if has(items, "time") and not has(items, "when") and not _is_year(value):
-        return None
-    if has(items, "time") and _is_year(value):
-        value = When(year=int(value))
-    return Item("bound", (operator, value))
-
-
-def _range(items: Sequence[Item], _: TableLinks) -> Made:
-    low, high = values(items, "number", "when", "measured")
-    unit = ""
-    if isinstance(low, tuple):
-        low, unit = low
-    if isinstance(high, tuple):
-        high, unit = high
-    if isinstance(low, When) and _is_year(high):
-        high = When(year=int(high))
-    if _is_year(low) and isinstance(high, When):
-        low = When(year=int(low))
-    if type(low) is not type(high):
-        return None
-    return Item("bound", ("between", (low, high) if not unit else (low, high, unit)))
-
-
-def _opposite(items: Sequence[Item], _: TableLinks) -> Made:
-    operator, value = items[1].value
-    return Item("bound", (_INVERSE[operator], value)) if operator in _INVERSE else None
-
-
-def _whens(items: Sequence[Item], _: TableLinks) -> Made:
-    return Item("whens", tuple(values(items, "when")))
-
-
-def _numbers(items: Sequence[Item], _: TableLinks) -> Made:
-    found = values(items, "number")
-    return Item("numbers", tuple(found))
-
-
-AMOUNTS: Final[tuple[Rule, ...]] = (
-    rule("number|ordinal when number", _date),
-    rule("when number|ordinal number", _date),
-    rule("when number", _part_of_year),
-    rule("number when", _part_of_year),
-    rule("half", _half),
-    rule("number|ordinal when", _date),
-    rule("when number|ordinal", _date),
-    rule("period number", _year_said),
-    rule("number times_scale", _scaled),
-    rule("number unit", _with_unit),
-    rule("unit number", _with_unit),
-    rule("between number|when|measured and|to number|when|measured", _range),
-    rule("from number|when|measured to number|when|measured", _range),
-    rule("when to when", _range),
-    rule("number to number", _range),
-    rule("number|measured post", _bound),
-    rule("when post", _bound),
-    rule("cmp number|measured", _bound),
-    rule("time when|number", _bound),
-    rule("not bound", _opposite),
-    rule("when (and|or when)+", _whens),
-    rule("number (and|or number)+", _numbers),
-)
-
-
-# Conditions.
 
 
 def _cells(items: Sequence[Item], _: TableLinks) -> Made:
@@ -183,7 +62,9 @@ def _pair(items: Sequence[Item], _: TableLinks) -> Made:
 
 def _ends(items: Sequence[Item], _: TableLinks) -> Made:
     """`between A and B`, as differences have it."""
-    return items[1:] if items[1].value[0] == items[3].value[0] else None
+    cells = [item for item in items if item.tag == "cell"]
+    columns = {one for one, _ in values(items, "cell")} | set(values(items, "column"))
+    return [cells[0], Item("and"), cells[1]] if len(columns) == 1 else None
 
 
 def _none(items: Sequence[Item], links: TableLinks) -> Made:
@@ -207,10 +88,44 @@ def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
 def _in(items: Sequence[Item], links: TableLinks) -> Made:
     """The condition of values, with their column if that is named, and it is theirs."""
     column, texts = values(items, "cells")[0]
+    if set(values(items, "cmp")) - {"="}:
+        return None
     if any(named != column for named in values(items, "column")):
         return None
     condition = Criterion(column, "=", texts[0]) if len(texts) == 1 else OneOf(column, texts)
     return _negated(items, condition)
+
+
+def _prefixed(items: Sequence[Item], _: TableLinks) -> Made:
+    return items[1:]
+
+
+def _shipped(items: Sequence[Item], links: TableLinks) -> Made:
+    """`shipped to Austria`, where that is the `Ship country`, and `shipped` a status besides."""
+    (_, verb), (column, _) = items[0].value, items[-1].value
+    return items[-1] if is_form_of_any(verb, links.headers[column.name]) else None
+
+
+def _having(items: Sequence[Item], links: TableLinks) -> Made:
+    """`with a coupon`: where there is one."""
+    column = items[1].value
+    return Item("cond", Not(Empty(column))) if links.profile(column).empty else None
+
+
+def _neither(items: Sequence[Item], links: TableLinks) -> Made:
+    made = [_none([item], links) for item in items if item.tag == "column"]
+    return [one for one in made if isinstance(one, Item)] if all(made) else None
+
+
+def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
+    """`size larger than tip`: row by row."""
+    left, right = values(items, "column")
+    kinds = {(links.profile(one).kind, links.profile(one).unit) for one in (left, right)}
+    if left == right or len(kinds) > 1 or not {kind for kind, _ in kinds} <= {"number", "date", "datetime"}:
+        return None
+    if any(is_rank(links.profile(one)) for one in (left, right)):
+        return None
+    return _negated(items, Criterion(left, values(items, "cmp", "time")[0], right))
 
 
 def _kept(items: Sequence[Item], links: TableLinks) -> Made:
@@ -227,13 +142,15 @@ def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Co
         return None
     if operator == "between":
         low, high = value[0], value[1]
+        if profile in links.years() and isinstance(low, Decimal) and not (is_year(low) and is_year(high)):
+            return None
         if len(value) == 3 and profile.unit != value[2]:
             return None
         if isinstance(low, When):
             return between(column, low, high, links)
-        if profile.kind in ("date", "datetime") and _is_year(low) and _is_year(high):
+        if profile.kind in ("date", "datetime") and is_year(low) and is_year(high):
             return between(column, When(year=int(low)), When(year=int(high)), links)
-        if _is_year(low) and _is_year(high) and _may_be_when(profile, links):
+        if is_year(low) and is_year(high) and _may_be_when(profile, links):
             return None
         return Between(column, low, high) if profile.kind == "number" and low <= high else None
     if isinstance(value, tuple):
@@ -241,11 +158,13 @@ def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Co
         if profile.unit != unit:
             return None
     assert operator in _OPERATORS
-    if _is_year(value) and _may_be_when(profile, links) and (operator == "=" or is_identifier(profile, links.table)):
+    if is_year(value) and _may_be_when(profile, links) and (operator == "=" or is_identifier(profile, links.table)):
         return None
     if isinstance(value, When):
         return compared(column, operator, value, links)  # type: ignore[arg-type]
-    if profile.kind in ("date", "datetime") and _is_year(value):
+    if profile.kind in ("date", "datetime") and is_year(value):
+        if not profile.smallest[:4] <= str(int(value)) <= profile.largest[:4]:
+            return None
         return compared(column, operator, When(year=int(value)), links)  # type: ignore[arg-type]
     return Criterion(column, operator, value) if profile.kind == "number" else None  # type: ignore[arg-type]
 
@@ -267,27 +186,43 @@ def _equal(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _time_columns(links: TableLinks, when: Any) -> list[Column]:
     """Where a period may stand that has no column with it: the dates, or the years if it is one."""
-    dates = links.dates()
+    dates = links.main_dates()
     if not dates and (not isinstance(when, When) or when == When(year=when.year)):
         dates = links.years()
     return [links.column(one.name) for one in dates]
 
 
+def in_period(links: TableLinks, when: Any) -> Condition | None:
+    """The rows of a period, by the one column that may have it."""
+    columns = _time_columns(links, when if isinstance(when, When) else Decimal(when))
+    found = [one for column in columns if (one := _against(column, "=", when, links))]
+    return found[0] if len(found) == 1 else None
+
+
 def _dated(items: Sequence[Item], links: TableLinks) -> Made:
     """A period without a column's name, which is in the one column that has such."""
     operator, value = values(items, "bound")[0] if has(items, "bound") else ("=", items[-1].value)
-    if not has(items, "bound") and has(items, "number") and not _is_year(value):
+    if not has(items, "bound") and has(items, "number") and not is_year(value):
         return None
     probe = value[0] if isinstance(value, tuple) else value
-    if not isinstance(probe, When) and not _is_year(probe):
+    if not isinstance(probe, When) and not is_year(probe):
         return None
     found = [one for column in _time_columns(links, probe) if (one := _against(column, operator, value, links))]
-    return _negated(items, found[0]) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    if len(links.dates()) > 1:
+        [told] = [one for one in links.main_dates() if links.column(one.name) in columns_of(found[0])]
+        items = [*items, Item("told", told=(f"{DATES_TOLD} {told.name}.",))]
+        return Item("cond", Not(found[0]) if has(items, "not") else found[0], items[-1].told)
+    return _negated(items, found[0])
+
+
+DATES_TOLD: Final = "Dates are those of the column"
 
 
 def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
     several = values(items, "whens", "numbers")[0]
-    if not has(items, "column") and not all(isinstance(one, When) or _is_year(one) for one in several):
+    if not has(items, "column") and not all(isinstance(one, When) or is_year(one) for one in several):
         return None
     columns = values(items, "column") or _time_columns(links, several[0])
     if len(columns) != 1:
@@ -299,7 +234,7 @@ def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _any_dated_before(items: Sequence[Item], links: TableLinks) -> Made:
     """`9 or 10 points`; but a year before a column is a year."""
-    years = all(isinstance(one, When) or _is_year(one) for one in items[0].value)
+    years = all(isinstance(one, When) or is_year(one) for one in items[0].value)
     return None if years and links.profile(items[1].value) not in links.years() else _any_dated(items[::-1], links)
 
 
@@ -317,8 +252,16 @@ def _containing(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, Contains(columns[0], text))
 
 
+def _true(items: Sequence[Item], links: TableLinks) -> Made:
+    """`smoker is yes`."""
+    column = items[0].value
+    if links.profile(column).kind != "boolean":
+        return None
+    return _negated(items, Criterion(column, "=", items[-1].value == "yes"))
+
+
 def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
-    dates = links.dates()
+    dates = links.main_dates()
     if len(dates) != 1:
         return None
     return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
@@ -339,15 +282,25 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
-    rule("between cell and cell", _ends),
+    rule("between column? cell and column? cell", _ends),
+    rule("cell prep cell", _shipped),
+    rule("prep cell", _prefixed),
     rule("cell (and|or|comma+ cell)*", _cells),
     rule("wh column not cells", _kept),
     rule("wh cells column", _kept),
     rule("wh column not? bound", _kept),
-    rule("column not? cells", _in),
+    rule("not column cmp? cells", _in),
+    rule("column not? cmp? cells", _in),
     rule("not? cells column", _in),
     rule("not? cells", _in),
+    rule("not column bound", _limited),
     rule("column not? bound", _limited, ahead="and? column bound"),
+    rule("having column", _having),
+    rule("column not? truth", _true),
+    rule("having cond", _prefixed),
+    rule("neither column or column", _neither),
+    rule("column not? cmp|time column", _columns_compared),
+    rule("not column number|measured|ordinal|when", _equal),
     rule("not? bound column", _limited),
     rule("column not? bound", _limited),
     rule("column not? number|measured|ordinal|when", _equal),
@@ -360,7 +313,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("no column", _none),
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),
-    rule("not? column", _yes),
+    Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),
     rule("cond only", lambda items, _: items[0]),
