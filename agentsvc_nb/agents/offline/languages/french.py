@@ -172,34 +172,6 @@ notre nos son sa ses leur leurs svp peux tu pouvez tous toutes tout toute chaque
 vendue acheté achetés obtenu reçu réalisé provient proviennent vient viennent valeur valeurs colonne tableau
 fichier table données calcule calculer dont t c ne s'il plait
 """
-_ALIKE: Final = """
-chiffre_d_affaires ca revenu revenus revenue sales ventes
-coût coûts dépense dépenses cost costs spend
-prix price prices
-client clients customer customers
-canal canaux channel channels
-pays country countries
-ville villes city cities
-quantité quantités unités unité units quantity qty
-commande commandes order orders
-produit produits article articles product products
-catégorie catégories category categories
-date jour date
-région régions region
-employé employés salarié salariés employee employees
-salaire salaires salary salaries
-remise remises discount discounts
-département service department
-âge age
-poids weight
-durée longueur duration length
-bénéfice profit
-campagne campagnes campaign campaigns
-clics clic clicks
-année années year years
-nom noms name
-population habitants population
-"""
 _LEVELS: Final = """
 prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps
 année superficie population salaire vitesse price rate age height weight score rating temperature
@@ -212,7 +184,7 @@ FRENCH: Final[Vocabulary] = language(
     "fr",
     _MEANINGS,
     _LIGHT,
-    _ALIKE,
+    "",
     _LEVELS,
     _UNSUMMED,
     months="janvier janv|février févr|mars|avril avr|mai|juin|juillet juil|août|septembre sept|octobre oct"

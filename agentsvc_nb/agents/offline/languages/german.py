@@ -200,38 +200,6 @@ erzielte erzielten gekauft kaufte kauften bestellt gemacht machte brachte wert w
 datei liegt liegen betrug beträgt welchen welcher welches wo denen uns auch berechne berechnen sage sag tabelle
 daten insgesamt entfällt entfallen davon da kostet kosten gehört gehören
 """
-_ALIKE: Final = """
-umsatz umsätze erlös revenue sales turnover
-kosten ausgaben cost costs spend
-preis preise price prices
-einzelpreis stückpreis unit_price
-kunde kunden customer customers client
-kanal kanäle channel channels
-land länder country countries
-stadt städte city cities
-menge stück stückzahl einheiten units quantity qty
-bestellung bestellungen auftrag aufträge order orders
-produkt produkte artikel product products
-kategorie kategorien category categories
-datum tag date
-region regionen region regions
-mitarbeiter employee employees
-gehalt gehälter salary salaries lohn
-rabatt rabatte discount discounts
-abteilung abteilungen department departments
-alter age
-gewicht weight
-größe height size
-dauer länge duration length
-gewinn profit
-anzeige anzeigen ad ads
-kampagne kampagnen campaign campaigns
-klicks klick clicks
-impressionen impressions
-jahr jahre year years
-name namen name
-einwohner bevölkerung population
-"""
 _LEVELS: Final = """
 preis preise kosten_pro rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
 durchschnitt mittelwert anteil rang platz dauer distanz zeit jahr fläche index geschwindigkeit einwohner
@@ -245,13 +213,15 @@ GERMAN: Final[Vocabulary] = language(
     "de",
     _MEANINGS,
     _LIGHT,
-    _ALIKE,
+    "",
     _LEVELS,
     _UNSUMMED,
     months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug"
     "|september sep sept|oktober okt|november nov|dezember dez",
     weekdays="montag montags|dienstag dienstags|mittwoch mittwochs|donnerstag donnerstags|freitag freitags"
     "|samstag samstags sonnabend|sonntag sonntags",
+    compounds="gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich|quartals=quartalsweise"
+    "|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum|minimal=minimum",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
 )
 """German."""

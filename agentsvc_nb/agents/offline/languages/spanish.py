@@ -163,34 +163,6 @@ todo toda cada vendió vendieron vendido vendidos vendidas vendidas compró comp
 provienen viene vienen generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué
 cuál cuáles dónde cuándo
 """
-_ALIKE: Final = """
-ingresos ingreso ventas venta facturación revenue sales
-coste costes costo costos gasto gastos cost costs spend
-precio precios price prices
-cliente clientes customer customers
-canal canales channel channels
-país países country countries
-ciudad ciudades city cities
-cantidad unidades unidad units quantity qty
-pedido pedidos orden órdenes order orders
-producto productos artículo artículos product products
-categoría categorías category categories
-fecha día date
-región regiones region
-empleado empleados employee employees
-salario salarios sueldo salary salaries
-descuento descuentos discount discounts
-departamento department
-edad age
-peso weight
-duración longitud duration length
-beneficio ganancia profit
-campaña campañas campaign campaigns
-clics clic clicks
-año años year years
-nombre nombres name
-población habitantes population
-"""
 _LEVELS: Final = """
 precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año
 superficie población salario velocidad price rate age height weight score rating temperature
@@ -203,7 +175,7 @@ SPANISH: Final[Vocabulary] = language(
     "es",
     _MEANINGS,
     _LIGHT,
-    _ALIKE,
+    "",
     _LEVELS,
     _UNSUMMED,
     months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"

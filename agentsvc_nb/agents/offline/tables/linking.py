@@ -10,7 +10,9 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.languages.english import ENGLISH
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
+from agentsvc_nb.agents.offline.tables.compounds import opened
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
@@ -18,11 +20,12 @@ from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
 
-EXACT, FORM, NAMING, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.7, 0.9, 1.5
+EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5
 """How far a link is from the words themselves."""
 SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
+_PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
 _TYPO_LETTERS_MIN: Final = 5
 _NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -95,10 +98,19 @@ class TableLinks:
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    def stands(self, word: str) -> bool:
+        """Whether a header or a value has the word."""
+        return word in self.vocabulary or any(word in folded for folded in self._cells)
+
     def is_title(self, word: str) -> bool:
         """Whether the word is what the file or its sheet is called, and so what its rows are."""
         groups = [group for group in self.language.alike if word in group]
-        return any(alike(word, one) or any(one in group for group in groups) for one in self._titles)
+        called = self.language.nouns.get((word,), frozenset())
+        if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
+            called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
+        return any(
+            alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self._titles
+        )
 
     @cached_property
     def _titles(self) -> tuple[str, ...]:
@@ -119,9 +131,14 @@ class TableLinks:
         yield from self._values(asked, span)
 
     def _columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
-        if len(asked) > 1 and any(self._known_forms.isdisjoint(forms(one)) for one in asked):
+        if len(asked) == 1 and asked[0] in _PARTICLES and asked not in self.headers.values():
             return
-        found = [(self._header_distance(asked, header), name) for name, header in self.headers.items()]
+        as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
+        found = [
+            (distance if distance is not None else self._translated(asked, name), name)
+            for name, header in self.headers.items()
+            for distance in [self._header_distance(asked, header) if as_written else None]
+        ]
         near = [(distance, name) for distance, name in found if distance is not None]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
@@ -148,6 +165,43 @@ class TableLinks:
             return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
         return None
 
+    def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
+        """How far the words are from a header of another language, or of one word that is made of several."""
+        header, opened_header = self.headers[name], self._opened[name]
+        if len(asked) == 1 and asked[0] in self.language.light:
+            return None
+        found = [self._header_distance(asked, opened_header)] if opened_header != header else []
+        for phrase in self.language.nouns.get(asked, ()):
+            found += [_translated(self._header_distance(phrase, one)) for one in {header, opened_header}]
+        words = [one for one in asked if one not in _PARTICLES]
+        if len(asked) > 1 and asked[0] in words and asked[-1] in words and 1 < len(words) <= len(opened_header):
+            found.append(self._translated_each(words, opened_header))
+        return min((one for one in found if one is not None), default=None)
+
+    def _translated_each(self, words: Sequence[str], header: tuple[str, ...]) -> float | None:
+        """`date de commande` is `Order Date`: each word is one of the header, or means one, and none is left over."""
+        left = list(header)
+        for word in words:
+            meant = {word, *(phrase[0] for phrase in self.language.nouns.get((word,), ()) if len(phrase) == 1)}
+            met = next((one for one in left if any(alike(one, other) for other in meant)), None)
+            if met is None:
+                return None
+            left.remove(met)
+        return ALIKE if all(one in _NAMING or one in _UNITS or one in _PARTICLES for one in left) else None
+
+    @cached_property
+    def _opened(self) -> dict[str, tuple[str, ...]]:
+        """Headers with the words that compounds are made of."""
+        return {name: opened(header) for name, header in self.headers.items()}
+
+    @cached_property
+    def _meant(self) -> dict[str, frozenset[str]]:
+        """The words of headers, and what they mean in English."""
+        return {
+            name: frozenset(header) | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
+            for name, header in self.headers.items()
+        }
+
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:
             written = " ".join(word.text for word in span)
@@ -165,6 +219,10 @@ class TableLinks:
                 if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
                     for name, value in self._cells[folded]:
                         yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
+        if len(asked) > 1 or asked[0] not in self.language.light:
+            for phrase in self.language.values.get(asked, ()):
+                for name, value in self._cells.get(phrase, ()):
+                    yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -216,8 +274,11 @@ class TableLinks:
 
     def adds_up(self, column: ColumnProfile) -> bool:
         """Whether a sum of the column is a number that means something."""
-        header = set(self.headers[column.name])
-        return self.is_measure(column) and not is_ratio(column) and header.isdisjoint(self.language.levels)
+        levels = self.language.levels | ENGLISH.levels
+        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
+
+    def has_no_sum(self, column: ColumnProfile) -> bool:
+        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
 
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
@@ -247,8 +308,12 @@ class TableLinks:
         return [
             one
             for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self.headers[one.name])
+            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
         ]
+
+
+def _translated(distance: float | None) -> float | None:
+    return None if distance is None else ALIKE if distance < PART else ALIKE + 0.5
 
 
 def _edits(one: str, other: str) -> int | None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
@@ -69,9 +70,9 @@ class _Read:
 
 def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     """What the question asks of the tables. It looks at profiles alone."""
-    asked = words(question)
     found: list[Understanding] = []
-    for language in languages_of(asked):
+    for language in languages_of(words(question)):
+        asked = words(question, local=language.code != "en")
         found = [_of_table(asked, table, language) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
@@ -96,6 +97,7 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
 
 def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) -> Understanding:
     links = TableLinks(table, language)
+    asked = parted(asked, language, links.stands)
     ways = paths(asked, links, language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)

@@ -113,7 +113,9 @@ def _count_of(parts: Parts) -> QuestionReading | None:
     profile = parts.links.profile(column)
     if "" in values(parts.core, "rows"):
         return QuestionReading(parts.plan(Aggregate("count")))
-    if profile.kind in ("number",) and not parts.links.is_key(profile):
+    if parts.links.is_measure(profile):
+        return QuestionReading(parts.plan(select=(column,))) if _one_row(parts) else None
+    if profile.kind == "number" and not parts.links.is_key(profile):
         return None
     if parts.links.is_key(profile):
         return QuestionReading(parts.plan(Aggregate("count", column) if profile.empty else Aggregate("count")))
@@ -147,6 +149,11 @@ def _column(parts: Parts) -> QuestionReading | None:
     return QuestionReading(parts.plan(groups=[Group(column)]))
 
 
+def _much(parts: Parts) -> QuestionReading | None:
+    """`how much is the salary of X`."""
+    return _column(parts) if _one_row(parts) and not parts.groups else None
+
+
 def _one_row(parts: Parts) -> bool:
     """Whether the conditions are met by one row at most."""
     own = parts.conditions
@@ -176,10 +183,12 @@ def _columns(parts: Parts) -> QuestionReading | None:
 _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
     (pattern(written), make)
     for written, make in (
-        ("wh* measure", _measures),
+        ("wh* much? measure", _measures),
+        ("wh* much column", _much),
         ("wh* count rows?", _count),
         ("wh* count column rows?", _count_of),
         ("wh* count column", _count_of),
+        ("wh* column count_after", _count_of),
         ("wh* column", _column),
         ("wh+", _asked),
         ("wh* column (and column)+", _columns),
@@ -187,6 +196,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* number? column? sup|most|more|less column|measure", superlative),
         ("wh* number column sup|most column|measure", superlative),
         ("wh* column column sup|most|more|less", superlative),
+        ("wh* period? column|measure sup", superlative),
         ("yesno column? more|less|sup|most column", superlative),
         ("yesno column more|less", superlative),
         ("yesno column? implied_more column?", implied),
@@ -202,7 +212,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* share op? column|measure? rows?", share),
         ("wh* share rows", share),
         ("wh* along op? column|measure to_before?", along),
-        ("wh* column along to_before?", along),
+        ("wh* column to_before? along to_before?", along),
         ("wh* difference column", difference),
         ("wh* difference pair column", difference),
         ("wh* column difference", difference),

@@ -57,13 +57,14 @@ def _meanings(
     words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact = words[start], False, False
+    word, meant, exact, nearest = words[start], False, False, 0.0
     for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
         span = words[start : start + length]
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
+            nearest = min(nearest or link.distance, link.distance) if length == 1 and link.cell is None else nearest
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
             item = (
@@ -91,7 +92,7 @@ def _meanings(
         yield Item("rows", "title"), 1, _WORD + 0.1
         if not exact and (label := links.label()):
             yield Item("column", label), 1, _WORD + 0.1
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES
+        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + nearest
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD

@@ -104,7 +104,7 @@ GROUPS: Final[tuple[Rule, ...]] = (
 def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | None:
     """None where the column has no such value."""
     profile = links.profile(column)
-    if operation == "sum" and not links.language.unsummed.isdisjoint(links.headers[column.name]):
+    if operation == "sum" and links.has_no_sum(profile):
         return None
     if operation in _QUANTILES:
         if profile.kind != "number":
@@ -170,6 +170,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("op? column times_sign column", _product),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
+    rule("count op? column distinct", _different),
     rule("distinct count column", _different),
     rule("count op? column op?", _counted),
     rule("much op? column", _counted),

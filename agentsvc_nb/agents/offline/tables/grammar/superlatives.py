@@ -34,6 +34,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     named = values(before, "column")
     if not measured and len(named) == 1 and either(parts) and sup.tag in ("more", "less"):
         named, measured = [], named  # `did A or B weigh more`
+    if not measured and len(named) == 1 and sup.tag == "sup":
+        named, measured = [], named  # `qui a le salaire le plus élevé`
     if not measured and len(named) == 2:
         named, measured = named[:1], named[1:]  # `which player weighed the least`
     if len(measured) != 1:
@@ -115,7 +117,7 @@ def implied(parts: Parts) -> QuestionReading | None:
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
-    found = _implied_columns(which, links)
+    found = implied_columns(which, links)
     explicit = [one for one in named if one in found]
     subjects = [one for one in named if one not in explicit]
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
@@ -127,6 +129,8 @@ def implied(parts: Parts) -> QuestionReading | None:
     if subject is None:
         return _extreme(column, direction == "desc", parts) if explicit or (has(parts.core, "wh") and named) else None
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    if which == "quantity":
+        return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
 
 
@@ -168,14 +172,18 @@ _IMPLIED: Final = {
     "depth": ("depth", "tiefe", "profondeur"),
     "population": ("population", "inhabitants", "einwohner", "habitants"),
     "age": ("age", "alter", "edad"),
+    "quantity": ("quantity", "units", "menge", "cantidad"),
+    "pay": ("salary", "wage", "pay"),
 }
 
 
-def _implied_columns(which: str, links: TableLinks) -> list[Column]:
+def implied_columns(which: str, links: TableLinks) -> list[Column]:
     """The columns of the nearest noun that some header has."""
     found = links.dates() or links.years() if which == "time" else []
     for noun in _IMPLIED.get(which, ()):
         found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
+    if which == "quantity":
+        found = [one for one in found if links.adds_up(one)]
     return [links.column(one.name) for one in found]
 
 

@@ -1,0 +1,359 @@
+"""What headers and values are called in four languages: English, German, French, Spanish, divided by `|`; of words that
+stand in one place, each means the same as all in the other places of its line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NOUNS: Final = """
+revenue, sales, turnover | umsatz, umsätze, erlös, erlöse, umsatzerlöse | chiffre d'affaires, chiffres d'affaires, ca, revenu, revenus, recettes, ventes | ingresos, ingreso, ventas, facturación, venta total
+sale, sales | verkauf, verkäufe | vente, ventes | venta, ventas
+amount | betrag, beträge | montant, montants | importe, importes, monto, montos
+cost, costs, expenses, spend, spending, expenditure | kosten, ausgaben, aufwand, aufwendungen | coût, coûts, dépense, dépenses, frais | coste, costes, costo, costos, gasto, gastos
+spend, ad spend | werbeausgaben, werbekosten | dépenses publicitaires | gasto publicitario, inversión, inversión publicitaria
+profit, profits, earnings | gewinn, gewinne | bénéfice, bénéfices, profit | beneficio, beneficios, ganancia, ganancias
+margin, margins | marge, margen | marge, marges | margen, márgenes
+price, prices | preis, preise | prix, tarif, tarifs | precio, precios
+unit price, price per unit | stückpreis, stückpreise, einzelpreis, einzelpreise | prix unitaire, prix unitaires | precio unitario, precios unitarios, precio por unidad
+quantity, quantities, qty, units, units sold, pieces | menge, mengen, stück, stückzahl, stückzahlen, einheiten, verkaufte einheiten | quantité, quantités, unités, unité, pièces, qté | cantidad, cantidades, unidades, unidad, piezas
+discount, discounts, rebate | rabatt, rabatte, nachlass | remise, remises, rabais, réduction | descuento, descuentos, rebaja
+tax, taxes, vat | steuer, steuern, mehrwertsteuer, mwst | taxe, taxes, impôt, impôts, tva | impuesto, impuestos, iva
+fee, fees | gebühr, gebühren | frais, commission | tarifa, tarifas, comisión
+budget, budgets | budget, budgets, etat | budget, budgets | presupuesto, presupuestos
+salary, salaries, wage, wages, pay | gehalt, gehälter, lohn, löhne | salaire, salaires, rémunération | salario, salarios, sueldo, sueldos
+bonus | bonus, prämie | prime, primes | bono, bonificación, prima
+order, orders | bestellung, bestellungen, auftrag, aufträge | commande, commandes | pedido, pedidos, orden, órdenes
+purchase, purchases | kauf, käufe, einkauf, einkäufe | achat, achats | compra, compras
+invoice, invoices, bill | rechnung, rechnungen | facture, factures | factura, facturas
+payment, payments | zahlung, zahlungen | paiement, paiements, versement | pago, pagos
+payment method, payment type, payment | zahlungsart, zahlungsarten, zahlungsmethode, zahlungsweise, bezahlart | mode de paiement, moyen de paiement, méthode de paiement, modes de paiement, moyens de paiement | forma de pago, formas de pago, método de pago, medio de pago
+booking, bookings, reservation, reservations | buchung, buchungen, reservierung, reservierungen | réservation, réservations | reserva, reservas
+delivery, deliveries, shipment, shipments, shipping | lieferung, lieferungen, versand | livraison, livraisons, expédition | entrega, entregas, envío, envíos
+order date | bestelldatum, auftragsdatum | date de commande, date de la commande | fecha de pedido, fecha del pedido
+delivery date, ship date | lieferdatum, versanddatum | date de livraison | fecha de entrega, fecha de envío
+customer, customers, client, clients, buyer | kunde, kunden, kundin, kundinnen, käufer | client, clients, cliente, clientes, acheteur, acheteurs | cliente, clientes, comprador, compradores
+supplier, suppliers, vendor | lieferant, lieferanten | fournisseur, fournisseurs | proveedor, proveedores
+company, companies, firm | firma, firmen, unternehmen | entreprise, entreprises, société, sociétés | empresa, empresas, compañía
+seller, sellers, sales rep, salesperson, sales person, rep, agent | verkäufer, verkäuferin, vertriebler, vertreter | vendeur, vendeurs, vendeuse, commercial, commerciaux | vendedor, vendedores, vendedora, comercial
+employee, employees, staff, worker | mitarbeiter, mitarbeiterin, mitarbeiterinnen, mitarbeitern, angestellte, angestellten, beschäftigte | employé, employés, employée, employées, salarié, salariés, salariées, collaborateur, collaborateurs | empleado, empleados, empleada, empleadas, trabajador, trabajadores
+manager, managers, supervisor | leiter, leiterin, vorgesetzter, manager, führungskraft | responsable, responsables, directeur, manager | gerente, gerentes, jefe, encargado, responsable
+department, departments, dept | abteilung, abteilungen | département, départements, service, services | departamento, departamentos
+position, job title, role, job | stelle, funktion, beruf | poste, fonction, emploi | puesto, cargo, función
+hire date, hired, start date | einstellungsdatum, eintrittsdatum, eingestellt | date d'embauche, embauché, embauchée, embauchés, embauchées | fecha de contratación, fecha de ingreso, contratado, contratados, contratada, contratadas
+vacation days, holidays | urlaubstage | jours de congé, jours de vacances, congés | días de vacaciones, vacaciones
+hours, hour | stunden, stunde | heures, heure | horas, hora
+minutes, minute | minuten, minute | minutes, minute | minutos, minuto
+person, people | person, personen, leute | personne, personnes | persona, personas
+student, students, pupil, pupils | student, studenten, schüler, schülerin, schülerinnen, studierende, studierenden | étudiant, étudiants, élève, élèves | estudiante, estudiantes, alumno, alumnos
+teacher, teachers | lehrer, lehrerin, lehrkraft | professeur, professeurs, enseignant, enseignants | profesor, profesores, maestro
+patient, patients | patient, patienten, patientin | patient, patients, patiente | paciente, pacientes
+doctor, doctors | arzt, ärzte, ärztin | médecin, médecins, docteur | médico, médicos, doctor
+guest, guests, visitor, visitors | gast, gäste, besucher | client, invité, visiteur, visiteurs | huésped, huéspedes, visitante, visitantes, invitado
+member, members | mitglied, mitglieder, mitgliedern | membre, membres, adhérent, adhérents | miembro, miembros, socio, socios
+user, users | nutzer, benutzer, anwender | utilisateur, utilisateurs | usuario, usuarios
+driver, drivers | fahrer, fahrerin | conducteur, conducteurs, chauffeur | conductor, conductores
+author, authors, writer | autor, autoren, autorin | auteur, auteurs | autor, autores, autora
+player, players | spieler, spielerin, spielern | joueur, joueurs, joueuse | jugador, jugadores
+team, teams, club | team, teams, mannschaft, mannschaften, verein | équipe, équipes, club | equipo, equipos, club
+school, schools | schule, schulen | école, écoles | escuela, escuelas, colegio
+course, courses, class, subject | kurs, kurse, fach, klasse | cours, classe, matière | curso, cursos, clase, asignatura
+name, names, full name | name, namen, bezeichnung | nom, noms | nombre, nombres
+first name | vorname, vornamen | prénom, prénoms | nombre de pila
+last name, surname | nachname, nachnamen, familienname | nom de famille | apellido, apellidos
+title, titles | titel | titre, titres | título, títulos
+gender, sex | geschlecht | sexe, genre | sexo, género
+age, ages | alter | âge, âges | edad, edades
+country, countries, nation | land, länder, ländern, staat, staaten | pays | país, países
+city, cities, town | stadt, städte, städten | ville, villes | ciudad, ciudades
+region, regions | region, regionen | région, régions | región, regiones, zona
+state, province | bundesland, bundesländer | province, état | estado, provincia, provincias
+district, districts, borough | bezirk, bezirke, stadtteil, stadtteile, landkreis | quartier, arrondissement, district | distrito, barrio, barrios
+continent, continents | kontinent, kontinente, erdteil | continent, continents | continente, continentes
+capital, capital city | hauptstadt, hauptstädte | capitale, capitales | capital, capitales
+street, address | straße, adresse, anschrift | rue, adresse | calle, dirección
+location, place, site, venue | standort, standorte, ort, orte | lieu, lieux, site, emplacement | lugar, lugares, ubicación, sede
+store, stores, shop, shops, branch, branches, outlet | filiale, filialen, laden, läden, geschäft, geschäfte, shop, shops, niederlassung | magasin, magasins, boutique, boutiques, succursale, filiale, agence | tienda, tiendas, sucursal, sucursales, local
+warehouse, warehouses | lager, lagerhaus | entrepôt, entrepôts, dépôt | almacén, almacenes
+stock, inventory | bestand, lagerbestand, vorrat, vorräte | stock, stocks, inventaire | existencias, inventario, stock
+product, products, item, items, article | produkt, produkte, produkten, artikel, artikeln, ware, waren | produit, produits, article, articles | producto, productos, artículo, artículos
+product group, category, categories | warengruppe, warengruppen, produktgruppe, kategorie, kategorien | catégorie, catégories, gamme, famille | categoría, categorías, familia
+type, types, kind | typ, typen, art, arten | type, types, genre, sorte | tipo, tipos, clase
+brand, brands, make | marke, marken | marque, marques | marca, marcas
+model, models | modell, modelle | modèle, modèles | modelo, modelos
+colour, color, colors, colours | farbe, farben | couleur, couleurs | color, colores
+group, groups | gruppe, gruppen | groupe, groupes | grupo, grupos
+segment, segments | segment, segmente | segment, segments | segmento, segmentos
+channel, channels | kanal, kanäle, vertriebskanal | canal, canaux | canal, canales
+status | status, zustand | statut, état | estado
+priority | priorität | priorité | prioridad
+reason, reasons | grund, gründe | raison, raisons, motif | motivo, motivos, razón
+comment, comments, note, notes, remark | bemerkung, bemerkungen, kommentar, kommentare, anmerkung, notiz, notizen | commentaire, commentaires, remarque, remarques | comentario, comentarios, nota, notas, observaciones
+description | beschreibung | description | descripción
+date, day | datum, tag | date, jour | fecha, día
+time | zeit, uhrzeit | heure, temps | hora, tiempo
+month, months | monat, monate | mois | mes, meses
+year, years | jahr, jahre | année, années, an | año, años
+week, weeks | woche, wochen | semaine, semaines | semana, semanas
+weekday, day of week | wochentag, wochentage | jour de la semaine | día de la semana
+quarter | quartal, quartale | trimestre, trimestres | trimestre, trimestres
+season | saison, jahreszeit | saison, saisons | temporada, estación
+duration, length | dauer, länge | durée, longueur | duración, longitud
+distance | entfernung, distanz, strecke, entfernungen | distance, distances | distancia, distancias
+speed | geschwindigkeit | vitesse | velocidad
+weight | gewicht | poids | peso
+height, size | größe, höhe | taille, hauteur | altura, tamaño, estatura
+width | breite | largeur | ancho, anchura
+depth | tiefe | profondeur | profundidad
+area, surface | fläche | superficie, surface | superficie, área
+population, inhabitants | bevölkerung, einwohner, einwohnerzahl, einwohnern | population, habitants | población, habitantes
+temperature, temp | temperatur, temperaturen | température, températures | temperatura, temperaturas
+rain, rainfall, precipitation | regen, niederschlag | pluie, précipitations | lluvia, precipitaciones, precipitación
+rating, ratings | bewertung, bewertungen | note, notes, évaluation, évaluations | valoración, valoraciones, calificación, puntuación
+score, scores, points | punkte, punktzahl, punkten | score, points, résultat | puntos, puntuación, puntaje, resultado
+grade, grades, mark | note, noten, schulnote | note, notes | nota, notas, calificación
+rank, ranking | rang, platz, platzierung | rang, classement, place | rango, posición, puesto
+rate, rates | rate, quote, satz | taux | tasa, tipo
+share | anteil | part | cuota
+view, views | aufrufe, ansichten, views | vues | vistas, visualizaciones
+visit, visits | besuch, besuche, besuchen | visite, visites | visita, visitas
+click, clicks | klick, klicks | clic, clics | clic, clics
+impressions | impressionen, einblendungen | impressions | impresiones
+conversion, conversions | konversion, konversionen, conversions | conversion, conversions | conversión, conversiones
+campaign, campaigns | kampagne, kampagnen | campagne, campagnes | campaña, campañas
+ad, ads, advertisement | anzeige, anzeigen, werbung | annonce, annonces, publicité, publicités | anuncio, anuncios
+lead, leads | lead, leads, interessenten | prospect, prospects | cliente potencial, clientes potenciales
+source | quelle, herkunft | source, origine, provenance | fuente, origen
+device, devices | gerät, geräte | appareil, appareils | dispositivo, dispositivos
+platform, platforms | plattform, plattformen | plateforme, plateformes | plataforma, plataformas
+language, languages | sprache, sprachen | langue, langues | idioma, idiomas, lengua
+project, projects | projekt, projekte | projet, projets | proyecto, proyectos
+task, tasks | aufgabe, aufgaben | tâche, tâches | tarea, tareas
+ticket, tickets | ticket, tickets | ticket, tickets | ticket, tickets, incidencia, incidencias
+complaint, complaints | beschwerde, beschwerden, reklamation, reklamationen | réclamation, réclamations, plainte, plaintes | queja, quejas, reclamación, reclamaciones
+return, returns | retoure, retouren, rücksendung, rücksendungen | retour, retours | devolución, devoluciones
+contract, contracts | vertrag, verträge | contrat, contrats | contrato, contratos
+book, books | buch, bücher, büchern | livre, livres | libro, libros
+film, films, movie, movies | film, filme, filmen | film, films | película, películas
+room, rooms | zimmer, raum, räume | chambre, chambres, salle, pièce | habitación, habitaciones, sala
+car, cars, vehicle | auto, autos, fahrzeug, fahrzeuge | voiture, voitures, véhicule | coche, coches, vehículo, vehículos
+trip, trips, journey | fahrt, fahrten, reise, reisen | trajet, trajets, voyage, voyages | viaje, viajes, trayecto
+flight, flights | flug, flüge | vol, vols | vuelo, vuelos
+meal, dish | gericht, speise | plat, repas | plato, comida
+animal, animals | tier, tiere | animal, animaux | animal, animales
+species | arten, spezies | espèce, espèces | especie, especies
+event, events | veranstaltung, veranstaltungen, ereignis | événement, événements | evento, eventos
+election, votes | stimmen | voix, votes, suffrages | votos
+party | partei, parteien | parti, partis | partido, partidos
+value, values | wert, werte | valeur, valeurs | valor, valores
+number | nummer, nr | numéro | número
+total | gesamt, gesamtbetrag, summe | total | total
+"""
+STATES: Final = """
+returned | retourniert, zurückgeschickt, zurückgesendet, zurückgegeben | retourné, retournée, retournés, retournées, renvoyé, renvoyée, renvoyées | devuelto, devueltos, devuelta, devueltas
+paid | bezahlt, bezahlte, bezahlten, gezahlt | payé, payée, payés, payées, réglé, réglée, réglées | pagado, pagados, pagada, pagadas
+unpaid | unbezahlt, unbezahlte, unbezahlten | impayé, impayée, impayés, impayées | impagado, impagados, impagada, impagadas
+cancelled, canceled | storniert, stornierte, stornierten, abgesagt | annulé, annulée, annulés, annulées | cancelado, cancelados, cancelada, canceladas, anulado, anulados
+delivered | geliefert, gelieferte, gelieferten, zugestellt | livré, livrée, livrés, livrées | entregado, entregados, entregada, entregadas
+shipped, sent | versandt, versendet, verschickt | expédié, expédiée, expédiés, expédiées, envoyé, envoyées | enviado, enviados, enviada, enviadas
+open | offen, offene, offenen, offener | ouvert, ouverte, ouverts, ouvertes | abierto, abiertos, abierta, abiertas
+closed | geschlossen, geschlossene, geschlossenen | fermé, fermée, fermés, fermées, clos, clôturé, clôturés | cerrado, cerrados, cerrada, cerradas
+pending | ausstehend, ausstehende, ausstehenden | en attente | pendiente, pendientes
+completed, complete, done, finished | abgeschlossen, abgeschlossene, abgeschlossenen, erledigt, fertig | terminé, terminée, terminés, terminées, achevé | completado, completados, completada, completadas, terminado, terminados
+active | aktiv, aktive, aktiven | actif, active, actifs, actives | activo, activos, activa, activas
+inactive | inaktiv, inaktive, inaktiven | inactif, inactive, inactifs, inactives | inactivo, inactivos, inactiva, inactivas
+overdue, late, delayed | überfällig, verspätet, verspätete, verspäteten | en retard | vencido, vencidos, retrasado, retrasados
+approved | genehmigt, genehmigte, genehmigten | approuvé, approuvée, approuvés, approuvées | aprobado, aprobados, aprobada, aprobadas
+rejected | abgelehnt, abgelehnte, abgelehnten | rejeté, rejetée, rejetés, rejetées, refusé, refusées | rechazado, rechazados, rechazada, rechazadas
+remote | remote, homeoffice | à distance, télétravail | remoto, remota, remotos
+new | neu, neue, neuen, neuer | nouveau, nouvelle, nouveaux, nouvelles | nuevo, nueva, nuevos, nuevas
+used | gebraucht, gebrauchte, gebrauchten | d'occasion | usado, usados, usada, usadas
+online | online | en ligne | en línea, online
+"""
+VALUES: Final = """
+yes | ja | oui | sí
+female, women, woman | weiblich, frau, frauen | femme, femmes, féminin | mujer, mujeres, femenino
+male, men, man | männlich, mann, männer, männern | homme, hommes, masculin | hombre, hombres, masculino
+high | hoch, hohe, hohen, hoher | haute, élevée, élevé | alta, alto
+medium | mittel, mittlere, mittlerer | moyenne, moyen | media, medio
+low | niedrig, niedrige, niedriger, niedrigen | basse, faible, bas | baja, bajo
+small | klein, kleine, kleinen | petit, petite, petits | pequeño, pequeña
+large, big | groß, große, großen | grand, grande, grands | grande, grandes
+card, credit card | karte, kreditkarte | carte, carte bancaire, carte de crédit | tarjeta, tarjeta de crédito
+cash | bar, bargeld, barzahlung | espèces, liquide, comptant | efectivo
+invoice | rechnung | facture, sur facture | factura
+bank transfer, transfer | überweisung, banküberweisung | virement, virement bancaire | transferencia, transferencia bancaria
+direct debit | lastschrift | prélèvement | domiciliación
+email, e-mail | e-mail, mail | e-mail, courriel, mail | correo, correo electrónico
+search | suche | recherche | búsqueda
+phone, telephone | telefon, handy, handys, telefone | téléphone, téléphones | teléfono, teléfonos
+store, shop | laden, filiale | magasin, boutique | tienda
+morning | morgen, vormittag | matin | mañana
+evening | abend | soir | noche
+red | rot, rote, roten | rouge, rouges | rojo, roja, rojos
+blue | blau, blaue, blauen | bleu, bleue, bleus | azul, azules
+green | grün, grüne, grünen | vert, verte, verts | verde, verdes
+yellow | gelb, gelbe, gelben | jaune, jaunes | amarillo, amarilla
+black | schwarz, schwarze, schwarzen | noir, noire, noirs | negro, negra, negros
+white | weiß, weiße, weißen | blanc, blanche, blancs | blanco, blanca, blancos
+grey, gray | grau, graue, grauen | gris, grise | gris, grises
+brown | braun, braune, braunen | marron, brun | marrón
+pink | rosa, pink | rose | rosa
+orange | orange | orange | naranja
+electronics | elektronik | électronique | electrónica
+furniture | möbel, möbeln | meuble, meubles, mobilier | mueble, muebles
+clothing, clothes, apparel | kleidung, bekleidung | vêtement, vêtements | ropa
+shoes, shoe | schuhe, schuhen, schuh | chaussures, chaussure | zapatos, calzado
+toys, toy | spielzeug, spielwaren | jouets, jouet | juguetes, juguete
+books, book | bücher, büchern, buch | livres, livre | libros, libro
+food | lebensmittel, essen | alimentation, nourriture, aliments | alimentos, comida, alimentación
+drinks, beverages | getränke, getränken | boissons, boisson | bebidas, bebida
+sports, sport | sport | sport, sports | deporte, deportes
+garden | garten | jardin | jardín
+kitchen | küche | cuisine | cocina
+household, home | haushalt | maison, ménage | hogar
+accessories | zubehör, accessoires | accessoires | accesorios
+chair, chairs | stuhl, stühle, stühlen | chaise, chaises | silla, sillas
+table, tables | tisch, tische, tischen | table, tables | mesa, mesas
+desk, desks | schreibtisch, schreibtische | bureau, bureaux | escritorio, escritorios
+lamp, lamps | lampe, lampen | lampe, lampes | lámpara, lámparas
+coffee | kaffee | café | café
+tea | tee | thé | té
+water | wasser | eau | agua
+milk | milch | lait | leche
+bread | brot | pain | pan
+fruit | obst, früchte | fruits, fruit | fruta, frutas
+vegetables | gemüse | légumes | verduras
+bike, bicycle, bikes | fahrrad, fahrräder, rad | vélo, vélos | bicicleta, bicicletas
+car, cars | auto, autos, pkw | voiture, voitures | coche, coches
+train | zug, bahn | train | tren
+dog, dogs | hund, hunde | chien, chiens | perro, perros
+cat, cats | katze, katzen | chat, chats | gato, gatos
+sales | vertrieb, verkauf | ventes, commercial | ventas
+finance | finanzen, finanzabteilung | finance, finances | finanzas
+human resources, hr | personal, personalabteilung | ressources humaines, rh | recursos humanos, rrhh
+it | it, edv | it, informatique | it, informática
+production | produktion, fertigung | production | producción
+purchasing | einkauf | achats | compras
+support, customer service | support, kundendienst, kundenservice | support, service client | soporte, atención al cliente
+logistics | logistik | logistique | logística
+management | geschäftsführung, management | direction | dirección
+monday | montag | lundi | lunes
+tuesday | dienstag | mardi | martes
+wednesday | mittwoch | mercredi | miércoles
+thursday | donnerstag | jeudi | jueves
+friday | freitag | vendredi | viernes
+saturday | samstag, sonnabend | samedi | sábado
+sunday | sonntag | dimanche | domingo
+january, jan | januar, jan | janvier | enero
+february, feb | februar, feb | février | febrero
+march, mar | märz | mars | marzo
+april, apr | april, apr | avril | abril
+may | mai | mai | mayo
+june, jun | juni, jun | juin | junio
+july, jul | juli, jul | juillet | julio
+august, aug | august, aug | août | agosto
+september, sep | september, sep | septembre | septiembre
+october, oct | oktober, okt | octobre | octubre
+november, nov | november, nov | novembre | noviembre
+december, dec | dezember, dez | décembre | diciembre
+spring | frühling, frühjahr | printemps | primavera
+summer | sommer | été | verano
+autumn, fall | herbst | automne | otoño
+winter | winter | hiver | invierno
+north | nord, norden | nord | norte
+south | süd, süden | sud | sur
+east | ost, osten | est | este
+west | west, westen | ouest | oeste
+europe | europa | europe | europa
+asia | asien | asie | asia
+africa | afrika | afrique | áfrica
+america | amerika | amérique | américa
+north america | nordamerika | amérique du nord | norteamérica, américa del norte
+south america | südamerika | amérique du sud | sudamérica, américa del sur
+oceania | ozeanien | océanie | oceanía
+germany | deutschland | allemagne | alemania
+austria | österreich | autriche | austria
+switzerland | schweiz | suisse | suiza
+france | frankreich | france | francia
+spain | spanien | espagne | españa
+italy | italien | italie | italia
+portugal | portugal | portugal | portugal
+netherlands, the netherlands | niederlande, niederlanden, holland | pays-bas, hollande | países bajos, holanda
+belgium | belgien | belgique | bélgica
+luxembourg | luxemburg | luxembourg | luxemburgo
+united kingdom, uk, great britain | vereinigtes königreich, großbritannien | royaume-uni, grande-bretagne | reino unido, gran bretaña
+england | england | angleterre | inglaterra
+ireland | irland | irlande | irlanda
+denmark | dänemark | danemark | dinamarca
+sweden | schweden | suède | suecia
+norway | norwegen | norvège | noruega
+finland | finnland | finlande | finlandia
+poland | polen | pologne | polonia
+czech republic, czechia | tschechien | république tchèque, tchéquie | república checa, chequia
+slovakia | slowakei | slovaquie | eslovaquia
+hungary | ungarn | hongrie | hungría
+romania | rumänien | roumanie | rumanía
+bulgaria | bulgarien | bulgarie | bulgaria
+greece | griechenland | grèce | grecia
+croatia | kroatien | croatie | croacia
+slovenia | slowenien | slovénie | eslovenia
+turkey | türkei | turquie | turquía
+russia | russland | russie | rusia
+ukraine | ukraine | ukraine | ucrania
+united states, usa, united states of america | vereinigte staaten, usa | états-unis, usa | estados unidos, usa, eeuu
+canada | kanada | canada | canadá
+mexico | mexiko | mexique | méxico
+brazil | brasilien | brésil | brasil
+argentina | argentinien | argentine | argentina
+chile | chile | chili | chile
+colombia | kolumbien | colombie | colombia
+peru | peru | pérou | perú
+japan | japan | japon | japón
+china | china | chine | china
+india | indien | inde | india
+south korea | südkorea | corée du sud | corea del sur
+australia | australien | australie | australia
+new zealand | neuseeland | nouvelle-zélande | nueva zelanda
+egypt | ägypten | égypte | egipto
+morocco | marokko | maroc | marruecos
+south africa | südafrika | afrique du sud | sudáfrica
+nigeria | nigeria | nigéria | nigeria
+kenya | kenia | kenya | kenia
+israel | israel | israël | israel
+munich | münchen | munich | múnich
+cologne | köln | cologne | colonia
+nuremberg | nürnberg | nuremberg | núremberg
+hanover | hannover | hanovre | hannover
+hamburg | hamburg | hambourg | hamburgo
+berlin | berlin | berlin | berlín
+frankfurt | frankfurt | francfort | fráncfort
+vienna | wien | vienne | viena
+zurich | zürich | zurich | zúrich
+geneva | genf | genève | ginebra
+basel | basel | bâle | basilea
+paris | paris | paris | parís
+marseille | marseille | marseille | marsella
+strasbourg | straßburg | strasbourg | estrasburgo
+lyon | lyon | lyon | lyon
+madrid | madrid | madrid | madrid
+barcelona | barcelona | barcelone | barcelona
+seville | sevilla | séville | sevilla
+london | london | londres | londres
+rome | rom | rome | roma
+milan | mailand | milan | milán
+naples | neapel | naples | nápoles
+florence | florenz | florence | florencia
+venice | venedig | venise | venecia
+lisbon | lissabon | lisbonne | lisboa
+brussels | brüssel | bruxelles | bruselas
+antwerp | antwerpen | anvers | amberes
+copenhagen | kopenhagen | copenhague | copenhague
+stockholm | stockholm | stockholm | estocolmo
+warsaw | warschau | varsovie | varsovia
+prague | prag | prague | praga
+athens | athen | athènes | atenas
+moscow | moskau | moscou | moscú
+tokyo | tokio | tokyo | tokio
+beijing | peking | pékin | pekín
+new york | new york | new york | nueva york
+"""
