@@ -323,7 +323,7 @@ year years season seasons
 date dates
 """
 _LEVELS: Final = """
-price prices cost_per rate rates ratio temperature temp temp_max temp_min age height weight score scores rating ratings
+price prices per rate rates ratio temperature temp temp_max temp_min age height weight score scores rating ratings
 rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
 elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
 gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp budget expectancy

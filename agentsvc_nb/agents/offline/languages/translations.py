@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 NOUNS: Final = """
-revenue, sales, turnover | umsatz, umsätze, erlös, erlöse, umsatzerlöse | chiffre d'affaires, chiffres d'affaires, ca, revenu, revenus, recettes, ventes | ingresos, ingreso, ventas, facturación, venta total
+revenue, sales, turnover | umsatz, umsätze, erlös, erlöse, umsatzerlöse, umgesetzt, eingenommen | chiffre d'affaires, chiffres d'affaires, ca, revenu, revenus, recettes, ventes, encaissé, facturé | ingresos, ingreso, ventas, facturación, ingresamos, ingresó, facturamos, facturó
 sale, sales | verkauf, verkäufe | vente, ventes | venta, ventas
 amount | betrag, beträge | montant, montants | importe, importes, monto, montos
 cost, costs, expenses, spend, spending, expenditure | kosten, ausgaben, aufwand, aufwendungen | coût, coûts, dépense, dépenses, frais | coste, costes, costo, costos, gasto, gastos
@@ -14,6 +14,7 @@ spend, ad spend | werbeausgaben, werbekosten | dépenses publicitaires | gasto p
 profit, profits, earnings | gewinn, gewinne | bénéfice, bénéfices, profit | beneficio, beneficios, ganancia, ganancias
 margin, margins | marge, margen | marge, marges | margen, márgenes
 price, prices | preis, preise | prix, tarif, tarifs | precio, precios
+price, prices, cost | kostet, kosten, wie teuer | coûte, coûtent, vaut | cuesta, cuestan, vale
 unit price, price per unit | stückpreis, stückpreise, einzelpreis, einzelpreise | prix unitaire, prix unitaires | precio unitario, precios unitarios, precio por unidad
 quantity, quantities, qty, units, units sold, pieces | menge, mengen, stück, stückzahl, stückzahlen, einheiten, verkaufte einheiten | quantité, quantités, unités, unité, pièces, qté | cantidad, cantidades, unidades, unidad, piezas
 discount, discounts, rebate | rabatt, rabatte, nachlass | remise, remises, rabais, réduction | descuento, descuentos, rebaja
@@ -21,6 +22,7 @@ tax, taxes, vat | steuer, steuern, mehrwertsteuer, mwst | taxe, taxes, impôt, i
 fee, fees | gebühr, gebühren | frais, commission | tarifa, tarifas, comisión
 budget, budgets | budget, budgets, etat | budget, budgets | presupuesto, presupuestos
 salary, salaries, wage, wages, pay | gehalt, gehälter, lohn, löhne | salaire, salaires, rémunération | salario, salarios, sueldo, sueldos
+salary, wage, pay | verdient, verdienen | gagne, gagnent, touche | gana, ganan, cobra
 bonus | bonus, prämie | prime, primes | bono, bonificación, prima
 order, orders | bestellung, bestellungen, auftrag, aufträge | commande, commandes | pedido, pedidos, orden, órdenes
 purchase, purchases | kauf, käufe, einkauf, einkäufe | achat, achats | compra, compras
@@ -62,7 +64,7 @@ first name | vorname, vornamen | prénom, prénoms | nombre de pila
 last name, surname | nachname, nachnamen, familienname | nom de famille | apellido, apellidos
 title, titles | titel | titre, titres | título, títulos
 gender, sex | geschlecht | sexe, genre | sexo, género
-age, ages | alter | âge, âges | edad, edades
+age, ages | alter, wie alt | âge, âges | edad, edades
 country, countries, nation | land, länder, ländern, staat, staaten | pays | país, países
 city, cities, town | stadt, städte, städten | ville, villes | ciudad, ciudades
 region, regions | region, regionen | région, régions | región, regiones, zona
@@ -97,11 +99,11 @@ week, weeks | woche, wochen | semaine, semaines | semana, semanas
 weekday, day of week | wochentag, wochentage | jour de la semaine | día de la semana
 quarter | quartal, quartale | trimestre, trimestres | trimestre, trimestres
 season | saison, jahreszeit | saison, saisons | temporada, estación
-duration, length | dauer, länge | durée, longueur | duración, longitud
+duration, length | dauer, länge, wie lang, wie lange, dauert, dauern | durée, longueur, dure, durent | duración, longitud, dura, duran
 distance | entfernung, distanz, strecke, entfernungen | distance, distances | distancia, distancias
 speed | geschwindigkeit | vitesse | velocidad
-weight | gewicht | poids | peso
-height, size | größe, höhe | taille, hauteur | altura, tamaño, estatura
+weight | gewicht, wiegt, wiegen, wie schwer | poids, pèse, pèsent | peso, pesa, pesan
+height, size | größe, höhe, wie groß | taille, hauteur | altura, tamaño, estatura
 width | breite | largeur | ancho, anchura
 depth | tiefe | profondeur | profundidad
 area, surface | fläche | superficie, surface | superficie, área
@@ -178,8 +180,8 @@ medium | mittel, mittlere, mittlerer | moyenne, moyen | media, medio
 low | niedrig, niedrige, niedriger, niedrigen | basse, faible, bas | baja, bajo
 small | klein, kleine, kleinen | petit, petite, petits | pequeño, pequeña
 large, big | groß, große, großen | grand, grande, grands | grande, grandes
-card, credit card | karte, kreditkarte | carte, carte bancaire, carte de crédit | tarjeta, tarjeta de crédito
-cash | bar, bargeld, barzahlung | espèces, liquide, comptant | efectivo
+card, credit card | karte, kreditkarte, mit karte bezahlt, mit karte bezahlte, per karte bezahlt | carte, carte bancaire, carte de crédit, payé par carte, payée par carte, payés par carte, payées par carte | tarjeta, tarjeta de crédito, pagado con tarjeta, pagados con tarjeta, pagadas con tarjeta
+cash | bar, bargeld, barzahlung, bar bezahlt, bar bezahlte, bar bezahlten, in bar bezahlt | espèces, liquide, comptant, payé en espèces, payée en espèces, payés en espèces, payées en espèces | efectivo, pagado en efectivo, pagados en efectivo, pagada en efectivo, pagadas en efectivo
 invoice | rechnung | facture, sur facture | factura
 bank transfer, transfer | überweisung, banküberweisung | virement, virement bancaire | transferencia, transferencia bancaria
 direct debit | lastschrift | prélèvement | domiciliación

@@ -198,7 +198,8 @@ class TableLinks:
     def _meant(self) -> dict[str, frozenset[str]]:
         """The words of headers, and what they mean in English."""
         return {
-            name: frozenset(header) | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
+            name: frozenset(header)
+            | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
             for name, header in self.headers.items()
         }
 

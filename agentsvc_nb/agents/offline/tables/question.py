@@ -13,15 +13,13 @@ from typing import Final
 from agentsvc_nb.formats.normalization import tokens
 
 WORDS_MAX: Final = 60
-_WRITTEN: Final = (
-    r"""(?x)
+_WRITTEN: Final = r"""(?x)
     "(?P<q1>[^"\n]+)" | “(?P<q2>[^”\n]+)” | „(?P<q3>[^“”\n]+)[“”] | «\s*(?P<q4>[^»\n]+?)\s*»
     | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d\b))
     | (?P<number>(?<![\w.])-?NUMBER)(?P<ordinal>st|nd|rd|th|er|ère|ere|e|º|ª)?(?![\w.,]\w)
     | [<>]=? | , (?=\s) | [≤≥=%€$£+&] | \# | (?<=\s)[/*×÷](?=\s)
     | \w+(?:['’./&-]\w+)*
     """
-)
 _WORD: Final = re.compile(_WRITTEN.replace("NUMBER", r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"))
 _LOCAL_WORD: Final = re.compile(
     _WRITTEN.replace("NUMBER", r"(?:[1-9]\d{0,2}(?:[.’ \u00a0\u202f]\d{3})+(?!\d)|\d+)(?:,\d+|\.\d+)?")

@@ -126,7 +126,33 @@ def _numbers(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("numbers", tuple(found))
 
 
+def _of_implied(items: Sequence[Item], links: TableLinks) -> Made:
+    """`older than 50`, `over 50 years old`: of the one column of ages."""
+    if items[0].tag == "cmp_of":
+        noun, _, operator = items[0].value.partition(" ")
+        bound = Item("bound", (operator, items[1].value))
+    else:
+        noun, bound = "age", next(item for item in items if item.tag == "bound")
+    found = [one for one in links.named(noun) if one.kind == "number"]
+    if len(found) != 1 or any(named.name != found[0].name for named in values(items, "column")):
+        return None
+    return [Item("column", links.column(found[0].name)), bound]
+
+
+def _month_said(items: Sequence[Item], _: TableLinks) -> Made:
+    """`mes de marzo`."""
+    when = items[1].value
+    return items[1] if items[0].value == "month" and when.month and not when.day else None
+
+
+def _bound_behind(items: Sequence[Item], links: TableLinks) -> Made:
+    """`3 unités au plus`."""
+    bound = _bound([items[0], items[2]], links)
+    return [items[1], bound] if isinstance(bound, Item) else None
+
+
 AMOUNTS: Final[tuple[Rule, ...]] = (
+    rule("period when", _month_said),
     rule("number|ordinal when number", _date),
     rule("when number|ordinal number", _date),
     rule("when number", _part_of_year),
@@ -142,10 +168,14 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("from number|when|measured to number|when|measured", _range),
     rule("when to when", _range),
     rule("number to number", _range),
+    rule("number column post", _bound_behind),
+    rule("cmp_of number", _of_implied),
     rule("number|measured post", _bound),
     rule("when post", _bound),
     rule("cmp number|measured", _bound),
     rule("time when|number", _bound),
+    rule("column bound aged", _of_implied),
+    rule("bound aged", _of_implied),
     rule("not bound", _opposite),
     rule("when (and|or when)+", _whens),
     rule("number (and|or number)+", _numbers),
