@@ -169,11 +169,11 @@ _MEANINGS: Final = {
     "not": "pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de|non"
     "|n est pas|à l exception du|à l exception des|à l exception d|à l exception de la|à l exception de l|autre qu"
     "|autres qu|en excluant|excluant|excluez|exclure|en dehors du|en dehors des|en dehors d|mis à part|hors de"
-    "|sans compter|différents de|différent de|différente de|différentes de",
+    "|sans compter|différents de|différent de|différente de|différentes de|mais pas",
     "only": "seulement|uniquement|seul|seule|seuls|seules|exclusivement|rien que|juste",
     "comma": ",",
     "and": "et|ainsi que|&|puis",
-    "or": "ou|soit|ou bien",
+    "or": "ou|ni|soit|ou bien",
     "than": "que",
     "versus": "contre|par rapport à|vs|comparé à|comparée à|par rapport à la|par rapport au|face à",
     "by": "par|pour chaque|selon|de chaque|chaque|ventilé par|groupé par|dans chaque|par chacun des|pour chacun des"
@@ -194,7 +194,7 @@ _MEANINGS: Final = {
     "empty": "vide|vides|manquant|manquante|manquants|manquantes|non renseigné|non renseignée|non renseignés"
     "|non renseignées|valeur manquante|valeurs manquantes|manque|manquent|est vide|sont vides|sans valeur"
     "|valeur vide|inconnu|inconnue|non rempli|non remplie",
-    "no": "sans|aucun|aucune|pas de|sans aucun|sans aucune|pas d|ni",
+    "no": "sans|aucun|aucune|pas de|sans aucun|sans aucune|pas d",
     "filled": "non vide|renseigné|renseignée|non vides|rempli|remplie|renseignés|renseignées|pas vide",
     "contains": "contient|contiennent|contenant|le mot|contenant le mot|contient le mot|contiennent le mot"
     "|avec le mot|comprend|comprennent",
@@ -238,6 +238,10 @@ _MEANINGS: Final = {
     "cmp_of:age <": "plus jeune que|plus jeunes que|âgés de moins de|âgées de moins de|âgé de moins de",
     "aged": "ans|ans d âge",
     "times_sign": "multiplié par|multipliée par|multipliés par",
+    "all": "tous les|toutes les|de tous les|de toutes les|l ensemble des",
+    "light": "dans la liste|de la liste|dans la liste des|de la liste des|dans le fichier|dans le tableau"
+    "|de l ensemble|sur l ensemble",
+    "included": "inclus|incluse|compris",
 }
 _LIGHT: Final = """
 le la les l un une des du de d en dans au aux à a ont eu est sont était étaient été fut furent il elle ils elles y ce
@@ -250,9 +254,10 @@ généré générés rapporté obtenus obtenue travaillent travaille travaillant
 possèdent habite habitent vit vivent concerne concernent représente représentent revient correspond correspondent
 existe existent trouve trouvent situe situé située situés comment dis dites dit savoir connaître voudrais aimerais
 veux voulez pourrais pourriez merci veuillez afficher donner indiquer calculez trouver fus sera seront avait avaient
-eues eue issues issu issus issue venant venaient provenant bonjour ça cela celui celle ceux celles lequel laquelle
+eues eue issues issu issus issue venant venaient provenant bonjour cela celui celle ceux celles lequel laquelle
 lesquels lesquelles étant rapporte rapportent dégagé dégage faisons fais trouvait figurent figure appelle nommé nommée
 apporte apportent montrer voir j pourrait pouvons reçus reçue perçu vendre vend vendons vendent atteint atteignent
+reçoit reçoivent reçu
 """
 _LEVELS: Final = """
 prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps
@@ -273,6 +278,7 @@ FRENCH: Final[Vocabulary] = language(
     "|novembre nov|décembre déc",
     weekdays="lundi lundis|mardi mardis|mercredi mercredis|jeudi jeudis|vendredi vendredis|samedi samedis"
     "|dimanche dimanches",
+    contracted="de=d du des|a=au aux|que=qu",
     numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
 )
 """French."""

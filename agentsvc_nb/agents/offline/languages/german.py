@@ -177,12 +177,12 @@ _MEANINGS: Final = {
     "from": "von|vom",
     "to": "bis|zu|zum",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
-    "|bis auf|keine|kein|weder|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
-    "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts",
+    "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
+    "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",
     "only": "nur|ausschließlich|lediglich|allein",
     "comma": ",",
     "and": "und|sowie|&|sowohl|als auch|plus",
-    "or": "oder|entweder|noch|beziehungsweise|bzw",
+    "or": "oder|entweder|beziehungsweise|bzw",
     "than": "als",
     "versus": "gegen|gegenüber|verglichen mit|vs|im vergleich zu|im vergleich mit|im gegensatz zu",
     "by": "nach|je|pro|für jeden|für jede|für jedes|aufgeteilt nach|gruppiert nach|aufgeschlüsselt nach|jeder|jedes"
@@ -252,7 +252,10 @@ _MEANINGS: Final = {
     "cmp_of:age <": "jünger als",
     "aged": "jahre alt|jahre|jahren|jahre alte",
     "times_sign": "multipliziert mit|mal genommen mit",
-    "light": "wie stark|für alle|über alle|von allen|unter allen|zum zeitpunkt",
+    "light": "in der liste|der liste|auf der liste|in der tabelle|in der datei|wie stark|für alle|über alle|von allen"
+    "|unter allen|zum zeitpunkt",
+    "all": "aller|alle|allen|sämtlicher|sämtliche",
+    "included": "einschließlich|inklusive",
 }
 _LIGHT: Final = """
 der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte hatten
@@ -290,10 +293,12 @@ GERMAN: Final[Vocabulary] = language(
     _UNSUMMED,
     months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug"
     "|september sep sept|oktober okt|november nov|dezember dez",
-    weekdays="montag montags montage montagen|dienstag dienstags dienstage dienstagen|mittwoch mittwochs mittwoche mittwochen|donnerstag donnerstags donnerstage donnerstagen|freitag freitags"
-    "|samstag samstags samstage samstagen sonnabend|sonntag sonntags sonntage sonntagen",
-    compounds="gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich|quartals=quartalsweise"
-    "|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum|minimal=minimum",
+    weekdays="montag montags montage montagen|dienstag dienstags dienstage dienstagen|mittwoch mittwochs mittwoche"
+    " mittwochen|donnerstag donnerstags donnerstage donnerstagen|freitag freitags freitage freitagen"
+    "|samstag samstags samstage samstagen sonnabend sonnabends|sonntag sonntags sonntage sonntagen",
+    compounds="gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich"
+    "|quartals=quartalsweise|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum"
+    "|minimal=minimum",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
 )
 """German."""

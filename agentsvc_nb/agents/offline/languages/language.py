@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.translations import NOUNS, STATES, VALUES
+from agentsvc_nb.agents.offline.languages.cells import VALUES
+from agentsvc_nb.agents.offline.languages.headers import NOUNS, STATES
 from agentsvc_nb.formats.normalization import tokens
 
 Meaning = tuple[str, str]
@@ -53,13 +54,18 @@ def language(
     weekdays: str,
     numbers: str,
     compounds: str = "",
+    contracted: str = "",
 ) -> Vocabulary:
-    """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines."""
+    """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines; `contracted` are forms
+    that the last word of a phrase may have, as `de` has `du`."""
+    forms = {one: others.split() for one, _, others in (line.partition("=") for line in contracted.split("|"))}
     found: dict[Phrase, list[Meaning]] = {}
     for meaning, written in meanings.items():
         part, _, which = meaning.partition(":")
         for phrase in written.split("|"):
-            found.setdefault(tuple(tokens(phrase)) or (phrase,), []).append((part, which))
+            *first, last = tuple(tokens(phrase)) or (phrase,)
+            for one in (last, *(forms.get(last, ()) if first else ())):
+                found.setdefault((*first, one), []).append((part, which))
     for part, written in (("month", months), ("weekday", weekdays), ("number", numbers)):
         for place, names in enumerate(written.split("|"), 0 if part == "number" else 1):
             for name in names.split():
@@ -87,7 +93,7 @@ def _translations(code: str, lines: str) -> dict[Phrase, frozenset[Phrase]]:
 
 
 def _lines(lines: str) -> Iterator[list[list[Phrase]]]:
-    for line in filter(None, lines.splitlines()):
+    for line in filter(None, lines.replace("\n    ", " ").splitlines()):
         yield [[tuple(tokens(phrase)) for phrase in place.split(",")] for place in line.split("|")]
 
 

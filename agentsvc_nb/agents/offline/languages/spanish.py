@@ -160,7 +160,7 @@ _MEANINGS: Final = {
     "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
     "|distintas de|distinta de|diferente de|diferentes de|diferente a|distinto a|distintos a|que no sean|que no son"
     "|que no es|exceptuando|a excepción de|con excepción de|a excepción del|con excepción del|sin contar"
-    "|sin incluir|excluir|excluye|quitando|salvo los|no sea|aparte del|ni",
+    "|sin incluir|excluir|excluye|quitando|salvo los|no sea|aparte del|pero no",
     "only": "solo|sólo|solamente|únicamente|exclusivamente|únicos|nada más|sólo los|solo los",
     "comma": ",",
     "and": "y|e|así como|&",
@@ -230,16 +230,19 @@ _MEANINGS: Final = {
     "aged": "años|años de edad",
     "times_scale:1000000000": "mil millones",
     "times_sign": "multiplicado por|multiplicada por|multiplicados por",
-    "light": "en general|en su conjunto|de entre|entre todos|de todos|de todas",
+    "light": "en la lista|de la lista|en la lista de|de la lista de|en el archivo|en la tabla|en general"
+    "|en su conjunto|de entre|entre todos|de todos|de todas",
+    "all": "todos los|todas las|de todos los|de todas las",
+    "included": "inclusive|incluido|incluida",
 }
 _LIGHT: Final = """
 el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han tiene
-tienen tuvo tuvieron se su sus este esta estos estas ese esa mi mis nuestro nos me te yo favor todos todas todo toda
-cada vendió vendieron vendido vendidos vendidas vendidas compró compraron comprado obtuvo proviene provienen viene
-vienen generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué cuál cuáles dónde
-cuándo dime quiero quisiera saber puedes podrías puede podría hicieron hizo hacen hacemos hice realizaron realizó
-realizados realizadas efectuaron registraron registrados registrado registradas registró están está estaban estaba
-estuvo trabajan trabaja trabajó trabajaban viven vive aporta aportan aportó obtuvieron obtenido obtenidos consiguió
+tienen tuvo tuvieron se su sus este esta estos estas ese esa mi mis nuestro nos me yo favor todos todas todo toda cada
+vendió vendieron vendido vendidos vendidas vendidas compró compraron comprado obtuvo proviene provienen viene vienen
+generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué cuál cuáles dónde cuándo
+dime quiero quisiera saber puedes podrías puede podría hicieron hizo hacen hacemos hice realizaron realizó realizados
+realizadas efectuaron registraron registrados registrado registradas registró están está estaban estaba estuvo
+trabajan trabaja trabajó trabajaban viven vive aporta aportan aportó obtuvieron obtenido obtenidos consiguió
 consiguieron logró produjo produjeron hemos sido había habían tenemos tengo tenían tenía existen existe corresponde
 corresponden pertenece pertenecen representan representa vende venden vendemos compra compran cómo ver mostrar conocer
 necesito gustaría hola gracias muéstrame procede proceden llegan llegaron ellos ellas él ella ello les le trajo
@@ -265,6 +268,7 @@ SPANISH: Final[Vocabulary] = language(
     months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"
     "|octubre oct|noviembre nov|diciembre dic",
     weekdays="lunes|martes|miércoles|jueves|viernes|sábado sábados|domingo domingos",
+    contracted="de=del|a=al",
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )
 """Spanish."""

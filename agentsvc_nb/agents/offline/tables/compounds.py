@@ -29,11 +29,14 @@ def _parted(word: Word, language: Vocabulary, stands: Callable[[str], bool]) -> 
         yield word
         return
     parts = _divided(written)
+    if len(parts) == 1:
+        yield word
+        return
     if len(parts) == 2 and any(part in _OPERATIONS for part, _ in language.phrases.get((parts[1],), ())):
         parts = parts[::-1]
     for part in parts:
         for one in language.compounds.get(part, part).split():
-            yield Word(one if len(parts) > 1 else word.text, (one,), number=word.number, ordinal=word.ordinal)
+            yield Word(one, (one,))
 
 
 def opened(header: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -26,6 +26,7 @@ SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
+_NOUN_WORDS_MAX: Final = 4
 _TYPO_LETTERS_MIN: Final = 5
 _NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -57,6 +58,7 @@ class TableLinks:
     def __init__(self, table: TableProfile, language: Vocabulary) -> None:
         self.table, self.language = table, language
         self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
+        self._columns_found: dict[tuple[str, ...], list[Link]] = {}
 
     def column(self, name: str) -> Column:
         return Column(self.table.name, name)
@@ -119,7 +121,14 @@ class TableLinks:
 
     @cached_property
     def _known_forms(self) -> frozenset[str]:
-        return frozenset(form for token in self.vocabulary for form in forms(token))
+        known = {*self.vocabulary, *(part for parts in self._opened.values() for part in parts)}
+        return frozenset(form for token in known for form in forms(token))
+
+    @cached_property
+    def _nouns(self) -> frozenset[str]:
+        """The words of which something else that is called a noun may be meant."""
+        groups = (*self.language.nouns, *self.language.alike)
+        return frozenset(word for group in groups for word in group) | _PARTICLES
 
     def links(self, span: Sequence[Word]) -> Iterator[Link]:
         """What the words mean together."""
@@ -130,8 +139,15 @@ class TableLinks:
         yield from self._columns(asked)
         yield from self._values(asked, span)
 
-    def _columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
+    def _columns(self, asked: tuple[str, ...]) -> list[Link]:
+        if asked not in self._columns_found:
+            self._columns_found[asked] = list(self._near_columns(asked))
+        return self._columns_found[asked]
+
+    def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
         if len(asked) == 1 and asked[0] in _PARTICLES and asked not in self.headers.values():
+            return
+        if any(one not in self._nouns and self._known_forms.isdisjoint(forms(one)) for one in asked):
             return
         as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
         found = [
@@ -173,20 +189,26 @@ class TableLinks:
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self.language.nouns.get(asked, ()):
             found += [_translated(self._header_distance(phrase, one)) for one in {header, opened_header}]
-        words = [one for one in asked if one not in _PARTICLES]
-        if len(asked) > 1 and asked[0] in words and asked[-1] in words and 1 < len(words) <= len(opened_header):
-            found.append(self._translated_each(words, opened_header))
+        if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
+            found.append(self._translated_each(asked, opened_header))
         return min((one for one in found if one is not None), default=None)
 
-    def _translated_each(self, words: Sequence[str], header: tuple[str, ...]) -> float | None:
-        """`date de commande` is `Order Date`: each word is one of the header, or means one, and none is left over."""
-        left = list(header)
-        for word in words:
-            meant = {word, *(phrase[0] for phrase in self.language.nouns.get((word,), ()) if len(phrase) == 1)}
-            met = next((one for one in left if any(alike(one, other) for other in meant)), None)
-            if met is None:
+    def _translated_each(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
+        """`date de commande` is `Order Date`: each part is one of the header, or means one, and none is left over."""
+        left, at = list(header), 0
+        while at < len(asked):
+            if asked[at] in _PARTICLES:
+                at += 1
+                continue
+            for length in range(min(len(asked) - at, _NOUN_WORDS_MAX), 0, -1):
+                part = asked[at : at + length]
+                if met := _met((part, *self.language.nouns.get(part, ())), left):
+                    break
+            else:
                 return None
-            left.remove(met)
+            for word in met:
+                left.remove(word)
+            at += length
         return ALIKE if all(one in _NAMING or one in _UNITS or one in _PARTICLES for one in left) else None
 
     @cached_property
@@ -311,6 +333,15 @@ class TableLinks:
             for one in self.table.columns
             if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
         ]
+
+
+def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
+    """The words of a header that one of the phrases has; none, if no phrase stands there as a whole."""
+    for phrase in phrases:
+        found = [next((one for one in header if alike(word, one)), "") for word in phrase if word not in _PARTICLES]
+        if found and all(found) and len(set(found)) == len(found):
+            return found
+    return []
 
 
 def _translated(distance: float | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -42,6 +42,8 @@ class Word:
     number: Decimal | None = None
     ordinal: bool = False
     day: date | None = None
+    bracketed: bool = False
+    """Whether it begins what stands in brackets."""
 
 
 def words(text: str, local: bool = False) -> list[Word]:
@@ -61,7 +63,9 @@ def _words(text: str, local: bool) -> Iterator[Word]:
         elif found["iso"] or found["slashed"] or found["dotted"]:
             yield _dated(found[0], local)
         else:
-            yield from _parts(found[0])
+            first, *more = _parts(found[0])
+            yield replace(first, bracketed=text[: found.start()].endswith("("))
+            yield from more
 
 
 def _parts(written: str) -> Iterator[Word]:

@@ -149,9 +149,13 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:
-    """A comma means something between values alone."""
+    """A comma means something between values alone; what brackets explain needs no part, nor
+    what is said twice."""
+    items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
+        if kept and item.tag == "column" and kept[-1] == item:
+            continue
         if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
             kept.append(item)
     return kept

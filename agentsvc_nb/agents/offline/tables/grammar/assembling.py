@@ -28,7 +28,16 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
-    return _formed(parts) or _without_row_names(parts)
+    return _formed(parts) or _without_row_names(parts) or _without_all(parts)
+
+
+def _without_all(parts: Parts) -> QuestionReading | None:
+    """`total revenue of all stores`."""
+    columns = [after for before, after in pairwise(parts.core) if before.tag == "all" and after.tag == "column"]
+    if any(parts.links.profile(item.value).kind != "text" for item in columns):
+        return None
+    parts.core = [item for item in parts.core if item.tag != "all" and not any(item is one for one in columns)]
+    return _formed(parts) if columns and any(item.tag in ("column", "measure") for item in parts.core) else None
 
 
 def _without_row_names(parts: Parts) -> QuestionReading | None:
@@ -209,7 +218,8 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Make], ...]] = tuple(
         ("wh* top|bottom number? column|period ordered_by|measure", top),
         ("wh* number top|bottom column|period ordered column|measure", top),
         ("wh* number top|bottom column|period ordered_by|measure", top),
-        ("wh* share op? column|measure? rows?", share),
+        ("wh* share op? column|measure? rows? share?", share),
+        ("wh* column|measure share", share),
         ("wh* share rows", share),
         ("wh* along op? column|measure to_before?", along),
         ("wh* column to_before? along to_before?", along),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
-from agentsvc_nb.agents.offline.tables.linking import EXACT, SPAN_MAX, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import EXACT, PART, SPAN_MAX, TYPO, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
@@ -117,9 +117,20 @@ def _unknown(
 ) -> Iterator[tuple[Item, int, float]]:
     """A word of which nothing is known: one that is mistyped, or none."""
     yield Item("unknown"), 1, _UNKNOWN
+    if start + 1 < len(words) and words[start + 1].bracketed and (glossed := _gloss(words, start + 1, links)):
+        yield Item("glossed", None, (f"{words[start].text} was read as {glossed}.",)), 1, _WORD + TYPO
     for link in links.mistyped(words[start], language):
         item = Item("column", link.column, (link.told,))
         yield item if link.cell is None else Item("cell", (link.column, link.cell), (link.told,)), 1, 1 + link.distance
+
+
+def _gloss(words: Sequence[Word], start: int, links: TableLinks) -> str:
+    """The header or value in brackets behind a word, which says what is meant by it."""
+    for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
+        span = words[start : start + length]
+        if any(link.distance < PART for link in links.links(span)):
+            return " ".join(word.text for word in span)
+    return ""
 
 
 def _item(part: str, which: str) -> Item:

@@ -117,6 +117,17 @@ def _opposite(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("bound", (_INVERSE[operator], value)) if operator in _INVERSE else None
 
 
+def _not_over(items: Sequence[Item], links: TableLinks) -> Made:
+    """`ne dépassent pas 5`."""
+    bound = _bound([items[0], items[2]], links)
+    return _opposite([items[1], bound], links) if isinstance(bound, Item) else None
+
+
+def _included(items: Sequence[Item], _: TableLinks) -> Made:
+    """`jusqu'au 31 mars inclus`, where nothing else was meant."""
+    return items[0] if items[0].value[0] in ("<=", ">=", "between") else None
+
+
 def _whens(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("whens", tuple(values(items, "when")))
 
@@ -177,6 +188,8 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("column bound aged", _of_implied),
     rule("bound aged", _of_implied),
     rule("not bound", _opposite),
+    rule("cmp not number|measured", _not_over),
+    rule("bound included", _included),
     rule("when (and|or when)+", _whens),
     rule("number (and|or number)+", _numbers),
 )

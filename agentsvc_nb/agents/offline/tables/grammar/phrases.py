@@ -11,6 +11,7 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, va
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""
@@ -121,6 +122,13 @@ def _measured(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", tuple(one for one in made if one)) if all(made) else None
 
 
+def _measured_rows(items: Sequence[Item], links: TableLinks) -> Made:
+    """`chiffre d'affaires total des commandes`: the operation stands behind its column."""
+    row = items[2].value
+    made = _measured(items[:2], links) if is_identifier(links.profile(row), links.table) else None
+    return [made, items[2]] if isinstance(made, Item) else None
+
+
 def _product(items: Sequence[Item], links: TableLinks) -> Made:
     """`sum of price times units`."""
     left, right = values(items, "column")
@@ -166,6 +174,7 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 MEASURES: Final[tuple[Rule, ...]] = (
     rule("correlation column and|to|versus column", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),
     rule("op count? column", _measured),

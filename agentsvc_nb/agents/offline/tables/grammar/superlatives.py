@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final, cast
 
-from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
     Parts,
@@ -64,7 +64,7 @@ def _first(
 ) -> QuestionReading | None:  # fmt: skip
     """The first of groups by a measure, or of rows if each has another name."""
     links = parts.links
-    if parts.groups or (named is not None and links.is_list(links.profile(named))):
+    if parts.groups or (named is not None and (links.is_list(links.profile(named)) or not makes_groups(named, links))):
         return None
     if isinstance(measured, Column):
         if measured == named:
