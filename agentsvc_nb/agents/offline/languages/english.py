@@ -99,8 +99,8 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "what|which|what kind of|what type of|whats",
-    "wh:person": "who|whom|whose",
+    "wh:thing": "what|which|what kind of|what type of|whats|which one|which ones|which of them|which of the",
+    "wh:person": "who|whom",
     "wh:time": "when|what date|on what date|on which date",
     "wh:place": "where",
     "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
@@ -108,7 +108,7 @@ _MEANINGS: Final = {
     "|how many total|how many in total|number",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
-    "|time",
+    "|time|line|row|record|entry|occurrence",
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
     "|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
@@ -116,20 +116,39 @@ _MEANINGS: Final = {
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
     "op:min": "minimum|min|minimum of|minimal|smallest value of|lowest value of",
     "op:max": "maximum|max|maximum of|maximal|largest value of|highest value of",
+    "quantile": "quantile|percentile|quantile of|percentile of",
     "op:quartile1": "first quartile|lower quartile|1st quartile|25th percentile",
     "op:quartile3": "third quartile|upper quartile|3rd quartile|75th percentile",
     "op:p90": "90th percentile|p90",
     "op:p95": "95th percentile|p95",
     "op:p99": "99th percentile|p99",
     "op:p10": "10th percentile|p10",
-    "distinct": "distinct|different|unique|separate|various",
+    "distinct": "distinct|different|unique|separate|various|which values|what values|which values does|what values does"
+    "|all values of|the values of",
     "share": "share|share of|percentage|percentage of|percent|percent of|proportion|proportion of|what fraction of"
-    "|fraction of",
+    "|fraction of|%",
+    "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
+    "|by what percent|percentage wise|by how much percent",
+    "among": "among|amongst|out of|within",
+    "direction:desc": "highest first|largest first|biggest first|descending|in descending order|sorted descending"
+    "|from highest to lowest|from largest to smallest|most first|from high to low|largest to smallest"
+    "|highest to lowest|from most to least|best first",
+    "direction:asc": "lowest first|smallest first|ascending|in ascending order|sorted ascending|least first"
+    "|from lowest to highest|from smallest to largest|from low to high|smallest to largest|lowest to highest"
+    "|from least to most",
+    "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
+    "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
+    "relative": "whose|who|where|that|with|without|having|per|there|which|did|are|were|have|has|had|by|in|except|only",
+    "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
+    "|uses a|got a|that have a|that have an",
+    "neither": "neither|have neither|neither a|neither an",
+    "commonest": "mode|mode of|the mode of",
     "along:running": "running total|running total of|running sum|running sum of|cumulative|cumulative sum of"
     "|cumulative total of|cumulated",
     "along:change": "growth|growth of|percentage change|percent change|percentage change in|growth rate of|growth rate"
     "|growth in|percent change in|percentage change of|change in percent of|relative change of|relative change in",
-    "along:difference": "change|change of|change in|absolute change of|absolute change in|difference in|increase in",
+    "along:difference": "change|change of|change in|absolute change of|absolute change in|increase in|changed|grow|grew"
+    "|rise|rose|increase|increased|fall|fell|decrease|decreased",
     "before_period:month": "from month to month|from the previous month|to the previous month|from the month before"
     "|compared to the previous month|versus the previous month|compared with the previous month|vs previous month"
     "|against the previous month|against the month before|to the month before|month over month|month on month",
@@ -165,11 +184,13 @@ _MEANINGS: Final = {
     "implied:population desc": "most populous|most populated",
     "implied:population asc": "least populous|least populated",
     "implied:time desc": "latest|newest|most recent|most recently",
-    "implied:time asc": "earliest",
+    "implied:time asc": "earliest|longest ago",
     "implied:age desc": "oldest",
     "implied:age asc": "youngest",
-    "top": "top|first|best|highest|largest|biggest",
+    "top": "top|best|highest|largest|biggest",
     "bottom": "bottom|lowest|smallest|worst",
+    "top:first": "first|comes first",
+    "bottom:last": "last|comes last",
     "ordered": "by|in terms of|ranked by|sorted by|ordered by|measured by|based on|according to|with regard to",
     "more": "more|larger|higher|bigger|greater",
     "less": "less|fewer|lower|smaller",
@@ -179,27 +200,31 @@ _MEANINGS: Final = {
     "cmp:>=": "at least|not less than|no less than|no fewer than|not fewer than|a minimum of|minimum of|>=|≥|not below"
     "|not under",
     "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
-    "|no higher than",
+    "|no higher than|up to and including|maximally|or fewer than|up to and incl",
     "cmp:=": "exactly|equal to|equals|equal|=|precisely|of exactly",
     "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+"
-    "|and over"
+    "|and over|or better|at least|or later on"
     "|or larger",
-    "post:<=": "or less|or fewer|or lower|or below|and below|or under|and under|or earlier|or smaller|and less",
+    "post:<=": "or less|or fewer|or lower|or below|and below"
+    "|or under|and under|or earlier|or smaller|and less|at most|at the most|or before",
     "time:<": "before|strictly before|prior to|earlier than",
     "time:>": "after|later than|following",
     "time:>=": "on or after|since|starting|from|starting from|beginning",
-    "time:<=": "on or before|until|till|up to|through|by the end of|to the end of",
+    "time:<=": "on or before|until|till|up to|through|by the end of|to the end of|up to and including"
+    "|until and including",
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "neither|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "not": "not|neither|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
     "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
-    "|everything but|all but|excludes|exclude|minus",
+    "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"
+    "|excluding those with|other than those with|but not those with|not those with|everything other than|anything but"
+    "|is other than|are other than|was other than|havent|hasnt",
     "only": "only|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
-    "or": "or|nor|either",
+    "or": "or|nor",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
     "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
@@ -252,11 +277,11 @@ _MEANINGS: Final = {
 _LIGHT: Final = """
 a an the is are was were be been being am do does did done has have had having of in on at to for from with that this
 these those there their them they it its his her hers him he she we our us you your i me my as into onto within during
-please can could would will should shall so also any some every each all s t re which what who where when how
+please can could would will should shall so also any some s t re which what who where when how
 listed list listing lists table tables chart data dataset spreadsheet sheet file shown show shows given recorded
 included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
-column columns cell cells different whose name called named here following respective people's one ones amount
+column columns cell cells whose name called named here following respective people's one ones amount
 sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
 placed received receive receives earned earn earns
 gained obtained
@@ -265,6 +290,12 @@ released issued built produced scored recorded registered reported observed meas
 belong belongs belonging comes located situated based assigned happened used using consist consists contain
 generated generate brought bring brings total's result results come coming people worked works working living live lives
 where wherever whole entire actually ever according based per's calculate compute want need like see find
+thanks thank kindly develop developed evolve evolved trend development something anything shipped via paid sent
+delivered submitted started opened closed happening spent went through used uses use signed joined
+answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
+hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
+falling counted counting compare compared written directed starring starred won finished ranked posted reported
+both including inclusive included up report
 """
 _ALIKE: Final = """
 song songs track tracks title titles single singles
@@ -320,6 +351,13 @@ nationality nationalities
 department departments dept
 employee employees staff
 year years season seasons
+born birth birthday
+hired hire hiring
+signed signup
+delivery delivered deliveries
+shipment shipped shipping ship
+start started begin
+end ended ending
 date dates
 """
 _LEVELS: Final = """

@@ -27,7 +27,12 @@ _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnun
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
 _NOUN_WORDS_MAX: Final = 4
+_DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
+_NOUN_LETTERS_MIN: Final = 4
+_SEVERAL: Final = frozenset(("people", "children", "men", "mice"))
+_KINDS_MAX: Final = 40
+_KIND_NEAR: Final = 0.5
 _NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _UNIT_WORDS: Final = {
@@ -40,6 +45,9 @@ _UNIT_WORDS: Final = {
     "m": ("m", "meters", "metres", "meter"),
     "s": ("s", "seconds", "sec", "second"),
 }
+
+
+_PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +63,10 @@ class Link:
 class TableLinks:
     """A table's headers and values, to be found by words."""
 
-    def __init__(self, table: TableProfile, language: Vocabulary) -> None:
-        self.table, self.language = table, language
+    def __init__(self, table: TableProfile, language: Vocabulary, alone: bool = True) -> None:
+        """`alone` says that no other table could be meant."""
+        self.table, self.language, self.alone = table, language, alone
+        self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
         self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
         self._columns_found: dict[tuple[str, ...], list[Link]] = {}
 
@@ -105,7 +115,7 @@ class TableLinks:
         return word in self.vocabulary or any(word in folded for folded in self._cells)
 
     def is_title(self, word: str) -> bool:
-        """Whether the word is what the file or its sheet is called, and so what its rows are."""
+        """Whether the word is what the rows are: what the file or its sheet is called, or what an identifier is of."""
         groups = [group for group in self.language.alike if word in group]
         called = self.language.nouns.get((word,), frozenset())
         if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
@@ -116,8 +126,25 @@ class TableLinks:
 
     @cached_property
     def _titles(self) -> tuple[str, ...]:
-        titles = (tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet))
-        return tuple(title[0] for title in titles if len(title) == 1)
+        """Of titles of several words those in the plural, which are rather what there are several of."""
+        titles = [tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet)]
+        several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
+        named = {title[0] for title in titles if len(title) == 1} | {one for one in several if one.endswith("s")}
+        of = self.identifier()
+        return (*named, *(one for one in (self.headers[of.name] if of else ()) if one not in _NAMING))
+
+    def may_be_rows(self, word: str) -> bool:
+        """Whether a noun that the table knows nothing of may be what its rows are: it is no kind of them, as women are
+        where a column has `female`."""
+        few = [one for one in self.table.columns if one.kind == "text" and one.distinct <= _KINDS_MAX]
+        values = [value for one in few for value in one.values if len(tokens(value)) == 1]
+        several = word in _SEVERAL or (word.endswith("s") and not word.endswith("ss"))
+        if not word.isalpha() or len(word) < _NOUN_LETTERS_MIN or not several:
+            return False
+        if not values:
+            return True
+        near = meanings().of([word]) @ meanings().of([tokens(value)[0] for value in values]).T
+        return float(near.max()) < _KIND_NEAR
 
     @cached_property
     def _known_forms(self) -> frozenset[str]:
@@ -130,8 +157,14 @@ class TableLinks:
         groups = (*self.language.nouns, *self.language.alike)
         return frozenset(word for group in groups for word in group) | _PARTICLES
 
-    def links(self, span: Sequence[Word]) -> Iterator[Link]:
+    def links(self, span: Sequence[Word]) -> Sequence[Link]:
         """What the words mean together."""
+        key = tuple(span)
+        if key not in self._found:
+            self._found[key] = tuple(self._links(span))
+        return self._found[key]
+
+    def _links(self, span: Sequence[Word]) -> Iterator[Link]:
         asked = tuple(token for word in span for token in word.tokens)
         letter = len(span) == 1 and not span[0].quoted and len("".join(asked)) == 1
         if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._cells):
@@ -145,9 +178,10 @@ class TableLinks:
         return self._columns_found[asked]
 
     def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
-        if len(asked) == 1 and asked[0] in _PARTICLES and asked not in self.headers.values():
+        dated = len(asked) == 2 and asked[1] in _DATES
+        if any(one not in self._nouns and self._known_forms.isdisjoint(forms(one)) for one in asked) and not dated:
             return
-        if any(one not in self._nouns and self._known_forms.isdisjoint(forms(one)) for one in asked):
+        if len(asked) == 1 and asked[0] in self.language.light | _PARTICLES and asked not in self.headers.values():
             return
         as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
         found = [
@@ -155,6 +189,9 @@ class TableLinks:
             for name, header in self.headers.items()
             for distance in [self._header_distance(asked, header) if as_written else None]
         ]
+        if dated and all(distance is None for distance, _ in found):
+            dates = {one.name for one in self.dates()}
+            found = [(self._header_distance(asked[:1], self.headers[name]), name) for name in dates]
         near = [(distance, name) for distance, name in found if distance is not None]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
@@ -173,9 +210,13 @@ class TableLinks:
         if all(any(alike(one, word) for word in header) for one in asked):
             if all(word in _UNITS for word in rest):
                 return FORM
-            if all(word in _NAMING or word in _UNITS for word in rest):
+            if all(word in _NAMES or word in _UNITS for word in rest):
                 return NAMING
+            if all(word in _NAMING or word in _UNITS for word in rest):
+                return NAMING + (0.5 if self._has_name(header) else 0.0)
             return PART
+        if len(asked) == 1 and is_form_of_any(asked[0], header):
+            return PART + 0.1
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
             others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
             return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
@@ -224,12 +265,17 @@ class TableLinks:
             | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
             for name, header in self.headers.items()
         }
+    def _has_name(self, header: tuple[str, ...]) -> bool:
+        """Whether what an identifier tells apart has a column of names, too."""
+        of = frozenset(header) - _NAMING
+        return any(of < frozenset(other) and frozenset(other) - of <= _NAMES for other in self.headers.values())
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:
             written = " ".join(word.text for word in span)
+            pronoun = 1.0 if len(written) == 1 and written.casefold() in self.language.light else 0.0
             for name, value in self._cells[asked]:
-                yield Link(self.column(name), value, EXACT if value == written else FORM / 2)
+                yield Link(self.column(name), value, pronoun + (EXACT if value == written else FORM / 2))
             return
         if asked in self._cells_without_asides:
             places = self._cells_without_asides[asked]
@@ -293,7 +339,13 @@ class TableLinks:
             and not is_label(column)
             and not is_identifier(column, self.table)
             and bool(column.name.strip("# "))
+            and not self._is_numbering(column)
         )
+
+    def _is_numbering(self, column: ColumnProfile) -> bool:
+        """Whether the rows are only numbered: from 1 to their last."""
+        ends = (column.smallest, column.largest)
+        return self.table.rows > 2 and self.is_key(column) and ends == ("1", str(self.table.rows))
 
     def adds_up(self, column: ColumnProfile) -> bool:
         """Whether a sum of the column is a number that means something."""
@@ -307,12 +359,14 @@ class TableLinks:
         """Whether no two rows have the same value."""
         return column.distinct >= self.table.rows - column.empty and column.distinct > 0
 
-    def label(self) -> Column | None:
-        """The column that names the rows: of texts, no two of which are equal; called a name, or the only one."""
+    def label(self, named: bool = False) -> Column | None:
+        """The column that names the rows: of texts, no two of which are equal; called a name, or the only one unless
+        `named` says that it has to be."""
         keys = [one for one in self.table.columns if one.kind == "text" and self.is_key(one) and not one.empty]
         keys = [one for one in keys if not is_identifier(one, self.table)]
-        named = [one for one in keys if not _NAMES.isdisjoint(self.headers[one.name])] or keys
-        return self.column(named[0].name) if len(named) == 1 else None
+        called = [one for one in keys if not _NAMES.isdisjoint(self.headers[one.name])]
+        found = called or ([] if named else keys)
+        return self.column(found[0].name) if len(found) == 1 else None
 
     def is_list(self, column: ColumnProfile) -> bool:
         """Whether cells of the column rather hold several values each."""
@@ -321,6 +375,26 @@ class TableLinks:
 
     def dates(self) -> list[ColumnProfile]:
         return [one for one in self.table.columns if one.kind in ("date", "datetime")]
+
+    def row_period(self) -> str:
+        """The period that each row is of another one of, by its date."""
+        keys = [one for one in self.dates() if self.is_key(one)]
+        low, high = (day_of(keys[0].smallest), day_of(keys[0].largest)) if len(keys) == 1 else (None, None)
+        if low is None or high is None or self.table.rows < 3:
+            return ""
+        days = (high - low).days / (self.table.rows - 1)
+        return next((name for name, least, most in _PERIODS if least <= days <= most), "")
+
+    def main_dates(self) -> list[ColumnProfile]:
+        """The dates that a period without a column's name is of: the only ones, or of several those of each row."""
+        dates = self.dates()
+        full = [one for one in dates if not one.empty]
+        return full if len(full) == 1 else dates
+
+    def identifier(self) -> Column | None:
+        """The one column that tells the rows apart."""
+        found = [one for one in self.table.columns if is_identifier(one, self.table)]
+        return self.column(found[0].name) if len(found) == 1 else None
 
     def years(self) -> list[ColumnProfile]:
         """Columns of numbers that are years."""
@@ -346,6 +420,13 @@ def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]
 
 def _translated(distance: float | None) -> float | None:
     return None if distance is None else ALIKE if distance < PART else ALIKE + 0.5
+def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
+    """Whether a verb is that of a noun, as `delivered` is of `Delivery date`."""
+    if len(verb) < _TYPO_LETTERS_MIN or not verb.endswith(("ed", "ing")):
+        return False
+    root = verb.removesuffix("ed").removesuffix("ing")
+    roots = {root, root + "e"} | ({root[:-1]} if root[-1:] == root[-2:-1] else set())
+    return any(word in roots or (len(root) > _NOUN_LETTERS_MIN and word.startswith(root)) for word in header)
 
 
 def _edits(one: str, other: str) -> int | None:

@@ -8,11 +8,10 @@ from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
-from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
@@ -73,7 +72,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     found: list[Understanding] = []
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
-        found = [_of_table(asked, table, language) for table in tables]
+        found = [_of_table(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
     titled = [isinstance(one, Understood) and one.titled for one in found]
@@ -95,10 +94,9 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
 
 
-def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) -> Understanding:
-    links = TableLinks(table, language)
-    asked = parted(asked, language, links.stands)
-    ways = paths(asked, links, language)
+def _of_table(asked: Sequence[Word], links: TableLinks) -> Understanding:
+    asked = parted(asked, links.language, links.stands)
+    ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
     if not read:
@@ -107,7 +105,7 @@ def _of_table(asked: Sequence[Word], table: TableProfile, language: Vocabulary) 
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = _objected(rivals[0].reading, table)
+    speaks_against = _objected(rivals[0].reading, links.table)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -143,9 +141,20 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     items = _without_commas(items)
+    if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
+        items = reduced(items, PERIODS, links)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(items), MEASURES, links)
+    return reduced(set_apart(_rows_by_period(items, links)), MEASURES, links)
+
+
+def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
+    """`the days with rain`, where each row is another day."""
+    of = links.row_period()
+    return [
+        Item("rows", "period") if item.tag == "period" and item.value == of and before.tag != "wh" else item
+        for before, item in zip([Item("start"), *items], items, strict=False)
+    ]
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.agents.offline.tables.grammar.limits import joined
+from typing import Literal, cast
+
+from agentsvc_nb.agents.offline.tables.grammar.limits import in_period, joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Measure, Order, Plan
+
+_How = Literal["running", "difference", "change"]
 
 
 def share(parts: Parts) -> QuestionReading | None:
@@ -26,22 +30,26 @@ def share(parts: Parts) -> QuestionReading | None:
             return None
         one = found[0]
     if parts.groups:
+        parts.conditions += parts.base
         return QuestionReading(parts.plan(Along("share", one)))
     if not parts.conditions:
         return None
     narrowed = Aggregate(one.operation, one.operand, parts.where)
-    return QuestionReading(Plan(parts.links.table.name, (Compared("percent", narrowed, one),)))
+    measured = (Compared("percent", narrowed, one),)
+    return QuestionReading(Plan(parts.links.table.name, measured, where=joined(parts.base)))
 
 
 def along(parts: Parts) -> QuestionReading | None:
     """Running totals and changes along periods."""
-    [how] = values(parts.core, "along")
+    how = next((one for one in values(parts.core, "along") if one != "difference"), "difference")
+    if has(parts.core, "in_percent"):
+        how = "change"
     if len(parts.groups) != 1 or (parts.groups[0].by in ("", "weekday") and not _is_series(parts)):
         return None
     one = _amount(parts)
-    if one is None:
-        return None
-    shown: tuple[Measure, ...] = (Along(how, one),)
+    if one is None or (how != "running" and parts.groups[0].column in columns_of(parts.where)):
+        return None  # the period before would be left out
+    shown: tuple[Measure, ...] = (Along(cast(_How, how), one),)
     return QuestionReading(parts.plan(*shown, order=(Order(0),)))
 
 
@@ -53,7 +61,11 @@ def _is_series(parts: Parts) -> bool:
 def _amount(parts: Parts) -> Aggregate | None:
     """The sum of the column that is named, the one measure, or how many rows there are."""
     columns, measured = values(parts.core, "column"), values(parts.core, "measure")
+    if not columns and not measured and (has(parts.core, "rows") or has(parts.core, "count")):
+        return Aggregate("count")
     if len(columns) + len(measured) != 1:
+        return None
+    if columns and has(parts.core, "op"):
         return None
     if columns:
         return Aggregate("sum", columns[0]) if parts.links.adds_up(parts.links.profile(columns[0])) else None
@@ -89,3 +101,29 @@ def _compared_amount(of: Column, parts: Parts) -> Aggregate | None:
     if len(columns) == 1 and not links.adds_up(links.profile(columns[0])) and links.is_key(links.profile(of)):
         return aggregate("max", columns[0], links)  # of one row
     return _amount(parts)
+
+
+def between_periods(parts: Parts) -> QuestionReading | None:
+    """`by how many percent did revenue change from May to June`, `difference in revenue between 2021 and 2022`."""
+    [(first, last)] = values(parts.core, "periods")
+    amount, links = _amount(parts), parts.links
+    if amount is None or parts.groups:
+        return None
+    made = [in_period(links, when) for when in (last, first)]
+    if any(one is None for one in made) or made[0] == made[1]:
+        return None
+    percent = has(parts.core, "in_percent") or "change" in values(parts.core, "along")
+    left, right = (Aggregate(amount.operation, amount.operand, one) for one in made)
+    absolute = has(parts.core, "difference")
+    return QuestionReading(parts.plan(Compared("change" if percent else "difference", left, right)), absolute=absolute)
+
+
+def extent(parts: Parts) -> QuestionReading | None:
+    """`the difference between the highest and the lowest price`."""
+    [of] = values(parts.core, "column")
+    if sorted(values(parts.core, "sup")) != ["asc", "desc"] or parts.groups:
+        return None
+    ends = [aggregate(operation, of, parts.links) for operation in ("max", "min")]
+    if not all(ends) or parts.links.profile(of).kind != "number":
+        return None
+    return QuestionReading(parts.plan(Compared("difference", ends[0], ends[1])))  # type: ignore[arg-type]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
-from agentsvc_nb.agents.offline.tables.linking import EXACT, PART, SPAN_MAX, TYPO, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, PART, SPAN_MAX, TYPO, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
@@ -17,6 +18,9 @@ _WORD: Final = 1.0
 _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
+_NOUN: Final = 1.2
+_VERB_LETTERS_MIN: Final = 5
+"""A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,17 @@ def _meanings(
     words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact, nearest = words[start], False, False, 0.0
+    word, meant, exact, known, done, nearest = words[start], False, False, False, False, 0.0
     for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
         span = words[start : start + length]
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
+            known = known or (length == 1 and (not PART <= link.distance < ALIKE or link.cell is not None))
+            done = done or (length == 1 and (link.cell is not None or PART < link.distance < ALIKE))
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
-            nearest = min(nearest or link.distance, link.distance) if length == 1 and link.cell is None else nearest
+            if length == 1 and link.cell is None and links.profile(link.column).kind == "text":
+                nearest = min(nearest or link.distance, link.distance)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
             item = (
@@ -83,25 +90,60 @@ def _meanings(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = tuple(token for one in words[start : start + length] for token in one.tokens)
         for part, which in language.phrases.get(phrase, ()):
-            if part == "yesno" and start:
+            if part == "relative" or (part == "yesno" and start):
+                continue
+            if part == "prep" and not _value_follows(words[start + length :], links, language):
                 continue
             meant = meant or length == 1
-            yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.0)
+            aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
+            yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.7 if aside else 0.0)
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
-        meant = True
-        yield Item("rows", "title"), 1, _WORD + 0.1
-        if not exact and (label := links.label()):
-            yield Item("column", label), 1, _WORD + 0.1
+        meant = known = True
+        yield Item("rows", "title"), 1, _WORD + (0.6 + nearest if exact or nearest >= ALIKE else 0.1)
         yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + nearest
+    if word.tokens and not known and not language.knows(word.tokens[0]) and _is_row_noun(words, start, links, language):
+        line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
+        yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
     if not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ())):
         return  # a question for yes or no is none for a number
-    if word.tokens and word.tokens[0] in language.light:
+    if word.tokens and word.tokens[0] in language.light and not (done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
+
+
+def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
+    """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
+    (`of firms whose`)."""
+    if not links.alone or len(words[start].tokens) != 1:
+        return False
+    before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
+    counted = any(part == "count" for meant in before for part, _ in meant)
+    after = words[start + 1 : start + 2]
+    limited = bool(after) and any(part == "relative" for part, _ in language.phrases.get(_phrase(after), ()))
+    if limited and not counted and start:
+        last = words[start - 1].tokens
+        limited = last[:1] in [(one,) for one in language.light] or bool(language.phrases.get(last))
+    return (counted or limited) and links.may_be_rows(words[start].tokens[0])
+
+
+def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether nothing was said yet."""
+    return all(one.tokens[:1] in [(), (",",)] or one.tokens[0] in language.light for one in before)
+
+
+def _value_follows(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> bool:
+    """Whether a value comes next, but for a light word before it."""
+    at = 1 if len(words) > 1 and words[0].tokens[:1] in [(one,) for one in language.light] else 0
+    spans = (words[begin:end] for begin in {0, at} for end in range(begin + 1, min(begin + SPAN_MAX, len(words)) + 1))
+    return any(link.cell is not None for span in spans for link in links.links(span))
+
+
+def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
+    return tuple(token for one in words for token in one.tokens)
 
 
 def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:

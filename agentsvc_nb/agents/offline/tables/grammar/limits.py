@@ -3,6 +3,7 @@ negation and comparator is taken by the one condition beside it; what is left ov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -11,7 +12,7 @@ from typing import Any, Final, get_args
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.periods import When, between, compared
 from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, has, rule, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
 from agentsvc_nb.formats.plans.conditions import (
     AllOf,
     AnyOf,
@@ -25,6 +26,7 @@ from agentsvc_nb.formats.plans.conditions import (
     Not,
     OneOf,
     Operator,
+    columns_of,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
@@ -65,6 +67,13 @@ def _part_of_year(items: Sequence[Item], _: TableLinks) -> Made:
     if (when.quarter is None and when.half is None) or when.year is not None or not _is_year(number):
         return None
     return Item("when", replace(when, year=int(number)))
+
+
+def _of_the_year(items: Sequence[Item], _: TableLinks) -> Made:
+    """`the second half of the year`."""
+    when = items[0].value
+    is_part = when.year is None and when.weekday is None and (when.quarter or when.half or when.month)
+    return items[0] if is_part and items[1].value == "year" else None
 
 
 def _half(items: Sequence[Item], _: TableLinks) -> Made:
@@ -162,13 +171,20 @@ def _bound_behind(items: Sequence[Item], links: TableLinks) -> Made:
     return [items[1], bound] if isinstance(bound, Item) else None
 
 
+def _all_but(items: Sequence[Item], _: TableLinks) -> Made:
+    """`todos los productos menos A`."""
+    return [items[1], Item("not"), items[3]]
+
+
 AMOUNTS: Final[tuple[Rule, ...]] = (
+    rule("all column most|less cell", _all_but),
     rule("period when", _month_said),
+    rule("half", _half),
     rule("number|ordinal when number", _date),
     rule("when number|ordinal number", _date),
     rule("when number", _part_of_year),
+    rule("when period", _of_the_year),
     rule("number when", _part_of_year),
-    rule("half", _half),
     rule("number|ordinal when", _date),
     rule("when number|ordinal", _date),
     rule("period number", _year_said),
@@ -192,6 +208,25 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("bound included", _included),
     rule("when (and|or when)+", _whens),
     rule("number (and|or number)+", _numbers),
+)
+
+
+def _of_change(items: Sequence[Item], _: TableLinks) -> Made:
+    """`change from May to June`: two periods, and no range."""
+    ends = values(items, "when", "number")
+    ends = [When(year=int(one)) if _is_year(one) else one for one in ends]
+    if not all(isinstance(one, When) for one in ends):
+        return None
+    first, last = ends
+    first = replace(first, year=last.year) if first.year is None else first
+    kept = [item for item in items if item.tag not in ("from", "to", "between", "and", "when", "number")]
+    return [*kept, Item("periods", (first, last))]
+
+
+PERIODS: Final[tuple[Rule, ...]] = (
+    *AMOUNTS[:10],
+    rule("along (wh|op|column|count|rows|in_percent|share)* from when|number to when|number", _of_change),
+    rule("(along|difference) (op|column|count|rows)* between when|number and when|number", _of_change),
 )
 
 
@@ -226,7 +261,9 @@ def _pair(items: Sequence[Item], _: TableLinks) -> Made:
 
 def _ends(items: Sequence[Item], _: TableLinks) -> Made:
     """`between A and B`, as differences have it."""
-    return items[1:] if items[1].value[0] == items[3].value[0] else None
+    cells = [item for item in items if item.tag == "cell"]
+    columns = {one for one, _ in values(items, "cell")} | set(values(items, "column"))
+    return [cells[0], Item("and"), cells[1]] if len(columns) == 1 else None
 
 
 def _none(items: Sequence[Item], links: TableLinks) -> Made:
@@ -250,10 +287,44 @@ def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
 def _in(items: Sequence[Item], links: TableLinks) -> Made:
     """The condition of values, with their column if that is named, and it is theirs."""
     column, texts = values(items, "cells")[0]
+    if set(values(items, "cmp")) - {"="}:
+        return None
     if any(named != column for named in values(items, "column")):
         return None
     condition = Criterion(column, "=", texts[0]) if len(texts) == 1 else OneOf(column, texts)
     return _negated(items, condition)
+
+
+def _prefixed(items: Sequence[Item], _: TableLinks) -> Made:
+    return items[1:]
+
+
+def _shipped(items: Sequence[Item], links: TableLinks) -> Made:
+    """`shipped to Austria`, where that is the `Ship country`, and `shipped` a status besides."""
+    (_, verb), (column, _) = items[0].value, items[-1].value
+    return items[-1] if is_form_of_any(verb, links.headers[column.name]) else None
+
+
+def _having(items: Sequence[Item], links: TableLinks) -> Made:
+    """`with a coupon`: where there is one."""
+    column = items[1].value
+    return Item("cond", Not(Empty(column))) if links.profile(column).empty else None
+
+
+def _neither(items: Sequence[Item], links: TableLinks) -> Made:
+    made = [_none([item], links) for item in items if item.tag == "column"]
+    return [one for one in made if isinstance(one, Item)] if all(made) else None
+
+
+def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
+    """`size larger than tip`: row by row."""
+    left, right = values(items, "column")
+    kinds = {links.profile(one).kind for one in (left, right)}
+    if left == right or len(kinds) > 1 or not kinds <= {"number", "date", "datetime"}:
+        return None
+    if any(is_rank(links.profile(one)) for one in (left, right)):
+        return None
+    return _negated(items, Criterion(left, values(items, "cmp", "time")[0], right))
 
 
 def _kept(items: Sequence[Item], links: TableLinks) -> Made:
@@ -310,10 +381,17 @@ def _equal(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _time_columns(links: TableLinks, when: Any) -> list[Column]:
     """Where a period may stand that has no column with it: the dates, or the years if it is one."""
-    dates = links.dates()
+    dates = links.main_dates()
     if not dates and (not isinstance(when, When) or when == When(year=when.year)):
         dates = links.years()
     return [links.column(one.name) for one in dates]
+
+
+def in_period(links: TableLinks, when: Any) -> Condition | None:
+    """The rows of a period, by the one column that may have it."""
+    columns = _time_columns(links, when if isinstance(when, When) else Decimal(when))
+    found = [one for column in columns if (one := _against(column, "=", when, links))]
+    return found[0] if len(found) == 1 else None
 
 
 def _dated(items: Sequence[Item], links: TableLinks) -> Made:
@@ -325,7 +403,16 @@ def _dated(items: Sequence[Item], links: TableLinks) -> Made:
     if not isinstance(probe, When) and not _is_year(probe):
         return None
     found = [one for column in _time_columns(links, probe) if (one := _against(column, operator, value, links))]
-    return _negated(items, found[0]) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    if len(links.dates()) > 1:
+        [told] = [one for one in links.main_dates() if links.column(one.name) in columns_of(found[0])]
+        items = [*items, Item("told", told=(f"{DATES_TOLD} {told.name}.",))]
+        return Item("cond", Not(found[0]) if has(items, "not") else found[0], items[-1].told)
+    return _negated(items, found[0])
+
+
+DATES_TOLD: Final = "Dates are those of the column"
 
 
 def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
@@ -382,15 +469,24 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
-    rule("between cell and cell", _ends),
+    rule("between column? cell and column? cell", _ends),
+    rule("cell prep cell", _shipped),
+    rule("prep cell", _prefixed),
     rule("cell (and|or|comma+ cell)*", _cells),
     rule("wh column not cells", _kept),
     rule("wh cells column", _kept),
     rule("wh column not? bound", _kept),
-    rule("column not? cells", _in),
+    rule("not column cmp? cells", _in),
+    rule("column not? cmp? cells", _in),
     rule("not? cells column", _in),
     rule("not? cells", _in),
+    rule("not column bound", _limited),
     rule("column not? bound", _limited, ahead="and? column bound"),
+    rule("having column", _having),
+    rule("having cond", _prefixed),
+    rule("neither column or column", _neither),
+    rule("column not? cmp|time column", _columns_compared),
+    rule("not column number|measured|ordinal|when", _equal),
     rule("not? bound column", _limited),
     rule("column not? bound", _limited),
     rule("column not? number|measured|ordinal|when", _equal),
@@ -403,7 +499,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("no column", _none),
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),
-    rule("not? column", _yes),
+    Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),
     rule("cond only", lambda items, _: items[0]),

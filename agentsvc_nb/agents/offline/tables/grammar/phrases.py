@@ -9,13 +9,14 @@ from typing import Final, Literal, cast
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Correlation, Formula, Group, Operation, Period
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""
-_QUANTILES: Final = {"quartile1": "0.25", "quartile3": "0.75", "p90": "0.9", "p95": "0.95", "p99": "0.99", "p10": "0.1"}
+_QUANTILES: Final = {"quartile1": "0.25", "quartile3": "0.75"}
 
 
 def makes_groups(column: Column, links: TableLinks) -> bool:
@@ -32,7 +33,7 @@ def period(by: str | tuple[str, Column], links: TableLinks, column: Column | Non
     """Groups by a period of the dates; None if several columns have some."""
     if isinstance(by, tuple):
         by, column = by
-    dates = [column] if column else [links.column(one.name) for one in links.dates()]
+    dates = [column] if column else [links.column(one.name) for one in links.main_dates()]
     if len(dates) == 1 and links.profile(dates[0]).kind in ("date", "datetime"):
         return Group(dates[0], cast(Period | Literal["weekday"], by))
     return None
@@ -85,11 +86,37 @@ def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", (Compared("ratio", Aggregate("sum", left), Aggregate("sum", right)),))
 
 
+def _all(items: Sequence[Item], links: TableLinks) -> Made:
+    """`all campaigns` limits nothing."""
+    return [] if items[1].tag == "rows" or links.profile(items[1].value).kind == "text" else None
+
+
+def _per_row(items: Sequence[Item], links: TableLinks) -> Made:
+    """`revenue per order`: the mean of the rows."""
+    if items[-1].value != "title":
+        return None
+    if items[0].tag == "op":
+        return items[:2]
+    made = aggregate("mean", items[0].value, links)
+    return Item("measure", (made,)) if made and links.adds_up(links.profile(items[0].value)) else None
+
+
+def _per_each(items: Sequence[Item], links: TableLinks) -> Made:
+    """`revenue per customer on average`: the sum by how many there are."""
+    amount, each = values(items, "column")
+    if items[-1].value != "mean" or not links.adds_up(links.profile(amount)) or links.profile(each).kind != "text":
+        return None
+    return Item("measure", (Compared("ratio", Aggregate("sum", amount), Aggregate("distinct", each)),))
+
+
 GROUPS: Final[tuple[Rule, ...]] = (
     rule("ratio column and|to column", _ratio),
     rule("column per|ratio column", _ratio),
     rule("ratio column per column", _ratio),
     rule("period column", _period_of),
+    rule("column per column op", _per_each),
+    rule("op column per rows", _per_row),
+    rule("column per rows", _per_row),
     rule("per column", _per_column),
     rule("per period", _by_period),
     rule("by period and? column", _by_mixed),
@@ -99,6 +126,7 @@ GROUPS: Final[tuple[Rule, ...]] = (
     rule("by column", _by_columns),
     rule("each", _by_period),
     rule("before_period", _before),
+    rule("all column|rows", _all),
 )
 
 
@@ -107,10 +135,11 @@ def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | 
     profile = links.profile(column)
     if operation == "sum" and links.has_no_sum(profile):
         return None
-    if operation in _QUANTILES:
+    if operation in _QUANTILES or operation[:1] == "p":
         if profile.kind != "number":
             return None
-        return Aggregate("quantile", column, quantile=Decimal(_QUANTILES[operation]))
+        part = _QUANTILES.get(operation) or str(Decimal(operation[1:]) / 100)
+        return Aggregate("quantile", column, quantile=Decimal(part))
     if profile.kind != "number" and not (operation in ("min", "max") and profile.kind in ("date", "datetime", "time")):
         return None
     return Aggregate(cast(Operation, operation), column)
@@ -147,17 +176,35 @@ def _counted(items: Sequence[Item], links: TableLinks) -> Made:
     profile = links.profile(column)
     if not set(values(items, "op")) <= {"sum"}:
         return None
+    told = [line.split()[0] for item in items for line in item.told]
+    header = links.headers[column.name]
+    if any(one.endswith("s") and one not in header and any(alike(one, word) for word in header) for one in told):
+        return None  # `how many bills`, where each has a `total_bill`
     if not links.adds_up(profile) or profile.unit == "%":
         return None
     return Item("measure", (Aggregate("sum", column),))
+
+
+def _quantile(items: Sequence[Item], _: TableLinks) -> Made:
+    """`90th percentile of X`, `90% quantile of X`."""
+    given = items[0].value[0] if items[0].tag == "measured" else items[0].value
+    return Item("op", f"p{given}") if 0 < given < 100 else None
+
+
+def _divided(items: Sequence[Item], _: TableLinks) -> Made:
+    left, right = values(items, "measure")
+    single = len(left) == len(right) == 1 and left != right
+    if not single or not all(isinstance(one, Aggregate) for one in (*left, *right)):
+        return None
+    return Item("measure", (Compared("ratio", left[0], right[0]),))
 
 
 def _different(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("measure", (Aggregate("distinct", values(items, "column")[0]),))
 
 
-def _rows(_: Sequence[Item], __: TableLinks) -> Made:
-    return Item("measure", (Aggregate("count"),))
+def _rows(items: Sequence[Item], _: TableLinks) -> Made:
+    return Item("measure", (Aggregate("count"),)) if set(values(items, "rows")) != {"noun"} else None
 
 
 def _correlated(items: Sequence[Item], links: TableLinks) -> Made:
@@ -172,7 +219,8 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 
 
 MEASURES: Final[tuple[Rule, ...]] = (
-    rule("correlation column and|to|versus column", _correlated),
+    rule("number|ordinal|measured share? quantile", _quantile),
+    rule("correlation column (and|to|versus)? column", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
     rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),
@@ -185,5 +233,6 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("much op? column", _counted),
     rule("count op? rows", _rows),
     rule("column op", _measured),
+    rule("measure ratio measure", _divided),
     rule("measure and measure", _both),
 )

@@ -37,6 +37,8 @@ class Parts:
     core: list[Item]
     conditions: list[Condition] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
+    base: list[Condition] = field(default_factory=list)
+    """What a share is among."""
 
     @property
     def where(self) -> Condition | None:

@@ -19,7 +19,7 @@ Made = Item | Sequence[Item] | None
 
 def pattern(written: str) -> re.Pattern[str]:
     """`not? (column cells)+ one|other` as an expression over tags that end with a blank each."""
-    return re.compile(_of(written))
+    return re.compile(rf"(?<!\S)(?=\S){_of(written)}")
 
 
 def _of(written: str) -> str:
@@ -58,21 +58,29 @@ def reduced(items: Sequence[Item], rules: Sequence[Rule], links: TableLinks) -> 
 
 
 def _applied(one: Rule, items: list[Item], links: TableLinks) -> list[Item]:
-    at = 0
-    while at < len(items):
-        text = "".join(f"{item.tag} " for item in items[at:])
-        found = one.pattern.match(text)
-        if found and found.end() and (one.ahead is None or one.ahead.match(text, found.end())):
-            count = text.count(" ", 0, found.end())
-            made = one.make(items[at : at + count], links)
+    text, at = _text(items), 0
+    while found := one.pattern.search(text, at):
+        first, count = text.count(" ", 0, found.start()), found[0].count(" ")
+        if one.ahead is None or one.ahead.match(text, found.end()):
+            made = one.make(items[first : first + count], links)
             if made is not None:
-                told = tuple(dict.fromkeys(line for item in items[at : at + count] for line in item.told))
-                new = [made] if isinstance(made, Item) else list(made)
-                new[:1] = [Item(new[0].tag, new[0].value, told)] if new else []
-                items = items[:at] + new + items[at + count :]
+                new = _telling(made, items[first : first + count])
+                items = items[:first] + new + items[first + count :]
+                text, at = _text(items), found.start()
                 continue
-        at += 1
+        at = text.index(" ", found.start()) + 1
     return items
+
+
+def _text(items: Sequence[Item]) -> str:
+    return "".join(f"{item.tag} " for item in items)
+
+
+def _telling(made: Item | Sequence[Item], of: Sequence[Item]) -> list[Item]:
+    """What was made, with what there is to be told of the items it was made of."""
+    told = tuple(dict.fromkeys(line for item in of for line in item.told))
+    new = [made] if isinstance(made, Item) else list(made)
+    return [Item(new[0].tag, new[0].value, tuple(dict.fromkeys((*told, *new[0].told)))), *new[1:]] if new else []
 
 
 def values(items: Sequence[Item], *tags: str) -> list[Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final, cast
 
+from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
@@ -17,42 +20,74 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.conditions import Column, Condition, Empty, Not, OneOf
 from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
 def superlative(parts: Parts) -> QuestionReading | None:
-    """`which channel had the highest revenue`, `who has the most points`, `the highest price`."""
-    sup = next(item for item in parts.core if item.tag in ("sup", "most", "more", "less"))
+    """`which channel had the highest revenue`, `who has the most points`, `the highest price for each channel`."""
+    sup = next(item for item in parts.core if item.tag in _SUPERLATIVES)
+    parts = paired(parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
         return None
     descending = sup.value == "desc" or sup.tag == "more"
-    at = parts.core.index(sup)
-    before, after = parts.core[:at], parts.core[at + 1 :]
-    measured = values(after, "measure", "column") or values(before, "measure")
-    named = values(before, "column")
-    if not measured and len(named) == 1 and either(parts) and sup.tag in ("more", "less"):
-        named, measured = [], named  # `did A or B weigh more`
-    if not measured and len(named) == 1 and sup.tag == "sup":
-        named, measured = [], named  # `qui a le salaire le plus élevé`
-    if not measured and len(named) == 2:
-        named, measured = named[:1], named[1:]  # `which player weighed the least`
-    if len(measured) != 1:
+    named, measured = _named_and_measured(parts, sup)
+    if measured is None or len(named) > 1:
         return None
-    group = period_asked(before, parts)
-    if group is None and not named and (column := focus(parts)):
+    at = parts.core.index(sup)
+    if has(parts.core[at:], "number"):
+        return None
+    group = period_asked(parts.core[:at], parts)
+    if group is None and not named and (column := focus(parts) or _row_names(parts)):
         named = [column]
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
     if not 1 <= how_many <= LIMIT_MAX:
         return None
     if group is None and not named:
-        return _extreme(measured[0], descending, parts) if sup.tag == "sup" and how_many == 1 else None
-    return _first(named[0] if named else None, group, measured[0], sup.tag == "most", descending, how_many, parts)
+        return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
+    return _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
+
+
+_SUPERLATIVES: Final = ("sup", "most", "more", "less")
+
+
+def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
+    """What is looked for, and by what: a measure, or the column that follows the superlative, or the last of two."""
+    at = parts.core.index(sup)
+    before, after = (list(dict.fromkeys(values(some, "column"))) for some in (parts.core[:at], parts.core[at + 1 :]))
+    if measures := values(parts.core, "measure"):
+        return [*before, *after], measures[0]
+    if after:
+        return [*before, *(one for one in after[1:] if _asked_for(one, parts))], after[0]
+    if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
+        return [], before[0]  # `did A or B weigh more`
+    alone = len(before) == 1 and (sup.tag == "sup" or focus(parts))  # `le prix le plus élevé`
+    return before[:-1], before[-1] if len(before) == 2 or alone else None
+
+
+def _asked_for(column: Column, parts: Parts) -> bool:
+    """Whether a question word is right before the column."""
+    return any(one.tag == "wh" and of.value == column for one, of in pairwise(parts.core))
+
+
+def _row_names(parts: Parts) -> Column | None:
+    """What tells rows apart, if the question is for one of them."""
+    asked = has(parts.core, "rows") and (has(parts.core, "wh") or has(parts.core, "top") or has(parts.core, "bottom"))
+    called = "noun" in values(parts.core, "rows")
+    return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
+
+
+def paired(parts: Parts) -> Parts:
+    """`A or B`, of which one is asked for, as a condition."""
+    pairs = values(parts.core, "pair")
+    chosen = [OneOf(column, (one, two)) for column, one, two in pairs]
+    return replace(parts, core=[one for one in parts.core if one.tag not in ("pair", "or")],
+                   conditions=[*parts.conditions, *chosen])  # fmt: skip
 
 
 def _extreme(measured: object, descending: bool, parts: Parts) -> QuestionReading | None:
-    if not isinstance(measured, Column) or parts.groups:
+    if not isinstance(measured, Column):
         return None
     made = aggregate("max" if descending else "min", measured, parts.links)
     return QuestionReading(parts.plan(made)) if made else None
@@ -101,19 +136,29 @@ def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> M
 
 
 def most_rows(parts: Parts) -> QuestionReading | None:
-    """`which channel appears most often`."""
-    named, most = values(parts.core, "column"), values(parts.core, "most")
+    """`which channel appears most often`, `the most common reason`."""
+    parts = paired(parts)
+    named, most = values(parts.core, "column"), values(parts.core, "most") or ["desc"]
     group = period_asked(parts.core, parts)
-    if (len(named) == 1) == (group is not None):
+    if not named and group is None and (column := focus(parts)):
+        named = [column]
+    if (len(named) == 1) == (group is not None) or (has(parts.core, "yesno") and not either(parts)):
         return None
     measured = (Aggregate("count"),)
+    parts.conditions = [*parts.conditions, *_filled(named, parts)]
     return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
+
+
+def _filled(named: list[Column], parts: Parts) -> list[Condition]:
+    """That there is a value: the commonest is never none."""
+    return [Not(Empty(one)) for one in named if parts.links.profile(one).empty]
 
 
 def implied(parts: Parts) -> QuestionReading | None:
     """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
     item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
     which, _, direction = item.value.partition(" ")
+    parts = paired(parts)
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
@@ -188,13 +233,27 @@ def implied_columns(which: str, links: TableLinks) -> list[Column]:
 
 
 def top(parts: Parts) -> QuestionReading | None:
-    """`top 3 products by revenue`."""
+    """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
     descending = has(parts.core, "top")
     limit = int((values(parts.core, "number") or [Decimal(1)])[0])
     columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
-    if len(columns) == 2 and not measured:
-        columns, measured = columns[:1], columns[1:]
+    by = [at for at, item in enumerate(parts.core) if item.tag in ("ordered", "by")]
+    if not by and not has(parts.core, "ordered_by"):
+        return _first_day(columns, parts) if limit == 1 else None
+    if not measured and (after := values(parts.core[by[0] :], "column")):
+        columns, measured = [one for one in columns if one != after[0]], after[:1]
     group = period_asked(parts.core, parts)
+    if not columns and group is None and (column := focus(parts) or _row_names(parts)):
+        columns = [column]
     if len(measured) != 1 or (len(columns) == 1) == (group is not None) or not 1 <= limit <= LIMIT_MAX:
         return None
     return _first(columns[0] if columns else None, group, measured[0], False, descending, limit, parts)
+
+
+def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
+    """The earliest or the latest of a column of dates."""
+    [which] = values(parts.core, "top", "bottom")
+    if which not in ("first", "last") or len(columns) != 1 or parts.links.profile(columns[0]).kind == "number":
+        return None
+    made = aggregate("min" if which == "first" else "max", columns[0], parts.links)
+    return QuestionReading(parts.plan(made)) if made else None

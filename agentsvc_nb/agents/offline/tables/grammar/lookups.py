@@ -1,0 +1,115 @@
+"""Readings of questions for rows: how many there are, and what stands in their columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
+from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, columns_of
+from agentsvc_nb.formats.plans.plan import Aggregate, Group
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label
+
+_KINDS: Final = frozenset(
+    ("category", "type", "kind", "class", "genre", "region", "channel", "segment", "department", "language", "brand",
+     "kategorie", "typ", "art", "abteilung", "kanal", "categorie", "canal", "categoria", "tipo")
+)  # fmt: skip
+"""Nouns of which a question counts the different ones."""
+_AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
+
+
+def count(parts: Parts) -> QuestionReading | None:
+    if set(values(parts.core, "op")) - {"sum"}:
+        return None
+    if set(values(parts.core, "rows")) == {"noun"} and not (parts.conditions or parts.groups):
+        return None  # `the number of losses`
+    if not has(parts.core, "rows") and (not (parts.conditions or parts.groups) or parts.links.named(*_AMOUNTS)):
+        return None  # `how many tents`: pieces, or rows
+    return QuestionReading(parts.plan(Aggregate("count")))
+
+
+def count_of(parts: Parts) -> QuestionReading | None:
+    """`how many customers`: rows, if each has another; else different ones."""
+    of = values(parts.core, "column")[-1]
+    profile = parts.links.profile(of)
+    if set(values(parts.core, "op")) - {"sum"}:
+        return None
+    limited = columns_of(parts.where)
+    if "" in values(parts.core, "rows") or of in limited:
+        return QuestionReading(parts.plan(Aggregate("count")))
+    if parts.links.is_measure(profile):
+        return QuestionReading(parts.plan(select=(of,))) if _one_row(parts) else None
+    if profile.kind in ("number",) and not parts.links.is_key(profile) and not is_label(profile):
+        return None
+    if parts.links.is_key(profile):
+        return QuestionReading(parts.plan(Aggregate("count", of) if profile.empty else Aggregate("count")))
+    few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[of.name])
+    if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
+        return None  # `how many teams`: different ones, or rows
+    return QuestionReading(parts.plan(Aggregate("distinct", of)))
+
+
+def rows_alone(parts: Parts) -> QuestionReading | None:
+    """`orders above 500`: how many."""
+    if set(values(parts.core, "rows")) == {"noun"} and parts.groups:
+        return None  # `impressions by campaign`
+    return QuestionReading(parts.plan(Aggregate("count"))) if parts.conditions or parts.groups else None
+
+
+def column(parts: Parts) -> QuestionReading | None:
+    """`revenue in March`, `the price of X`, `which city is X in`."""
+    of = values(parts.core, "column")[0]
+    links, profile = parts.links, parts.links.profile(of)
+    names_rows = links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh")
+    if names_rows and (parts.groups or (is_identifier(profile, links.table) and parts.conditions)):
+        return QuestionReading(parts.plan(Aggregate("count")))
+    if parts.groups:
+        return QuestionReading(parts.plan(Aggregate("sum", of))) if links.adds_up(profile) else None
+    if not parts.conditions:
+        lists = any(word == "list" for word in values(parts.core, "wh")) or not has(parts.core, "wh")
+        if profile.kind == "text" and lists and not links.is_key(profile):
+            return QuestionReading(parts.plan(groups=[Group(of)]))
+        return QuestionReading(parts.plan(Aggregate("sum", of))) if links.adds_up(profile) and not lists else None
+    if _one_row(parts):
+        return QuestionReading(parts.plan(select=(of,)))
+    if links.adds_up(profile):
+        return QuestionReading(parts.plan(Aggregate("sum", of)))
+    if links.is_key(profile) and not links.is_measure(profile):
+        return QuestionReading(parts.plan(select=(of,)))
+    return QuestionReading(parts.plan(groups=[Group(of)]))
+
+
+def _one_row(parts: Parts) -> bool:
+    """Whether the conditions are met by one row at most."""
+    return any(
+        isinstance(one, Criterion) and one.operator == "=" and isinstance(one.left, Column)
+        and not isinstance(one.right, Column) and parts.links.is_key(parts.links.profile(one.left))
+        for one in parts.conditions
+    )  # fmt: skip
+
+
+def asked(parts: Parts) -> QuestionReading | None:
+    """`who had 5 wins`, `when was X published`."""
+    of = focus(parts)
+    if of is None or not parts.conditions or parts.groups:
+        return None
+    return QuestionReading(parts.plan(groups=[Group(of)]))
+
+
+def listed(parts: Parts) -> QuestionReading | None:
+    """`which orders are open`: their names; `the different channels`."""
+    of = values(parts.core, "column")
+    if parts.groups or (not of and not parts.conditions):
+        return None
+    if of:
+        return QuestionReading(parts.plan(groups=[Group(of[0])]))
+    names = parts.links.label() or parts.links.identifier()
+    return QuestionReading(parts.plan(select=(names,))) if names else None
+
+
+def columns(parts: Parts) -> QuestionReading | None:
+    """`list product and price of X`: a look-up of several columns."""
+    found = tuple(values(parts.core, "column"))
+    if parts.groups or not parts.conditions or len(set(found)) != len(found):
+        return None
+    return QuestionReading(parts.plan(select=found))
