@@ -70,7 +70,8 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "quel|quelle|quels|quelles|que|quoi|qu est ce que|quel est|quelle est",
+    "wh:thing": "quel|quelle|quels|quelles|que|quoi|qu est ce que|quel est|quelle est|lequel des|laquelle des"
+    "|lesquels des|lesquelles des",
     "wh:person": "qui",
     "wh:time": "quand|à quelle date",
     "wh:place": "où",
@@ -92,8 +93,8 @@ _MEANINGS: Final = {
     "op:max": "maximum|maximal|maximale|maximum de|maximale de|plus grande valeur de|maximaux|maximales",
     "distinct": "différents|différentes|distincts|distinctes|différent|uniques|distinct|distincte|divers|diverses",
     "share": "part|part de|part des|part du|pourcentage|pourcentage de|pourcentage des|pourcentage du|proportion"
-    "|proportion de|part de la|part de l|part d|quelle part|en pourcentage|proportion des|proportion du"
-    "|pourcentage de la|pourcentage de l|pourcentage d|parts|quel pourcentage|répartition en pourcentage",
+    "|proportion de|part de la|part de l|part d|quelle part|proportion des|proportion du|pourcentage de la"
+    "|pourcentage de l|pourcentage d|parts|quel pourcentage|répartition en pourcentage",
     "along:running": "cumul|cumul de|cumul du|cumulé|cumulée|total cumulé|somme cumulée|total cumulé de"
     "|total cumulé du|cumulés|cumulées|cumulative|cumulatif|total cumulé des|total cumulé de la|somme cumulée de"
     "|somme cumulée du|somme cumulée des|total courant",
@@ -242,6 +243,15 @@ _MEANINGS: Final = {
     "light": "dans la liste|de la liste|dans la liste des|de la liste des|dans le fichier|dans le tableau"
     "|de l ensemble|sur l ensemble",
     "included": "inclus|incluse|compris",
+    "in_percent": "en pourcentage|en pourcentages|de quel pourcentage|en pour cent|de combien de pour cent",
+    "among": "parmi|au sein de|parmi toutes|parmi tous",
+    "direction:desc": "par ordre décroissant|en ordre décroissant|décroissant|du plus grand au plus petit"
+    "|ordre décroissant",
+    "direction:asc": "par ordre croissant|en ordre croissant|croissant|du plus petit au plus grand|ordre croissant",
+    "quantile": "quantile|percentile|centile|quantile de|percentile de|centile de",
+    "commonest": "mode|mode de|valeur la plus fréquente de",
+    "having": "avec|avec un|avec une|ayant|ayant un|ayant une|ont un|ont une|ont eu un|ont eu une",
+    "prep": "via|par|sur|chez|contre",
 }
 _LIGHT: Final = """
 le la les l un une des du de d en dans au aux à a ont eu est sont était étaient été fut furent il elle ils elles y ce

@@ -86,7 +86,7 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "was|welche|welcher|welches|welchen|welchem|was für",
+    "wh:thing": "was|welche|welcher|welches|welchen|welchem|was für|welche von|welcher der|welches der|welche der",
     "wh:person": "wer|wem|wen|wessen",
     "wh:time": "wann|an welchem tag",
     "wh:place": "wo|woher",
@@ -108,9 +108,9 @@ _MEANINGS: Final = {
     "distinct": "verschiedene|verschiedenen|unterschiedliche|unterschiedlichen|eindeutige|verschiedener"
     "|unterschiedlicher|verschiedenste",
     "share": "anteil|anteil der|anteil des|anteil von|anteil am|prozentsatz|prozent der|prozentualer anteil"
-    "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des|in prozent|prozentual"
-    "|prozentuale anteil|prozentualen anteil|prozentuale verteilung|prozentanteil|wieviel prozent der"
-    "|wie viel prozent vom|wieviel prozent des|prozent des|prozent vom|anteile|prozentuale anteile",
+    "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des|prozentuale anteil"
+    "|prozentualen anteil|prozentuale verteilung|prozentanteil|wieviel prozent der|wie viel prozent vom"
+    "|wieviel prozent des|prozent des|prozent vom|anteile|prozentuale anteile",
     "along:running": "laufende summe|kumuliert|kumulierte|kumulierter|kumulierte summe|laufende summe des"
     "|laufende summe der|kumuliertes|kumulierten|kumulativ|kumulative|kumulativer|laufender|aufsummiert|aufgelaufen"
     "|aufgelaufener",
@@ -256,6 +256,17 @@ _MEANINGS: Final = {
     "|unter allen|zum zeitpunkt",
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
+    "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",
+    "among": "unter|innerhalb|innerhalb von|innerhalb der|von allen",
+    "direction:desc": "absteigend|absteigend sortiert|vom größten zum kleinsten|höchste zuerst|größte zuerst"
+    "|in absteigender reihenfolge",
+    "direction:asc": "aufsteigend|aufsteigend sortiert|vom kleinsten zum größten|niedrigste zuerst|kleinste zuerst"
+    "|in aufsteigender reihenfolge",
+    "quantile": "quantil|perzentil|quantil der|quantil des|perzentil der|perzentil des|perzentil von",
+    "commonest": "modus|modus von|häufigster wert von|häufigster wert",
+    "having": "mit|mit einem|mit einer|haben einen|haben eine|hatten einen|hatten eine|mit angegebenem"
+    "|mit eingetragener",
+    "prep": "über|durch|via|per|auf|gegen|unter",
 }
 _LIGHT: Final = """
 der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte hatten

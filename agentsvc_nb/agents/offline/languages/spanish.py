@@ -87,10 +87,10 @@ _MEANINGS: Final = {
     "op:max": "máximo|máxima|máximo de|máximos|máximas|valor máximo de|máximo del",
     "distinct": "distintos|distintas|diferentes|únicos|únicas|distinto|diferente|único",
     "share": "porcentaje|porcentaje de|proporción|proporción de|participación|qué parte de|parte de|cuota de"
-    "|porcentaje del|qué porcentaje de|en porcentaje|porcentaje de los|porcentaje de las|porcentaje de la"
-    "|qué porcentaje|qué proporción|proporción de los|proporción de las|proporción del|participación de|cuota del"
-    "|qué parte de los|qué parte del|qué porcentaje del|qué porcentaje de los|qué porcentaje de las|porcentajes"
-    "|peso porcentual|distribución porcentual|parte del",
+    "|porcentaje del|qué porcentaje de|porcentaje de los|porcentaje de las|porcentaje de la|qué porcentaje"
+    "|qué proporción|proporción de los|proporción de las|proporción del|participación de|cuota del|qué parte de los"
+    "|qué parte del|qué porcentaje del|qué porcentaje de los|qué porcentaje de las|porcentajes|peso porcentual"
+    "|distribución porcentual|parte del",
     "along:running": "acumulado|acumulada|total acumulado|total acumulado de|suma acumulada de|acumulados|acumuladas"
     "|total acumulado del|total acumulado de los|suma acumulada|suma acumulada del|suma acumulada de los"
     "|acumulado de",
@@ -231,9 +231,17 @@ _MEANINGS: Final = {
     "times_scale:1000000000": "mil millones",
     "times_sign": "multiplicado por|multiplicada por|multiplicados por",
     "light": "en la lista|de la lista|en la lista de|de la lista de|en el archivo|en la tabla|en general"
-    "|en su conjunto|de entre|entre todos|de todos|de todas",
+    "|en su conjunto|entre todos|de todos|de todas",
     "all": "todos los|todas las|de todos los|de todas las",
     "included": "inclusive|incluido|incluida",
+    "in_percent": "en porcentaje|en porcentajes|en qué porcentaje|en tanto por ciento|en por ciento",
+    "among": "de entre|dentro de",
+    "direction:desc": "en orden descendente|de mayor a menor|descendente|orden descendente",
+    "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",
+    "quantile": "cuantil|percentil|cuantil de|percentil de",
+    "commonest": "moda|moda de|valor más frecuente de",
+    "having": "con|con un|con una|tienen un|tienen una|tenían un|tenían una",
+    "prep": "vía|por|sobre|contra",
 }
 _LIGHT: Final = """
 el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han tiene

@@ -265,6 +265,7 @@ class TableLinks:
             | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
             for name, header in self.headers.items()
         }
+
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
         of = frozenset(header) - _NAMING
@@ -420,6 +421,8 @@ def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]
 
 def _translated(distance: float | None) -> float | None:
     return None if distance is None else ALIKE if distance < PART else ALIKE + 0.5
+
+
 def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
     """Whether a verb is that of a noun, as `delivered` is of `Delivery date`."""
     if len(verb) < _TYPO_LETTERS_MIN or not verb.endswith(("ed", "ing")):

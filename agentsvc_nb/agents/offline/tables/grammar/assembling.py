@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.comparisons import along, between_periods, difference, extent, share
@@ -45,7 +44,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
-    found = _formed(parts) or _without_row_names(parts) or _without_all(parts)
+    found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
 
 
@@ -69,15 +68,6 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
     if len(names) != 1 or not (parts.conditions or parts.groups):
         return None
     parts.core = [item for item in parts.core if item is not names[0]]
-    return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
-
-
-def _without_all(parts: Parts) -> QuestionReading | None:
-    """`total revenue of all stores`."""
-    columns = [after for before, after in pairwise(parts.core) if before.tag == "all" and after.tag == "column"]
-    if any(parts.links.profile(item.value).kind != "text" for item in columns):
-        return None
-    parts.core = [item for item in parts.core if item.tag != "all" and not any(item is one for one in columns)]
     return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
 
 

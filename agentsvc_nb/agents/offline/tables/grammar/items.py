@@ -118,8 +118,8 @@ def _meanings(
 def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
     (`of firms whose`)."""
-    if not links.alone or len(words[start].tokens) != 1:
-        return False
+    if not links.alone or len(words[start].tokens) != 1 or language.code != "en":
+        return False  # of other words it is not known whether they are near to a value
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
     counted = any(part == "count" for meant in before for part, _ in meant)
     after = words[start + 1 : start + 2]
