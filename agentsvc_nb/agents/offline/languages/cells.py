@@ -16,7 +16,7 @@ large, big | groß, große, großen | grand, grande, grands | grande, grandes
 card, credit card | karte, kreditkarte, mit karte bezahlt, mit karte bezahlte, per karte bezahlt
     | carte, carte bancaire, carte de crédit, payé par carte, payée par carte, payés par carte, payées par carte
     | tarjeta, tarjeta de crédito, pagado con tarjeta, pagados con tarjeta, pagadas con tarjeta
-cash | bar, bargeld, barzahlung, bar bezahlt, bar bezahlte, bar bezahlten, in bar bezahlt
+cash | bar, bargeld, barzahlung, barzahlungen, bar bezahlt, bar bezahlte, bar bezahlten, in bar bezahlt
     | espèces, liquide, comptant, payé en espèces, payée en espèces, payés en espèces, payées en espèces
     | efectivo, pagado en efectivo, pagados en efectivo, pagada en efectivo, pagadas en efectivo
 invoice | rechnung | facture, sur facture | factura

@@ -252,6 +252,7 @@ _MEANINGS: Final = {
     "commonest": "mode|mode de|valeur la plus fréquente de",
     "having": "avec|avec un|avec une|ayant|ayant un|ayant une|ont un|ont une|ont eu un|ont eu une",
     "prep": "via|par|sur|chez|contre",
+    "compare": "compare|comparez|comparaison|comparaison de|comparer|comparaison entre",
 }
 _LIGHT: Final = """
 le la les l un une des du de d en dans au aux à a ont eu est sont était étaient été fut furent il elle ils elles y ce
@@ -267,7 +268,7 @@ veux voulez pourrais pourriez merci veuillez afficher donner indiquer calculez t
 eues eue issues issu issus issue venant venaient provenant bonjour cela celui celle ceux celles lequel laquelle
 lesquels lesquelles étant rapporte rapportent dégagé dégage faisons fais trouvait figurent figure appelle nommé nommée
 apporte apportent montrer voir j pourrait pouvons reçus reçue perçu vendre vend vendons vendent atteint atteignent
-reçoit reçoivent reçu
+reçoit reçoivent reçu on répartition distribution ventilation
 """
 _LEVELS: Final = """
 prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps
@@ -288,6 +289,7 @@ FRENCH: Final[Vocabulary] = language(
     "|novembre nov|décembre déc",
     weekdays="lundi lundis|mardi mardis|mercredi mercredis|jeudi jeudis|vendredi vendredis|samedi samedis"
     "|dimanche dimanches",
+    articles="le la les",
     contracted="de=d du des|a=au aux|que=qu",
     numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
 )

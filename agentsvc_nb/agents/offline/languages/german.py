@@ -187,7 +187,7 @@ _MEANINGS: Final = {
     "versus": "gegen|gegenüber|verglichen mit|vs|im vergleich zu|im vergleich mit|im gegensatz zu",
     "by": "nach|je|pro|für jeden|für jede|für jedes|aufgeteilt nach|gruppiert nach|aufgeschlüsselt nach|jeder|jedes"
     "|jede|jedem|aufgeteilt auf|verteilt auf|gegliedert nach|unterteilt nach|getrennt nach|für die einzelnen"
-    "|pro einzelnem|jeden|im jeweiligen|in jedem|in jeder|von jedem|von jeder|je nach|pro jeweiligem|per",
+    "|pro einzelnem|jeden|im jeweiligen|in jedem|in jeder|von jedem|von jeder|je nach|pro jeweiligem|per|auf die",
     "period:day": "tag|tage|tagen",
     "period:week": "woche|wochen|kalenderwoche",
     "period:month": "monat|monate|monaten",
@@ -232,7 +232,7 @@ _MEANINGS: Final = {
     "implied:quantity desc": "am meisten verkauft|am meisten verkaufte|am meisten verkauften|meistverkaufte"
     "|meistverkauftes|meistverkaufter|meistverkauften|am häufigsten verkauft|am besten verkauft|bestverkaufte"
     "|bestverkaufter|bestverkauften|bestverkauftes|meistgekaufte|meistgekauften|am meisten gekauft"
-    "|verkauft sich am besten",
+    "|verkauft sich am besten|verkaufen sich am besten|verkauften sich am besten",
     "implied:quantity asc": "am wenigsten verkauft|am wenigsten verkaufte|am schlechtesten verkauft"
     "|am wenigsten gekauft",
     "implied:pay desc": "verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt|bestverdienende"
@@ -267,6 +267,7 @@ _MEANINGS: Final = {
     "having": "mit|mit einem|mit einer|haben einen|haben eine|hatten einen|hatten eine|mit angegebenem"
     "|mit eingetragener",
     "prep": "über|durch|via|per|auf|gegen|unter",
+    "compare": "vergleiche|vergleich|vergleich von|vergleiche mir|vergleichen|im vergleich",
 }
 _LIGHT: Final = """
 der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte hatten
@@ -284,7 +285,7 @@ generiert generierte eingebracht brachten erwirtschaftet erwirtschafteten vorlie
 besitzt besitzen trägt tragen weist aufweisen steht stehen stand lag lagen unsere unser unserer unseren meine meiner
 jener anzeigen ausgeben ermittle ermitteln finde heißt heißen lautet lauten gewesen worden sei hin etwa dort dabei
 dazu hierbei namens registriert erfasst erfasste erfassten gezählt zählt zählen bekommen bekommt erhielt erhielten
-erhalten hallo danke eben welch wieviel jemand leute person
+erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung
 """
 _LEVELS: Final = """
 preis preise rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
@@ -307,7 +308,7 @@ GERMAN: Final[Vocabulary] = language(
     weekdays="montag montags montage montagen|dienstag dienstags dienstage dienstagen|mittwoch mittwochs mittwoche"
     " mittwochen|donnerstag donnerstags donnerstage donnerstagen|freitag freitags freitage freitagen"
     "|samstag samstags samstage samstagen sonnabend sonnabends|sonntag sonntags sonntage sonntagen",
-    compounds="gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich"
+    compounds="bestell=|gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich"
     "|quartals=quartalsweise|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum"
     "|minimal=minimum",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",

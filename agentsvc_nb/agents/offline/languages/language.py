@@ -55,9 +55,10 @@ def language(
     numbers: str,
     compounds: str = "",
     contracted: str = "",
+    articles: str = "",
 ) -> Vocabulary:
     """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines; `contracted` are forms
-    that the last word of a phrase may have, as `de` has `du`."""
+    that the last word of a phrase may have, as `de` has `du`; `articles` may begin a superlative."""
     forms = {one: others.split() for one, _, others in (line.partition("=") for line in contracted.split("|"))}
     found: dict[Phrase, list[Meaning]] = {}
     for meaning, written in meanings.items():
@@ -65,7 +66,8 @@ def language(
         for phrase in written.split("|"):
             *first, last = tuple(tokens(phrase)) or (phrase,)
             for one in (last, *(forms.get(last, ()) if first else ())):
-                found.setdefault((*first, one), []).append((part, which))
+                for before in ((), *((article,) for article in articles.split() if part in ("sup", "implied"))):
+                    found.setdefault((*before, *first, one), []).append((part, which))
     for part, written in (("month", months), ("weekday", weekdays), ("number", numbers)):
         for place, names in enumerate(written.split("|"), 0 if part == "number" else 1):
             for name in names.split():

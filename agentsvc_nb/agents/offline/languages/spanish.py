@@ -242,6 +242,7 @@ _MEANINGS: Final = {
     "commonest": "moda|moda de|valor más frecuente de",
     "having": "con|con un|con una|tienen un|tienen una|tenían un|tenían una",
     "prep": "vía|por|sobre|contra",
+    "compare": "compara|comparar|comparación|comparación de|comparación entre|compárame",
 }
 _LIGHT: Final = """
 el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han tiene
@@ -256,7 +257,7 @@ corresponden pertenece pertenecen representan representa vende venden vendemos c
 necesito gustaría hola gracias muéstrame procede proceden llegan llegaron ellos ellas él ella ello les le trajo
 reciben recibió recibieron recibido generado generan genera generada generados hecho hechos hechas hechos encuentra
 encuentran ubicado llama llaman sea sean será llevan lleva suponen supone nuestras nuestros nuestra aquellos aquellas
-dio dieron da dan asciende ascendió ascienden
+dio dieron da dan asciende ascendió ascienden vendimos distribución desglose
 """
 _LEVELS: Final = """
 precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año
@@ -276,6 +277,7 @@ SPANISH: Final[Vocabulary] = language(
     months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"
     "|octubre oct|noviembre nov|diciembre dic",
     weekdays="lunes|martes|miércoles|jueves|viernes|sábado sábados|domingo domingos",
+    articles="el la los las",
     contracted="de=del|a=al",
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )

@@ -14,7 +14,7 @@ _PART_MIN: Final = 3
 _JOINTS: Final = ("", "s", "n", "en", "es", "e")
 """What may stand between two parts."""
 _NAMES: Final = frozenset(("name", "nummer", "nr", "datum", "art", "typ", "code"))
-_OPERATIONS: Final = frozenset(("op", "share", "count", "along", "difference", "ratio", "distinct"))
+_OPERATIONS: Final = frozenset(("op", "share", "count", "along", "difference", "ratio", "distinct", "sup"))
 
 
 def parted(words: Sequence[Word], language: Vocabulary, stands: Callable[[str], bool]) -> list[Word]:

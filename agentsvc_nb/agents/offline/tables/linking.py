@@ -181,7 +181,9 @@ class TableLinks:
         dated = len(asked) == 2 and asked[1] in _DATES
         if any(one not in self._nouns and self._known_forms.isdisjoint(forms(one)) for one in asked) and not dated:
             return
-        if len(asked) == 1 and asked[0] in self.language.light | _PARTICLES and asked not in self.headers.values():
+        if asked not in self.headers.values() and (
+            not _PARTICLES.isdisjoint((asked[0], asked[-1])) or (len(asked) == 1 and asked[0] in self.language.light)
+        ):
             return
         as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
         found = [
@@ -229,7 +231,7 @@ class TableLinks:
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self.language.nouns.get(asked, ()):
-            found += [_translated(self._header_distance(phrase, one)) for one in {header, opened_header}]
+            found += [_translated(phrase, one) for one in {header, opened_header}]
         if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
             found.append(self._translated_each(asked, opened_header))
         return min((one for one in found if one is not None), default=None)
@@ -293,6 +295,10 @@ class TableLinks:
             for phrase in self.language.values.get(asked, ()):
                 for name, value in self._cells.get(phrase, ()):
                     yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
+
+    @property
+    def has_money(self) -> bool:
+        return any(column.unit in ("€", "$", "£") or len(column.unit) == 3 for column in self.table.columns)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -411,16 +417,21 @@ class TableLinks:
 
 
 def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
-    """The words of a header that one of the phrases has; none, if no phrase stands there as a whole."""
-    for phrase in phrases:
-        found = [next((one for one in header if alike(word, one)), "") for word in phrase if word not in _PARTICLES]
+    """The words of a header that one of the phrases has, the first in any form; none, if no phrase stands there."""
+    for at, phrase in enumerate(phrases):
+        same = (lambda one, other: one == other) if at else alike
+        found = [next((one for one in header if same(word, one)), "") for word in phrase if word not in _PARTICLES]
         if found and all(found) and len(set(found)) == len(found):
             return found
     return []
 
 
-def _translated(distance: float | None) -> float | None:
-    return None if distance is None else ALIKE if distance < PART else ALIKE + 0.5
+def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | None:
+    """How far what words mean elsewhere is from a header; other forms of it are no sign there."""
+    if not set(phrase) <= set(header):
+        return None
+    rest = set(header) - set(phrase) - _UNITS - _NAMING
+    return ALIKE + 0.5 if rest else ALIKE
 
 
 def is_form_of_any(verb: str, header: Sequence[str]) -> bool:

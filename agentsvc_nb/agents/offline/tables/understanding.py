@@ -163,7 +163,7 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
-        if kept and item.tag == "column" and kept[-1] == item:
+        if kept and item.tag == kept[-1].tag == "column" and kept[-1].value == item.value:
             continue
         if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
             kept.append(item)

@@ -26,7 +26,7 @@ from agentsvc_nb.agents.offline.tables.grammar.slots import Slot, fits, form
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import Condition, Criterion, OneOf, column_of, leaves
-from agentsvc_nb.formats.plans.plan import Aggregate, Order
+from agentsvc_nb.formats.plans.plan import Aggregate, Group, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among"})
@@ -40,12 +40,23 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
+    if has(parts.core, "compare") and not _compares(parts):
+        return None
     units = {links.profile(one).unit for one in values(parts.core, "column")}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
+
+
+def _compares(parts: Parts) -> bool:
+    """`compare revenue of A and B`: grouped by what they are values of, which must be one column."""
+    chosen = [column_of(one.subject) for one in parts.conditions if isinstance(one, OneOf)]
+    parts.core = [item for item in parts.core if item.tag != "compare"]
+    if len(chosen) == 1 and not parts.groups:
+        parts.groups = [Group(chosen[0])]
+    return bool(parts.groups)
 
 
 def _ordered(found: QuestionReading, directions: Sequence[str]) -> QuestionReading | None:
@@ -154,7 +165,7 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
         ("wh* along periods op? column|measure|count? rows* in_percent? count?", between_periods),
         ("wh* difference periods op? column|measure|count? rows*", between_periods),
         ("wh* difference sup sup column and?", extent),
-        ("wh* difference pair? column|measure? count? rows*", difference),
+        ("wh* much? difference pair? column|measure? count? rows*", difference),
         ("wh* count|much more|less column|rows pair rows*", difference),
     )
 )

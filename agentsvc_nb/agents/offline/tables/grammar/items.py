@@ -18,6 +18,8 @@ _WORD: Final = 1.0
 _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
+_MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
+"""Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
 _VERB_LETTERS_MIN: Final = 5
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
@@ -104,6 +106,9 @@ def _meanings(
     if word.tokens and not known and not language.knows(word.tokens[0]) and _is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
+    if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
+        meant = True
+        yield Item("light"), 1, _WORD
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD

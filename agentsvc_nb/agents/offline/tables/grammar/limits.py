@@ -106,7 +106,7 @@ def _bound(items: Sequence[Item], _: TableLinks) -> Made:
 
 
 def _range(items: Sequence[Item], _: TableLinks) -> Made:
-    low, high = values(items, "number", "when", "measured")
+    low, high = values(items, "number", "when", "measured", "ordinal")
     unit = ""
     if isinstance(low, tuple):
         low, unit = low
@@ -116,6 +116,8 @@ def _range(items: Sequence[Item], _: TableLinks) -> Made:
         high = When(year=int(high))
     if _is_year(low) and isinstance(high, When):
         low = When(year=int(low))
+    if isinstance(low, Decimal) and isinstance(high, When) and high.day is not None and 1 <= low == int(low) <= 31:
+        low = replace(high, day=int(low))  # `from the 1st to the 15th of March`
     if type(low) is not type(high):
         return None
     return Item("bound", ("between", (low, high) if not unit else (low, high, unit)))
@@ -191,8 +193,8 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("number times_scale", _scaled),
     rule("number unit", _with_unit),
     rule("unit number", _with_unit),
-    rule("between number|when|measured and|to number|when|measured", _range),
-    rule("from number|when|measured to number|when|measured", _range),
+    rule("between number|when|measured|ordinal and|to number|when|measured", _range),
+    rule("from number|when|measured|ordinal to number|when|measured", _range),
     rule("when to when", _range),
     rule("number to number", _range),
     rule("number column post", _bound_behind),

@@ -38,7 +38,7 @@ def superlative(parts: Parts) -> QuestionReading | None:
     at = parts.core.index(sup)
     if has(parts.core[at:], "number"):
         return None
-    group = period_asked(parts.core[:at], parts)
+    group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
     if group is None and not named and (column := focus(parts) or _row_names(parts)):
         named = [column]
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
@@ -59,11 +59,16 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     if measures := values(parts.core, "measure"):
         return [*before, *after], measures[0]
     if after:
-        return [*before, *(one for one in after[1:] if _asked_for(one, parts))], after[0]
+        return [*before, *(one for one in after[1:] if _asked_for(one, parts) or _is_sum_of(after[0], parts))], after[0]
     if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
         return [], before[0]  # `did A or B weigh more`
     alone = len(before) == 1 and (sup.tag == "sup" or focus(parts))  # `le prix le plus élevé`
     return before[:-1], before[-1] if len(before) == 2 or alone else None
+
+
+def _is_sum_of(column: Column, parts: Parts) -> bool:
+    """`the highest revenue products`: an amount is followed by what it is of."""
+    return parts.links.adds_up(parts.links.profile(column))
 
 
 def _asked_for(column: Column, parts: Parts) -> bool:
@@ -73,7 +78,7 @@ def _asked_for(column: Column, parts: Parts) -> bool:
 
 def _row_names(parts: Parts) -> Column | None:
     """What tells rows apart, if the question is for one of them."""
-    asked = has(parts.core, "rows") and (has(parts.core, "wh") or has(parts.core, "top") or has(parts.core, "bottom"))
+    asked = has(parts.core, "rows") and any(has(parts.core, tag) for tag in ("wh", "top", "bottom", "number"))
     called = "noun" in values(parts.core, "rows")
     return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
 
@@ -171,9 +176,12 @@ def implied(parts: Parts) -> QuestionReading | None:
     subject = subjects[0] if subjects else focus(parts) or (links.label() if parts.conditions else None)
     if subject == column:
         subject = None
-    if subject is None:
-        return _extreme(column, direction == "desc", parts) if explicit or (has(parts.core, "wh") and named) else None
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    if subject is None and how_many > 1:
+        subject = _row_names(parts)
+    if subject is None:
+        alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
+        return _extreme(column, direction == "desc", parts) if alone else None
     if which == "quantity":
         return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
