@@ -62,7 +62,8 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
         return [*before, *(one for one in after[1:] if _asked_for(one, parts) or _is_sum_of(after[0], parts))], after[0]
     if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
         return [], before[0]  # `did A or B weigh more`
-    alone = len(before) == 1 and (sup.tag == "sup" or focus(parts))  # `le prix le plus élevé`
+    measures = [one for one in before if parts.links.is_measure(parts.links.profile(one))]
+    alone = len(before) == 1 and ((sup.tag == "sup" and measures) or focus(parts))  # `le prix le plus élevé`
     return before[:-1], before[-1] if len(before) == 2 or alone else None
 
 
