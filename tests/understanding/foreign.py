@@ -626,5 +626,8 @@ UNREAD: Final = (
     "ingresos netos por país",
     "¿superan los ingresos 5000?",
     "suma de los precios unitarios",
+    "¿Cuántas ciudades tienen más de 5 pedidos?",
+    "Umsatz vor Rabatt",
+    "zweithöchster Umsatz nach Stadt",
 )
 """Questions about `SALES` that have no plan: a word has no part in one."""

@@ -54,6 +54,32 @@ READ = [
     ("revenue of tents and cups in germany and france",
      'sum(revenue) where Product Category in ("Tents", "Cups") and Country in ("Germany", "France")'),
     ("cheapest product", "min(price) by Product Name bottom 1 by min(price)"),
+    ("How many orders came in through Email?", 'count(rows) where Channel = "Email"'),
+    ("revenue shipped to Austria", 'sum(revenue) where Country = "Austria"'),
+    ("average revenue by product category, highest first",
+     "mean(revenue) by Product Category in order of mean(revenue) descending"),
+    ("By how many percent did revenue change from May to June?",
+     "change in % from sum(revenue where Order Date from 2025-05-01 to 2025-05-31)"
+     " to sum(revenue where Order Date from 2025-06-01 to 2025-06-30)"),
+    ("most common status", "count(rows) by Status top 1 by count(rows)"),
+    ("smallest price for each country", "min(price) by Country"),
+    ("orders with more than 5 units", "count(rows) where Units > 5"),
+    ("How many orders with a discount were paid?", 'count(rows) where Discount is not empty and Status = "paid"'),
+    ("Among paid orders, what share is from Germany?",
+     'count(rows where Country = "Germany") / count(rows) in % where Status = "paid"'),
+    ("minimum and maximum revenue", "min(revenue), max(revenue)"),
+    ("compare revenue of Email and Search", 'sum(revenue) by Channel where Channel in ("Email", "Search")'),
+    ("difference between the highest and the lowest price", "max(price) - min(price)"),
+    ("80th percentile of units", "quantile(Units, 0.8)"),
+    ("which values does status take", "values of Status"),
+    ("Email vs Search: which one has more revenue?",
+     'sum(revenue) by Channel where Channel in ("Email", "Search") top 1 by sum(revenue)'),
+    ("total revenue across all customers", "sum(revenue)"),
+    ("revenue per order in March", "mean(revenue) where Order Date from 2025-03-01 to 2025-03-31"),
+    ("revenue in the second half of the year", "sum(revenue) where Order Date from 2025-07-01 to 2025-12-31"),
+    ("revenue of Acme GmbH customers", 'sum(revenue) where Customer = "Acme GmbH"'),
+    ("When was the last order placed?", "max(Order Date)"),
+    ("number of parcels from Germany", 'count(rows) where Country = "Germany"'),
 ]  # fmt: skip
 
 TRAPS = [
@@ -79,6 +105,13 @@ TRAPS = [
     ("average discount by channel", ""),
     ("sum of unit prices", ""),
     ("revenue by order id", ""),
+    ("neither Email nor Search revenue", 'sum(revenue) where not (Channel in ("Email", "Search"))'),
+    ("how many customers spent more than 2000", ""),
+    ("revenue where units is larger than discount", ""),
+    ("how many parcels", ""),
+    ("parcels by channel", ""),
+    ("which Discount month had the highest revenue", ""),
+    ("lowest revenue, Acme GmbH or Beta SA", 'min(revenue) where Customer in ("Acme GmbH", "Beta SA")'),
     ("revenue more than Email", ""),
     ("revenue last month", ""),
     ("not revenue", ""),
@@ -113,6 +146,24 @@ def test_an_unknown_word_never_yields_a_plan(question: str, place: int, unknown:
     words.insert(min(place, len(words)), f"{unknown}q")
     found = understand(" ".join(words), [ORDERS])
     assert isinstance(found, AskedBack | NotAboutTables)
+
+
+@given(
+    st.sampled_from([(question, expected) for question, expected in READ + TRAPS if expected]),
+    st.integers(0, 12),
+    st.sampled_from(["price", "status", "Spain", "open", "units below 3", "not", "more than 7", "second", "last"]),
+)
+def test_nothing_is_dropped(asked: tuple[str, str], place: int, besides: str) -> None:
+    question, expected = asked
+    words = question.split()
+    words.insert(min(place, len(words)), besides)
+    assert read(" ".join(words)) != expected
+
+
+def test_a_long_unknown_word_is_cut() -> None:
+    found = understand(f"total revenue of {'q' * 5000}", [ORDERS])
+    assert isinstance(found, AskedBack)
+    assert len(found.reason) < 120
 
 
 @given(

@@ -108,7 +108,7 @@ _MEANINGS: Final = {
     "|how many total|how many in total|number",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
-    "|time|line|row|record|entry|occurrence",
+    "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
     "|totals",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
@@ -142,7 +142,8 @@ _MEANINGS: Final = {
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an",
     "neither": "neither|have neither|neither a|neither an",
-    "commonest": "mode|mode of|the mode of",
+    "commonest": "mode|mode of|the mode of|most popular|most typical|most used|most frequently used|most chosen",
+    "compare": "compare|comparison of|compared",
     "along:running": "running total|running total of|running sum|running sum of|cumulative|cumulative sum of"
     "|cumulative total of|cumulated",
     "along:change": "growth|growth of|percentage change|percent change|percentage change in|growth rate of|growth rate"
@@ -209,7 +210,7 @@ _MEANINGS: Final = {
     "|or under|and under|or earlier|or smaller|and less|at most|at the most|or before",
     "time:<": "before|strictly before|prior to|earlier than",
     "time:>": "after|later than|following",
-    "time:>=": "on or after|since|starting|from|starting from|beginning",
+    "time:>=": "on or after|since|from|starting from|starting with|beginning with|beginning from",
     "time:<=": "on or before|until|till|up to|through|by the end of|to the end of|up to and including"
     "|until and including",
     "between": "between|ranging from|anywhere from",
@@ -279,23 +280,29 @@ a an the is are was were be been being am do does did done has have had having o
 these those there their them they it its his her hers him he she we our us you your i me my as into onto within during
 please can could would will should shall so also any some s t re which what who where when how
 listed list listing lists table tables chart data dataset spreadsheet sheet file shown show shows given recorded
-included has's's got get gets go goes went come came take took place taken held hold make made makes let know tell
+included's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
-column columns cell cells whose name called named here following respective people's one ones amount
+column columns cell cells whose name called named here following respective one ones amount
 sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
 placed received receive receives earned earn earns
 gained obtained
 achieved played play plays participated participating competed competing completed complete done ran run runs running
 released issued built produced scored recorded registered reported observed measured attended spent made credited
 belong belongs belonging comes located situated based assigned happened used using consist consists contain
-generated generate brought bring brings total's result results come coming people worked works working living live lives
-where wherever whole entire actually ever according based per's calculate compute want need like see find
+generated generate brought bring brings result results come coming people worked works working living live lives
+where wherever whole entire actually ever according based calculate compute want need like see find
 thanks thank kindly develop developed evolve evolved trend development something anything shipped via paid sent
 delivered submitted started opened closed happening spent went through used uses use signed joined
 answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
 hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
-falling counted counting compare compared written directed starring starred won finished ranked posted reported
-both including inclusive included up report
+starting beginning falling counted counting written single individual directed starring starred won finished ranked
+posted
+reported both including inclusive included up report
+enrolled registered booked stationed hosted housed stored kept employed classified labelled labeled tagged marked
+described categorised categorized filed logged entered captured collected gathered titled entitled manufactured
+supplied provided offered served visited travelled traveled arrived departed boarded available existing
+figures figure stats statistics info information details numbers know like look looking wondering curious interested
+d ll ve m quick question simply kindly give gives giving gave return returning calculate computed compute work out
 """
 _ALIKE: Final = """
 song songs track tracks title titles single singles
@@ -312,7 +319,7 @@ country countries nation nations
 city cities town towns place
 location locations place places venue venues
 stadium stadiums venue venues arena arenas
-price prices cost costs
+price prices priced cost costs
 cost costs spend spending expense expenses expenditure
 revenue revenues turnover
 salary salaries pay wage wages
@@ -324,7 +331,8 @@ product products item items article articles
 customer customers client clients buyer buyers
 weight weighs weighed weigh
 height tall
-age old
+age old aged
+rating rated ratings
 points point pts
 position place rank ranking
 won wins win
@@ -361,7 +369,7 @@ end ended ending
 date dates
 """
 _LEVELS: Final = """
-price prices per rate rates ratio temperature temp temp_max temp_min age height weight score scores rating ratings
+price prices rate rates ratio temperature temp age height weight score scores rating ratings
 rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
 elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
 gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp budget expectancy

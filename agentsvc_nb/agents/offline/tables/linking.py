@@ -179,10 +179,11 @@ class TableLinks:
 
     def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
         dated = len(asked) == 2 and asked[1] in _DATES
-        if any(one not in self._nouns and self._known_forms.isdisjoint(forms(one)) for one in asked) and not dated:
+        if any((self._nouns | self._known_forms).isdisjoint(forms(one)) for one in asked) and not dated:
             return
         if asked not in self.headers.values() and (
-            not _PARTICLES.isdisjoint((asked[0], asked[-1])) or (len(asked) == 1 and asked[0] in self.language.light)
+            not _PARTICLES.isdisjoint((asked[0], asked[-1]))
+            or (len(asked) == 1 and asked[0] in self.language.light and asked not in self.language.nouns)
         ):
             return
         as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
@@ -227,10 +228,10 @@ class TableLinks:
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
         """How far the words are from a header of another language, or of one word that is made of several."""
         header, opened_header = self.headers[name], self._opened[name]
-        if len(asked) == 1 and asked[0] in self.language.light:
+        if len(asked) == 1 and asked[0] in self.language.light and not self._is_yes_or_no(asked, name):
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
-        for phrase in self.language.nouns.get(asked, ()):
+        for phrase in self._called(asked):
             found += [_translated(phrase, one) for one in {header, opened_header}]
         if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
             found.append(self._translated_each(asked, opened_header))
@@ -245,7 +246,7 @@ class TableLinks:
                 continue
             for length in range(min(len(asked) - at, _NOUN_WORDS_MAX), 0, -1):
                 part = asked[at : at + length]
-                if met := _met((part, *self.language.nouns.get(part, ())), left):
+                if met := _met((part, *self._called(part)), left):
                     break
             else:
                 return None
@@ -253,6 +254,16 @@ class TableLinks:
                 left.remove(word)
             at += length
         return ALIKE if all(one in _NAMING or one in _UNITS or one in _PARTICLES for one in left) else None
+
+    def _is_yes_or_no(self, asked: tuple[str, ...], name: str) -> bool:
+        """Whether a word that may be without a meaning, as `paid`, is what a column says of each row."""
+        kind = self.table.column(name).kind
+        return kind == "boolean" and asked in self.language.nouns and asked in self.language.values
+
+    def _called(self, phrase: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+        """What a noun in any form of it is called elsewhere."""
+        nouns = self.language.nouns
+        return frozenset(one for form in forms(phrase[-1]) for one in nouns.get((*phrase[:-1], form), ()))
 
     @cached_property
     def _opened(self) -> dict[str, tuple[str, ...]]:
@@ -271,7 +282,8 @@ class TableLinks:
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
         of = frozenset(header) - _NAMING
-        return any(of < frozenset(other) and frozenset(other) - of <= _NAMES for other in self.headers.values())
+        others = (frozenset(other) for other in self.headers.values() if other != header)
+        return bool(of) and any(of <= other and other - of <= _NAMES for other in others)
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:

@@ -16,7 +16,7 @@ WORDS_MAX: Final = 60
 _WRITTEN: Final = r"""(?x)
     "(?P<q1>[^"\n]+)" | “(?P<q2>[^”\n]+)” | „(?P<q3>[^“”\n]+)[“”] | «\s*(?P<q4>[^»\n]+?)\s*»
     | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d\b))
-    | (?P<number>(?<![\w.])-?NUMBER)(?P<ordinal>st|nd|rd|th|er|ère|ere|e|º|ª)?(?![\w.,]\w)
+    | (?P<number>(?<![\w.])-?NUMBER)(?P<ordinal>(?i:st|nd|rd|th|er|ère|ere|e|º|ª))?(?![\w.,]\w)
     | [<>]=? | , (?=\s) | [≤≥=%€$£+&] | \# | (?<=\s)[/*×÷](?=\s)
     | \w+(?:['’./&-]\w+)*
     """
@@ -28,7 +28,7 @@ _AMBIGUOUS: Final = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
 """Of a language with decimal commas: some of its speakers mean thousands."""
 
 
-_CASES: Final = ("n", "en", "e", "er")
+_CASES: Final = ("n", "en", "e", "er", "es")
 """Endings of longer words, of which the first part alone tells them apart."""
 
 

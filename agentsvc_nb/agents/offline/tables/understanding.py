@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -25,6 +25,7 @@ from agentsvc_nb.formats.plans.sql import statement
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
 READINGS_MAX: Final = 3
+_SHOWN_MAX: Final = 60
 _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
 
 
@@ -145,7 +146,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
         items = reduced(items, PERIODS, links)
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(_rows_by_period(items, links)), MEASURES, links)
+    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
 
 
 def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
@@ -158,13 +159,14 @@ def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:
-    """A comma means something between values alone; what brackets explain needs no part, nor
-    what is said twice."""
+    """A comma means something between values alone; what brackets explain needs no part, nor do they themselves."""
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
-        if kept and item.tag == kept[-1].tag == "column" and kept[-1].value == item.value:
-            continue
+        if item.tag == "glossing":
+            item = replace(item, tag="column")
+            if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
+                continue
         if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
             kept.append(item)
     return kept
@@ -175,6 +177,10 @@ def _distinct(read: Sequence[_Read]) -> list[_Read]:
     for one in read:
         found.setdefault(one.reading.plan, one)
     return list(found.values())
+
+
+def _shortened(word: str) -> str:
+    return word if len(word) <= _SHOWN_MAX else f"{word[: _SHOWN_MAX - 1]}…"
 
 
 def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Understanding:
@@ -188,6 +194,6 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
     fewer = [Path(way.items, way.cost) for way in ways if way.unknown == best.unknown]
     readings = tuple(one.reading for one in _distinct(_readings(fewer, links))[:READINGS_MAX])
     if best.unknown:
-        shown = ", ".join(best.unknown)
+        shown = ", ".join(_shortened(word) for word in best.unknown)
         return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
     return AskedBack((), "The words are known, but not what they ask together.", (), fit, unclear=True)

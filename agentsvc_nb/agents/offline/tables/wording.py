@@ -76,6 +76,8 @@ def question(plan: Plan) -> str:
         asked = f"{end} {plan.limit} {_group(plan.groups[0])} ranked by {asked}"
     elif plan.groups and asked:
         asked = f"{asked} by {' and '.join(map(_group, plan.groups))}"
+        if plan.order and plan.order[0].place >= len(plan.groups):
+            asked += f", {'highest' if plan.order[0].descending else 'lowest'} first"
     elif plan.groups:
         asked = f"list {' and '.join(map(_group, plan.groups))}"
     limits = [_limit(one) for one in (plan.where.conditions if isinstance(plan.where, AllOf) else (plan.where,)) if one]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.comparisons import along, between_periods, difference, extent, share
@@ -25,38 +26,31 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.grammar.slots import Slot, fits, form
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Condition, Criterion, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.conditions import Condition, Criterion, Empty, OneOf, column_of, leaves
 from agentsvc_nb.formats.plans.plan import Aggregate, Group, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
-_ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among"})
+_ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
 
 
 def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | None:
     """The reading; None if some item has no place in it."""
-    parts = Parts(links, [item for item in items if item.tag not in _ASIDE])
+    parts = Parts(links, [item for item in items if item.tag not in _ASIDE], kinds=values(items, "kinds"))
     parts.conditions, parts.groups, parts.base = (values(items, tag) for tag in ("cond", "group", "base"))
     if _may_be_of_another_date(items) or len(parts.groups) > 2 or _contradicts([*parts.conditions, *parts.base]):
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
-    if has(parts.core, "compare") and not _compares(parts):
-        return None
     units = {links.profile(one).unit for one in values(parts.core, "column")}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
+    if any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
+        return None  # `combien de commandes` are counted
+    if has(parts.core, "compare") and not _compares(parts):
+        return None
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
-
-
-def _compares(parts: Parts) -> bool:
-    """`compare revenue of A and B`: grouped by what they are values of, which must be one column."""
-    chosen = [column_of(one.subject) for one in parts.conditions if isinstance(one, OneOf)]
-    parts.core = [item for item in parts.core if item.tag != "compare"]
-    if len(chosen) == 1 and not parts.groups:
-        parts.groups = [Group(chosen[0])]
-    return bool(parts.groups)
 
 
 def _ordered(found: QuestionReading, directions: Sequence[str]) -> QuestionReading | None:
@@ -67,13 +61,23 @@ def _ordered(found: QuestionReading, directions: Sequence[str]) -> QuestionReadi
     return replace(found, plan=replace(plan, order=(Order(len(plan.groups), directions[0] == "desc"),)))
 
 
+def _compares(parts: Parts) -> bool:
+    """`compare the revenue of A and B`: each for itself."""
+    chosen = [column_of(one.subject) for one in parts.conditions if isinstance(one, OneOf)]
+    if len(chosen) != 1 or parts.groups:
+        return False
+    parts.core = [item for item in parts.core if item.tag != "compare"]
+    parts.groups = [Group(chosen[0])]
+    return True
+
+
 def _without_row_names(parts: Parts) -> QuestionReading | None:
     """`average revenue of orders from Germany`: the orders are only the rows."""
     links = parts.links
     names = [
         item
         for at, item in enumerate(parts.core)
-        if item.tag == "column" and is_identifier(links.profile(item.value), links.table)
+        if item.tag == "column" and (item in parts.kinds or is_identifier(links.profile(item.value), links.table))
         and (not at or parts.core[at - 1].tag != "wh")
     ]  # fmt: skip
     if len(names) != 1 or not (parts.conditions or parts.groups):
@@ -89,7 +93,7 @@ def _formed(parts: Parts) -> QuestionReading | None:
     return None
 
 
-def set_apart(items: Sequence[Item]) -> list[Item]:
+def set_apart(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """Conditions and groups behind all other items, without an `and` that only joins such. Of a share, the conditions
     of what it is a share among are its base."""
     aside = ("cond", "group")
@@ -104,7 +108,16 @@ def set_apart(items: Sequence[Item]) -> list[Item]:
             behind.append(Item("base", item.value, item.told) if is_base else item)
         elif not (item.tag == "and" and any(tag in aside for tag in near)):
             kept.append(item)
+            if item.plural and at and _is_of_values(items[at - 1]) and links.profile(item.value).kind == "text":
+                behind.append(Item("kinds", item))  # `search campaigns` are rows
     return [*kept, *behind]
+
+
+def _is_of_values(item: Item) -> bool:
+    found = list(leaves(item.value)) if item.tag == "cond" else []
+    return bool(found) and all(
+        isinstance(getattr(one, "right", ""), str) and not isinstance(one, Empty) for one in found
+    )
 
 
 def _may_be_of_another_date(items: Sequence[Item]) -> bool:

@@ -21,7 +21,8 @@ _UNKNOWN: Final = 8.0
 _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
-_VERB_LETTERS_MIN: Final = 5
+_DATED_PERIOD: Final = 0.8
+_VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
 
@@ -32,6 +33,8 @@ class Item:
     tag: str
     value: Any = None
     told: tuple[str, ...] = ()
+    plural: bool = False
+    """Of a column: whether it was named in the plural, unlike its header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,12 @@ def _meanings(
                 nearest = min(nearest or link.distance, link.distance)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
+            last = span[-1].tokens[-1]
+            plural = last.endswith("s") and link.cell is None and last not in links.headers[link.column.name]
             item = (
-                Item("column", link.column, told) if link.cell is None else Item("cell", (link.column, link.cell), told)
+                Item("glossing" if word.bracketed and link.distance < PART else "column", link.column, told, plural)
+                if link.cell is None
+                else Item("cell", (link.column, link.cell), told)
             )
             yield item, length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
@@ -94,6 +101,8 @@ def _meanings(
         for part, which in language.phrases.get(phrase, ()):
             if part == "relative" or (part == "yesno" and start):
                 continue
+            if part == "period" and which == "week" and exact:
+                continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
                 continue
             meant = meant or length == 1
@@ -122,7 +131,7 @@ def _meanings(
 
 def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
-    (`of firms whose`)."""
+    (`of firms whose`, `for French firms`)."""
     if not links.alone or len(words[start].tokens) != 1 or language.code != "en":
         return False  # of other words it is not known whether they are near to a value
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
@@ -132,7 +141,12 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
     if limited and not counted and start:
         last = words[start - 1].tokens
         limited = last[:1] in [(one,) for one in language.light] or bool(language.phrases.get(last))
-    return (counted or limited) and links.may_be_rows(words[start].tokens[0])
+    kinds = (
+        start > 0
+        and not _is_counting(words[:start], language)
+        and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
+    )
+    return (counted or limited or kinds) and links.may_be_rows(words[start].tokens[0])
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
@@ -147,6 +161,11 @@ def _value_follows(words: Sequence[Word], links: TableLinks, language: Vocabular
     return any(link.cell is not None for span in spans for link in links.links(span))
 
 
+def _is_counting(words: Sequence[Word], language: Vocabulary) -> bool:
+    spans = (words[at : at + length] for at in range(len(words)) for length in (1, 2))
+    return any(part == "count" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
+
+
 def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(token for one in words for token in one.tokens)
 
@@ -154,9 +173,9 @@ def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
 def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:
     """A column of dates that is called `month` is rather meant as months."""
     phrase = tuple(token for word in span for token in word.tokens)
-    is_period = any(part == "period" for part, _ in language.phrases.get(phrase, ()))
+    is_period = any(part == "period" and by != "week" for part, by in language.phrases.get(phrase, ()))
     dated = link.cell is None and links.profile(link.column).kind in ("date", "datetime")
-    return _LIGHT_BESIDES if is_period and dated else 0.0
+    return _DATED_PERIOD if is_period and dated else 0.0
 
 
 def _unknown(

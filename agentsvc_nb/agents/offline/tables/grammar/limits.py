@@ -321,8 +321,8 @@ def _neither(items: Sequence[Item], links: TableLinks) -> Made:
 def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
     """`size larger than tip`: row by row."""
     left, right = values(items, "column")
-    kinds = {links.profile(one).kind for one in (left, right)}
-    if left == right or len(kinds) > 1 or not kinds <= {"number", "date", "datetime"}:
+    kinds = {(links.profile(one).kind, links.profile(one).unit) for one in (left, right)}
+    if left == right or len(kinds) > 1 or not {kind for kind, _ in kinds} <= {"number", "date", "datetime"}:
         return None
     if any(is_rank(links.profile(one)) for one in (left, right)):
         return None
@@ -362,6 +362,8 @@ def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Co
     if isinstance(value, When):
         return compared(column, operator, value, links)  # type: ignore[arg-type]
     if profile.kind in ("date", "datetime") and _is_year(value):
+        if not profile.smallest[:4] <= str(int(value)) <= profile.largest[:4]:
+            return None
         return compared(column, operator, When(year=int(value)), links)  # type: ignore[arg-type]
     return Criterion(column, operator, value) if profile.kind == "number" else None  # type: ignore[arg-type]
 
@@ -373,7 +375,10 @@ def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
 
 def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
-    return _negated(items, _against(values(items, "column")[0], operator, value, links))
+    column = values(items, "column")[0]
+    if items[-1].tag == "column" and is_identifier(links.profile(column), links.table):
+        return None  # `more than 5 orders` are counted
+    return _negated(items, _against(column, operator, value, links))
 
 
 def _equal(items: Sequence[Item], links: TableLinks) -> Made:

@@ -6,7 +6,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, columns_of
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of, leaves
 from agentsvc_nb.formats.plans.plan import Aggregate, Group
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label
 
@@ -32,9 +32,10 @@ def count_of(parts: Parts) -> QuestionReading | None:
     """`how many customers`: rows, if each has another; else different ones."""
     of = values(parts.core, "column")[-1]
     profile = parts.links.profile(of)
-    if set(values(parts.core, "op")) - {"sum"}:
+    if set(values(parts.core, "op")) - {"sum"} or "noun" in values(parts.core, "rows"):
         return None
-    limited = columns_of(parts.where)
+    equal = (one for one in leaves(parts.where) if isinstance(one, Criterion | OneOf))
+    limited = [column_of(one.left if isinstance(one, Criterion) else one.subject) for one in equal]
     if "" in values(parts.core, "rows") or of in limited:
         return QuestionReading(parts.plan(Aggregate("count")))
     if parts.links.is_measure(profile):

@@ -41,8 +41,9 @@ def period(by: str | tuple[str, Column], links: TableLinks, column: Column | Non
 
 def _per_column(items: Sequence[Item], links: TableLinks) -> Made:
     column = values(items, "column")[0]
-    amount = links.profile(column).kind == "number" and links.adds_up(links.profile(column))
-    return None if amount else Item("group", grouped(column, links))
+    profile = links.profile(column)
+    apart = links.adds_up(profile) or is_identifier(profile, links.table)
+    return None if apart else Item("group", grouped(column, links))
 
 
 def _by_columns(items: Sequence[Item], links: TableLinks) -> Made:
@@ -158,6 +159,12 @@ def _measured_rows(items: Sequence[Item], links: TableLinks) -> Made:
     return [made, items[2]] if isinstance(made, Item) else None
 
 
+def _both_ends(items: Sequence[Item], links: TableLinks) -> Made:
+    """`minimum and maximum price`."""
+    made = [aggregate(operation, items[-1].value, links) for operation in values(items, "op")]
+    return Item("measure", tuple(one for one in made if one)) if all(made) else None
+
+
 def _product(items: Sequence[Item], links: TableLinks) -> Made:
     """`sum of price times units`."""
     left, right = values(items, "column")
@@ -225,6 +232,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),
+    rule("op and op column", _both_ends),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("count op? column distinct", _different),

@@ -39,6 +39,8 @@ class Parts:
     groups: list[Group] = field(default_factory=list)
     base: list[Condition] = field(default_factory=list)
     """What a share is among."""
+    kinds: list[Item] = field(default_factory=list)
+    """Columns that are named behind a value, and so may only say what it is a value of."""
 
     @property
     def where(self) -> Condition | None:

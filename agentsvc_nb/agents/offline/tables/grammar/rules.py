@@ -48,17 +48,20 @@ def rule(written: str, make: Callable[[Sequence[Item], TableLinks], Made], ahead
 def reduced(items: Sequence[Item], rules: Sequence[Rule], links: TableLinks) -> list[Item]:
     """The items after all rules, each applied wherever it fits, from left to right, until none does."""
     now = list(items)
+    text = _text(now)
     for _ in range(_ROUNDS_MAX):
         before = now
         for one in rules:
-            now = _applied(one, now, links)
+            if one.pattern.search(text):
+                now = _applied(one, now, text, links)
+                text = _text(now)
         if now == before:
             break
     return now
 
 
-def _applied(one: Rule, items: list[Item], links: TableLinks) -> list[Item]:
-    text, at = _text(items), 0
+def _applied(one: Rule, items: list[Item], text: str, links: TableLinks) -> list[Item]:
+    at = 0
     while found := one.pattern.search(text, at):
         first, count = text.count(" ", 0, found.start()), found[0].count(" ")
         if one.ahead is None or one.ahead.match(text, found.end()):

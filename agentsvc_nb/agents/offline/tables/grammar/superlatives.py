@@ -39,10 +39,13 @@ def superlative(parts: Parts) -> QuestionReading | None:
     if has(parts.core[at:], "number"):
         return None
     group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
-    if group is None and not named and (column := focus(parts) or _row_names(parts)):
+    first = parts.core[0]
+    asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
+    asks = asks or (first.tag == "wh" and first.value != "list")
+    if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
         named = [column]
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
-    if not 1 <= how_many <= LIMIT_MAX:
+    if not 1 <= how_many <= LIMIT_MAX or (group is not None and named):
         return None
     if group is None and not named:
         return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
@@ -57,9 +60,10 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     at = parts.core.index(sup)
     before, after = (list(dict.fromkeys(values(some, "column"))) for some in (parts.core[:at], parts.core[at + 1 :]))
     if measures := values(parts.core, "measure"):
-        return [*before, *after], measures[0]
+        return [*before, *after], measures[0] if _all_asked_for(after, parts) else None
     if after:
-        return [*before, *(one for one in after[1:] if _asked_for(one, parts) or _is_sum_of(after[0], parts))], after[0]
+        of = after[0] if _all_asked_for(after[1:], parts) or _is_amount(after[0], parts) else None
+        return [*before, *after[1:]], of
     if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
         return [], before[0]  # `did A or B weigh more`
     measures = [one for one in before if parts.links.is_measure(parts.links.profile(one))]
@@ -67,14 +71,14 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     return before[:-1], before[-1] if len(before) == 2 or alone else None
 
 
-def _is_sum_of(column: Column, parts: Parts) -> bool:
+def _is_amount(column: Column, parts: Parts) -> bool:
     """`the highest revenue products`: an amount is followed by what it is of."""
     return parts.links.adds_up(parts.links.profile(column))
 
 
-def _asked_for(column: Column, parts: Parts) -> bool:
-    """Whether a question word is right before the column."""
-    return any(one.tag == "wh" and of.value == column for one, of in pairwise(parts.core))
+def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
+    """Whether a question word is right before each column."""
+    return set(columns) <= {of.value for one, of in pairwise(parts.core) if one.tag == "wh" and of.tag == "column"}
 
 
 def _row_names(parts: Parts) -> Column | None:
@@ -169,6 +173,9 @@ def implied(parts: Parts) -> QuestionReading | None:
         return None
     links, named = parts.links, values(parts.core, "column")
     found = implied_columns(which, links)
+    if which == "age" and not found:
+        found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
+        direction = "asc" if direction == "desc" else "desc"
     explicit = [one for one in named if one in found]
     subjects = [one for one in named if one not in explicit]
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
@@ -262,6 +269,9 @@ def top(parts: Parts) -> QuestionReading | None:
 def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
     """The earliest or the latest of a column of dates."""
     [which] = values(parts.core, "top", "bottom")
+    dates = parts.links.main_dates()
+    if not columns and values(parts.core, "wh") == ["time"] and has(parts.core, "rows") and len(dates) == 1:
+        columns = [parts.links.column(dates[0].name)]
     if which not in ("first", "last") or len(columns) != 1 or parts.links.profile(columns[0]).kind == "number":
         return None
     made = aggregate("min" if which == "first" else "max", columns[0], parts.links)
