@@ -68,6 +68,8 @@ car, cars | auto, autos, pkw | voiture, voitures | coche, coches
 train | zug, bahn | train | tren
 full-time, full time | vollzeit | temps plein, à temps plein | tiempo completo, a tiempo completo, jornada completa
 part-time, part time | teilzeit | temps partiel, à temps partiel | tiempo parcial, a tiempo parcial, media jornada
+annual, yearly | jährlich, jährliche, jährlichen | annuel, annuelle, annuels, annuelles | anual, anuales
+monthly | monatlich, monatliche, monatlichen | mensuel, mensuelle, mensuels, mensuelles | mensual, mensuales
 trial | probe, testphase, probezeit | essai, essais | prueba, pruebas
 private | privat | privé, particulier, particuliers | privado, particular
 dog, dogs | hund, hunde | chien, chiens | perro, perros

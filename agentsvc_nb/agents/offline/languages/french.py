@@ -249,7 +249,8 @@ _MEANINGS: Final = {
     "|ordre décroissant",
     "direction:asc": "par ordre croissant|en ordre croissant|croissant|du plus petit au plus grand|ordre croissant",
     "quantile": "quantile|percentile|centile|quantile de|percentile de|centile de",
-    "commonest": "mode|mode de|valeur la plus fréquente de",
+    "commonest": "mode|mode de|valeur la plus fréquente de|plus fréquent|plus fréquente|le plus fréquent"
+    "|la plus fréquente|plus courant|plus courante|la plus courante|le plus courant",
     "having": "avec|avec un|avec une|ayant|ayant un|ayant une|ont un|ont une|ont eu un|ont eu une",
     "prep": "via|par|sur|chez|contre",
     "compare": "compare|comparez|comparaison|comparaison de|comparer|comparaison entre",
@@ -268,7 +269,7 @@ veux voulez pourrais pourriez merci veuillez afficher donner indiquer calculez t
 eues eue issues issu issus issue venant venaient provenant bonjour cela celui celle ceux celles lequel laquelle
 lesquels lesquelles étant rapporte rapportent dégagé dégage faisons fais trouvait figurent figure appelle nommé nommée
 apporte apportent montrer voir j pourrait pouvons reçus reçue perçu vendre vend vendons vendent atteint atteignent
-reçoit reçoivent reçu on répartition distribution ventilation
+reçoit reçoivent reçu on répartition distribution ventilation participé répondu abonnés
 """
 _LEVELS: Final = """
 prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps

@@ -263,7 +263,8 @@ _MEANINGS: Final = {
     "direction:asc": "aufsteigend|aufsteigend sortiert|vom kleinsten zum größten|niedrigste zuerst|kleinste zuerst"
     "|in aufsteigender reihenfolge",
     "quantile": "quantil|perzentil|quantil der|quantil des|perzentil der|perzentil des|perzentil von",
-    "commonest": "modus|modus von|häufigster wert von|häufigster wert",
+    "commonest": "modus|modus von|häufigster wert von|häufigster wert|häufigste|häufigster|häufigstes"
+    "|am häufigsten vorkommende|am häufigsten genannte",
     "having": "mit|mit einem|mit einer|haben einen|haben eine|hatten einen|hatten eine|mit angegebenem"
     "|mit eingetragener",
     "prep": "über|durch|via|per|auf|gegen|unter",
@@ -285,7 +286,8 @@ generiert generierte eingebracht brachten erwirtschaftet erwirtschafteten vorlie
 besitzt besitzen trägt tragen weist aufweisen steht stehen stand lag lagen unsere unser unserer unseren meine meiner
 jener anzeigen ausgeben ermittle ermitteln finde heißt heißen lautet lauten gewesen worden sei hin etwa dort dabei
 dazu hierbei namens registriert erfasst erfasste erfassten gezählt zählt zählen bekommen bekommt erhielt erhielten
-erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung
+erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung gingen teilgenommen
+abonniert nahmen teil beantwortet geantwortet
 """
 _LEVELS: Final = """
 preis preise rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note

@@ -19,7 +19,8 @@ spend, ad spend | werbeausgaben, werbekosten | dépenses publicitaires
 profit, profits, earnings | gewinn, gewinne | bénéfice, bénéfices, profit | beneficio, beneficios, ganancia, ganancias
 margin, margins | marge, margen | marge, marges | margen, márgenes
 price, prices | preis, preise | prix, tarif, tarifs | precio, precios
-price, prices, cost | kostet, kosten, wie teuer | coûte, coûtent, vaut | cuesta, cuestan, vale
+price, prices, cost | kostet, kosten, gekostet, wie teuer | coûte, coûtent, coûté, vaut
+    | cuesta, cuestan, costó, costaron, vale
 unit price, price per unit | stückpreis, stückpreise, einzelpreis, einzelpreise | prix unitaire, prix unitaires
     | precio unitario, precios unitarios, precio por unidad
 quantity, quantities, qty, units, units sold, pieces
@@ -110,7 +111,8 @@ store, stores, shop, shops, branch, branches, outlet
     | magasin, magasins, boutique, boutiques, succursale, filiale, agence
     | tienda, tiendas, sucursal, sucursales, local
 warehouse, warehouses | lager, lagerhaus | entrepôt, entrepôts, dépôt | almacén, almacenes
-stock, inventory | bestand, lagerbestand, vorrat, vorräte | stock, stocks, inventaire | existencias, inventario, stock
+stock, inventory, on hand | bestand, lagerbestand, vorrat, vorräte | stock, stocks, inventaire
+    | existencias, inventario, stock
 product, products, item, items, article | produkt, produkte, produkten, artikel, artikeln, ware, waren
     | produit, produits, article, articles | producto, productos, artículo, artículos
 product group, category, categories | warengruppe, warengruppen, produktgruppe, kategorie, kategorien
@@ -159,7 +161,7 @@ share | anteil | part | cuota
 view, views | aufrufe, ansichten, views | vues | vistas, visualizaciones
 visit, visits | besuch, besuche, besuchen | visite, visites | visita, visitas
 click, clicks | klick, klicks | clic, clics | clic, clics
-impressions | impressionen, einblendungen | impressions | impresiones
+impressions, impr | impressionen, einblendungen | impressions | impresiones
 conversion, conversions | konversion, konversionen, conversions | conversion, conversions | conversión, conversiones
 campaign, campaigns | kampagne, kampagnen | campagne, campagnes | campaña, campañas
 ad, ads, advertisement | anzeige, anzeigen, werbung | annonce, annonces, publicité, publicités | anuncio, anuncios
@@ -173,7 +175,8 @@ task, tasks | aufgabe, aufgaben | tâche, tâches | tarea, tareas
 ticket, tickets | ticket, tickets | ticket, tickets | ticket, tickets, incidencia, incidencias
 complaint, complaints | beschwerde, beschwerden, reklamation, reklamationen
     | réclamation, réclamations, plainte, plaintes | queja, quejas, reclamación, reclamaciones
-return, returns | retoure, retouren, rücksendung, rücksendungen | retour, retours | devolución, devoluciones
+return, returns | retoure, retouren, rückgabe, rückgaben, rücksendung, rücksendungen | retour, retours
+    | devolución, devoluciones
 contract, contracts | vertrag, verträge | contrat, contrats | contrato, contratos
 book, books | buch, bücher, büchern | livre, livres | libro, libros
 film, films, movie, movies | film, filme, filmen | film, films | película, películas
@@ -188,6 +191,20 @@ species | arten, spezies | espèce, espèces | especie, especies
 event, events | veranstaltung, veranstaltungen, ereignis | événement, événements | evento, eventos
 election, votes | stimmen | voix, votes, suffrages | votos
 party | partei, parteien | parti, partis | partido, partidos
+annual, yearly | jährlich, jährliche, jährlicher, jährliches | annuel, annuelle, annuels, annuelles | anual, anuales
+monthly | monatlich, monatliche, monatlicher | mensuel, mensuelle, mensuels, mensuelles | mensual, mensuales
+weekly | wöchentlich, wöchentliche | hebdomadaire, hebdomadaires | semanal, semanales
+coupon, coupon code, promo code | gutschein, gutscheine, gutscheincode | code promo, code de réduction, bon, coupon
+    | cupón, código de descuento, cupones
+churn | kündigung, kündigungen, abwanderung | résiliation, résiliations | baja, bajas, cancelación
+signup, signup date, signed up | anmeldung, anmeldedatum, angemeldet
+    | inscription, inscrit, inscrits, date d'inscription
+    | registro, fecha de registro, registrados, registraron
+birth, birth year, born | geburt, geboren | naissance, né, nés, née, nées
+    | nacimiento, nacido, nacidos, nacieron, nació
+start, start date, started | begonnen, begannen, gestartet | commencé, commencés, débuté
+    | empezaron, comenzaron, iniciadas, empezó
+list price | listenpreis, listenpreise | prix catalogue, prix public | precio de lista, precio de catálogo
 net | netto | net, nette, nets, nettes | neto, netos, neta, netas
 gross | brutto | brut, brute, bruts, brutes | bruto, brutos, bruta, brutas
 unit | einheit | unitaire, unitaires | unitario, unitarios, unitaria
@@ -219,10 +236,11 @@ paid | bezahlt, bezahlte, bezahlten, gezahlt | payé, payée, payés, payées, r
     | pagado, pagados, pagada, pagadas
 unpaid | unbezahlt, unbezahlte, unbezahlten | impayé, impayée, impayés, impayées
     | impagado, impagados, impagada, impagadas
-cancelled, canceled | storniert, stornierte, stornierten, abgesagt | annulé, annulée, annulés, annulées
+cancelled, canceled | storniert, gekündigt, gekündigte, gekündigten, stornierte, stornierten, abgesagt
+    | résilié, résiliés, résiliées, annulé, annulée, annulés, annulées
     | cancelado, cancelados, cancelada, canceladas, anulado, anulados
 delivered | geliefert, gelieferte, gelieferten, zugestellt | livré, livrée, livrés, livrées
-    | entregado, entregados, entregada, entregadas
+    | entregado, entregados, entregada, entregadas, entregaron
 shipped, sent | versandt, versendet, verschickt | expédié, expédiée, expédiés, expédiées, envoyé, envoyées
     | enviado, enviados, enviada, enviadas
 open | offen, offene, offenen, offener | ouvert, ouverte, ouverts, ouvertes | abierto, abiertos, abierta, abiertas

@@ -239,7 +239,7 @@ _MEANINGS: Final = {
     "direction:desc": "en orden descendente|de mayor a menor|descendente|orden descendente",
     "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",
     "quantile": "cuantil|percentil|cuantil de|percentil de",
-    "commonest": "moda|moda de|valor más frecuente de",
+    "commonest": "moda|moda de|valor más frecuente de|más frecuente|más común|más habitual|más frecuentes",
     "having": "con|con un|con una|tienen un|tienen una|tenían un|tenían una",
     "prep": "vía|por|sobre|contra",
     "compare": "compara|comparar|comparación|comparación de|comparación entre|compárame",
@@ -257,7 +257,8 @@ corresponden pertenece pertenecen representan representa vende venden vendemos c
 necesito gustaría hola gracias muéstrame procede proceden llegan llegaron ellos ellas él ella ello les le trajo
 reciben recibió recibieron recibido generado generan genera generada generados hecho hechos hechas hechos encuentra
 encuentran ubicado llama llaman sea sean será llevan lleva suponen supone nuestras nuestros nuestra aquellos aquellas
-dio dieron da dan asciende ascendió ascienden vendimos distribución desglose
+dio dieron da dan asciende ascendió ascienden vendimos distribución desglose participaron participó respondieron
+respondió
 """
 _LEVELS: Final = """
 precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año

@@ -27,6 +27,7 @@ _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnun
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
 _NOUN_WORDS_MAX: Final = 4
+_FUNCTION_LETTERS_MAX: Final = 3
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
 _NOUN_LETTERS_MIN: Final = 4
@@ -232,7 +233,9 @@ class TableLinks:
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self._called(asked):
-            found += [_translated(phrase, one) for one in {header, opened_header}]
+            near = [_translated(phrase, one) for one in {header, opened_header}]
+            second = 0.5 if self._has_name(header) else 0.0
+            found += [distance + second for distance in near if distance is not None]
         if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
             found.append(self._translated_each(asked, opened_header))
         return min((one for one in found if one is not None), default=None)
@@ -288,6 +291,8 @@ class TableLinks:
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:
             written = " ".join(word.text for word in span)
+            if self._is_function_word(asked) and all(value != written for _, value in self._cells[asked]):
+                return  # `de` is no `DE`
             pronoun = 1.0 if len(written) == 1 and written.casefold() in self.language.light else 0.0
             for name, value in self._cells[asked]:
                 yield Link(self.column(name), value, pronoun + (EXACT if value == written else FORM / 2))
@@ -307,6 +312,10 @@ class TableLinks:
             for phrase in self.language.values.get(asked, ()):
                 for name, value in self._cells.get(phrase, ()):
                     yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
+
+    def _is_function_word(self, asked: tuple[str, ...]) -> bool:
+        short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX
+        return short and (asked[0] in self.language.light or asked in self.language.phrases)
 
     @property
     def has_money(self) -> bool:

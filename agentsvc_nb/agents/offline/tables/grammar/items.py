@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
+from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
-from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, PART, SPAN_MAX, TYPO, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, PART, SPAN_MAX, TRANSLATED, TYPO, Link, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
@@ -66,7 +66,7 @@ def _meanings(
     words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact, known, done, nearest = words[start], False, False, False, False, 0.0
+    word, meant, exact, known, done, translated, nearest = words[start], False, False, False, False, False, 0.0
     for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
         span = words[start : start + length]
         if length > 1 and any(one.quoted for one in span):
@@ -77,6 +77,7 @@ def _meanings(
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
             if length == 1 and link.cell is None and links.profile(link.column).kind == "text":
                 nearest = min(nearest or link.distance, link.distance)
+            translated = translated or (length == 1 and link.cell is not None and link.distance == TRANSLATED)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
             last = span[-1].tokens[-1]
@@ -107,12 +108,19 @@ def _meanings(
                 continue
             meant = meant or length == 1
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
-            yield _item(part, which), length, _WORD + (0.3 if exact and length == 1 else 0.7 if aside else 0.0)
+            besides = TRANSLATED if part == "each" and translated else 0.0  # `anuales`, where a value is `annual`
+            besides += 0.3 if exact and length == 1 else 0.7 if aside else 0.0
+            yield _item(part, which), length, _WORD + besides
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         meant = known = True
         yield Item("rows", "title"), 1, _WORD + (0.6 + nearest if exact or nearest >= ALIKE else 0.1)
         yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + nearest
-    if word.tokens and not known and not language.knows(word.tokens[0]) and _is_row_noun(words, start, links, language):
+    if (
+        word.tokens
+        and not known
+        and _may_be_noun(word, meant, language)
+        and _is_row_noun(words, start, links, language)
+    ):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
     if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
@@ -129,11 +137,23 @@ def _meanings(
         yield from _unknown(words, start, links, language)
 
 
+def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
+    """Of other languages only nouns are that are known, but of no header."""
+    if language.code == "en":
+        return not language.knows(word.tokens[0])
+    return not meant and (word.tokens[0],) in language.nouns and word.tokens[0] not in language.light
+
+
+def _plural(noun: str, language: Vocabulary) -> str:
+    """In English."""
+    return noun if language.code == "en" else max(in_english(noun), key=lambda one: one.endswith("s"), default="")
+
+
 def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
     (`of firms whose`, `for French firms`)."""
-    if not links.alone or len(words[start].tokens) != 1 or language.code != "en":
-        return False  # of other words it is not known whether they are near to a value
+    if not links.alone or len(words[start].tokens) != 1:
+        return False
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
     counted = any(part == "count" for meant in before for part, _ in meant)
     after = words[start + 1 : start + 2]
@@ -146,7 +166,7 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
         and not _is_counting(words[:start], language)
         and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
     )
-    return (counted or limited or kinds) and links.may_be_rows(words[start].tokens[0])
+    return (counted or limited or kinds) and links.may_be_rows(_plural(words[start].tokens[0], language))
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
