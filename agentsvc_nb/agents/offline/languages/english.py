@@ -104,8 +104,8 @@ _MEANINGS: Final = {
     "wh:time": "when|what date|on what date|on which date",
     "wh:place": "where",
     "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
-    "count": "how many|number of|the number of|total number of|total amount of|amount of|count of|count|what number of"
-    "|how many total|how many in total|number",
+    "count": "how many|count of|count|how many total|how many in total",
+    "count:number": "number of|the number of|total number of|total amount of|amount of|what number of|number",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
@@ -138,9 +138,13 @@ _MEANINGS: Final = {
     "|from least to most",
     "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
     "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
-    "relative": "whose|who|where|that|with|without|having|per|there|which|did|are|were|have|has|had|by|in|except|only",
+    "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an",
+    "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
+    "doing": "did|does|do",
+    "truth:yes": "yes|true",
+    "truth:no": "no|false",
     "neither": "neither|have neither|neither a|neither an",
     "commonest": "mode|mode of|the mode of|most popular|most typical|most used|most frequently used|most chosen",
     "compare": "compare|comparison of|compared",
@@ -295,7 +299,8 @@ thanks thank kindly develop developed evolve evolved trend development something
 delivered submitted started opened closed happening spent went through used uses use signed joined
 answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
 hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
-starting beginning falling counted counting written single individual directed starring starred won finished ranked
+fall falls but really actually if period starting beginning falling
+counted counting written single individual directed starring starred won finished ranked
 posted
 reported both including inclusive included up report
 enrolled registered booked stationed hosted housed stored kept employed classified labelled labeled tagged marked

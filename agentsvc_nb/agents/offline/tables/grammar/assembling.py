@@ -41,6 +41,8 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
+    if "noun" in values(parts.core, "rows") and any(_is_of_one_row(one, links) for one in leaves(parts.where)):
+        return None  # `how many goals has Ann`, who has one row, counts none
     units = {links.profile(one).unit for one in values(parts.core, "column")}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
@@ -51,6 +53,12 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
+
+
+def _is_of_one_row(condition: Condition, links: TableLinks) -> bool:
+    if not isinstance(condition, Criterion) or condition.operator != "=" or not isinstance(condition.right, str):
+        return False
+    return 10 * links.profile(column_of(condition.left)).distinct >= 8 * links.table.rows
 
 
 def _ordered(found: QuestionReading, directions: Sequence[str]) -> QuestionReading | None:
@@ -165,7 +173,7 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
         ("wh+", asked),
         ("wh+ rows+", listed),
         ("wh* distinct column rows*", listed),
-        ("rows+", rows_alone),
+        ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
         ("wh* column column+ and+", columns),
         ("wh* yesno? most column? period? rows+", most_rows),

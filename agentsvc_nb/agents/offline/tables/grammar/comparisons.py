@@ -22,7 +22,7 @@ def share(parts: Parts) -> QuestionReading | None:
         profile = parts.links.profile(columns[0])
         if parts.links.adds_up(profile):
             one = Aggregate("sum", columns[0])
-        elif not parts.links.is_key(profile) and not has(parts.core, "rows"):
+        elif not parts.links.is_key(profile):
             return None
     elif columns:
         [found] = columns

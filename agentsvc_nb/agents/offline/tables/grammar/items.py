@@ -10,7 +10,17 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
-from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, PART, SPAN_MAX, TRANSLATED, TYPO, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import (
+    ALIKE,
+    EXACT,
+    FORM,
+    PART,
+    SPAN_MAX,
+    TRANSLATED,
+    TYPO,
+    Link,
+    TableLinks,
+)
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 60
@@ -66,7 +76,8 @@ def _meanings(
     words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact, known, done, translated, nearest = words[start], False, False, False, False, False, 0.0
+    word, meant, exact, named = words[start], False, False, False
+    known, done, translated, nearest = False, False, False, 0.0
     for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
         span = words[start : start + length]
         if length > 1 and any(one.quoted for one in span):
@@ -74,6 +85,7 @@ def _meanings(
         for link in links.links(span):
             known = known or (length == 1 and (not PART <= link.distance < ALIKE or link.cell is not None))
             done = done or (length == 1 and (link.cell is not None or PART < link.distance < ALIKE))
+            named = named or (length == 1 and link.distance < FORM)
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
             if length == 1 and link.cell is None and links.profile(link.column).kind == "text":
                 nearest = min(nearest or link.distance, link.distance)
@@ -97,11 +109,18 @@ def _meanings(
     if word.day is not None:
         meant = True
         yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, _WORD
+    example = any(
+        part == "anyone"
+        for length in range(2, PHRASE_MAX + 1)
+        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
+    )
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
-        phrase = tuple(token for one in words[start : start + length] for token in one.tokens)
+        phrase = _phrase(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            if part == "relative" or (part == "yesno" and start):
+            if part in ("relative", "doing") or (part == "yesno" and start) or (example and part != "anyone"):
                 continue
+            if part == "share" and start and words[start - 1].number is not None:
+                continue  # `10 percent`
             if part == "period" and which == "week" and exact:
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
@@ -109,7 +128,7 @@ def _meanings(
             meant = meant or length == 1
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and translated else 0.0  # `anuales`, where a value is `annual`
-            besides += 0.3 if exact and length == 1 else 0.7 if aside else 0.0
+            besides += _LIGHT_BESIDES if named and length == 1 else 0.7 if aside else 0.0
             yield _item(part, which), length, _WORD + besides
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         meant = known = True
@@ -131,6 +150,8 @@ def _meanings(
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
     if not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ())):
         return  # a question for yes or no is none for a number
+    if example:
+        return
     if word.tokens and word.tokens[0] in language.light and not (done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
@@ -157,6 +178,8 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
     counted = any(part == "count" for meant in before for part, _ in meant)
     after = words[start + 1 : start + 2]
+    if any(part == "doing" for part, _ in language.phrases.get(_phrase(after), ())):
+        return False  # `how many goals did Ann score` counts no rows
     limited = bool(after) and any(part == "relative" for part, _ in language.phrases.get(_phrase(after), ()))
     if limited and not counted and start:
         last = words[start - 1].tokens

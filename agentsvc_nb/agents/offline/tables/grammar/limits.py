@@ -343,6 +343,8 @@ def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Co
         return None
     if operator == "between":
         low, high = value[0], value[1]
+        if profile in links.years() and isinstance(low, Decimal) and not (_is_year(low) and _is_year(high)):
+            return None
         if len(value) == 3 and profile.unit != value[2]:
             return None
         if isinstance(low, When):
@@ -454,8 +456,16 @@ def _containing(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, Contains(columns[0], text))
 
 
+def _true(items: Sequence[Item], links: TableLinks) -> Made:
+    """`smoker is yes`."""
+    column = items[0].value
+    if links.profile(column).kind != "boolean":
+        return None
+    return _negated(items, Criterion(column, "=", items[-1].value == "yes"))
+
+
 def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
-    dates = links.dates()
+    dates = links.main_dates()
     if len(dates) != 1:
         return None
     return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
@@ -490,6 +500,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not column bound", _limited),
     rule("column not? bound", _limited, ahead="and? column bound"),
     rule("having column", _having),
+    rule("column not? truth", _true),
     rule("having cond", _prefixed),
     rule("neither column or column", _neither),
     rule("column not? cmp|time column", _columns_compared),

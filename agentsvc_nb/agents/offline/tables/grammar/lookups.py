@@ -6,7 +6,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, Empty, OneOf, column_of, leaves
 from agentsvc_nb.formats.plans.plan import Aggregate, Group
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label
 
@@ -21,8 +21,15 @@ _AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck
 def count(parts: Parts) -> QuestionReading | None:
     if set(values(parts.core, "op")) - {"sum"}:
         return None
-    if set(values(parts.core, "rows")) == {"noun"} and not (parts.conditions or parts.groups):
+    alone = not (parts.conditions or parts.groups)
+    if (
+        alone
+        and set(values(parts.core, "rows")) == {"noun"}
+        and (values(parts.core, "count") != [""] or has(parts.core, "op"))
+    ):
         return None  # `the number of losses`
+    if parts.conditions and all(isinstance(one, Empty) for one in parts.conditions):
+        return QuestionReading(parts.plan(Aggregate("count")))
     if not has(parts.core, "rows") and (not (parts.conditions or parts.groups) or parts.links.named(*_AMOUNTS)):
         return None  # `how many tents`: pieces, or rows
     return QuestionReading(parts.plan(Aggregate("count")))
@@ -52,6 +59,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
 
 def rows_alone(parts: Parts) -> QuestionReading | None:
     """`orders above 500`: how many."""
+    if not parts.core and not all(isinstance(one, Empty) for one in parts.conditions):
+        return None
     if set(values(parts.core, "rows")) == {"noun"} and parts.groups:
         return None  # `impressions by campaign`
     return QuestionReading(parts.plan(Aggregate("count"))) if parts.conditions or parts.groups else None
@@ -100,7 +109,7 @@ def asked(parts: Parts) -> QuestionReading | None:
 def listed(parts: Parts) -> QuestionReading | None:
     """`which orders are open`: their names; `the different channels`."""
     of = values(parts.core, "column")
-    if parts.groups or (not of and not parts.conditions):
+    if parts.groups or (not of and parts.core[0].tag != "wh") or (not of and not parts.conditions):
         return None
     if of:
         return QuestionReading(parts.plan(groups=[Group(of[0])]))

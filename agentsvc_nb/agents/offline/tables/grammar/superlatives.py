@@ -177,7 +177,7 @@ def implied(parts: Parts) -> QuestionReading | None:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
     explicit = [one for one in named if one in found]
-    subjects = [one for one in named if one not in explicit]
+    subjects = [one for one in named if one not in explicit and not _only_names_rows(one, parts)]
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
         return None
     column = explicit[0] if explicit else found[0]
@@ -193,6 +193,16 @@ def implied(parts: Parts) -> QuestionReading | None:
     if which == "quantity":
         return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+
+
+def _only_names_rows(column: Column, parts: Parts) -> bool:
+    identifies = is_identifier(parts.links.profile(column), parts.links.table)
+    return (
+        identifies
+        and has(parts.core, "implied")
+        and parts.core[0].tag != "wh"
+        and len(values(parts.core, "column")) > 1
+    )
 
 
 def _row_or_extreme(
