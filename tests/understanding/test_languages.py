@@ -7,7 +7,7 @@ import pytest
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
 from agentsvc_nb.formats.plans.profiles import TableProfile
 from tests.understanding.foreign import BESTELLUNGEN, READ, SALES, STAFF, UNREAD
-from tests.understanding.orders import numbers, read
+from tests.understanding.orders import numbers, read, texts
 
 MARCH = "where Order Date from 2025-03-01 to 2025-03-31"
 JUNE = "where Order Date > 2025-06-30"
@@ -92,6 +92,8 @@ NEGATED = [
      'sum(Revenue) by City where City in ("Paris", "Lyon")'),
     (STAFF, "pourcentage de femmes par département",
      'count(rows where Gender = "female") / count(rows) in % by Department'),
+    (SALES, "part de chaque catégorie dans le chiffre d'affaires", "share in % of sum(Revenue) by Category"),
+    (SALES, "Chiffre d'affaires minimum et maximum", "min(Revenue), max(Revenue)"),
     (STAFF, "Los 3 empleados mejor pagados", "Name, Salary top 3 by Salary"),
     (SALES, "¿cuántos pedidos no fueron devueltos?", "count(rows) where not (Returned = true)"),
     (STAFF, "empleados menores de 30 años: ¿cuántos?", "count(rows) where Age < 30"),
@@ -126,3 +128,12 @@ def test_an_exact_header_wins_over_a_translated_one() -> None:
 )
 def test_headers_are_found_from_another_language(question: str, expected: str) -> None:
     assert _read(question, BESTELLUNGEN) == expected
+
+
+def test_a_short_word_is_no_code() -> None:
+    codes = TableProfile(
+        "t", "t.csv", 9, (texts("Account", "A", "B"), texts("Country", "DE", "FR"), numbers("MRR", "1", "9"))
+    )
+    assert _read("MRR moyen de B", codes) == 'mean(MRR) where Account = "B"'
+    assert _read("MRR moyen de A", codes) != "mean(MRR)"
+    assert _read("MRR moyen DE", codes) == 'mean(MRR) where Country = "DE"'

@@ -253,7 +253,7 @@ _MEANINGS: Final = {
     "aged": "jahre alt|jahre|jahren|jahre alte",
     "times_sign": "multipliziert mit|mal genommen mit",
     "light": "in der liste|der liste|auf der liste|in der tabelle|in der datei|wie stark|für alle|über alle|von allen"
-    "|unter allen|zum zeitpunkt",
+    "|unter allen|zum zeitpunkt|kommen vor|kommt vor",
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
     "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",

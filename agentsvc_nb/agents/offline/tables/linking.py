@@ -294,6 +294,7 @@ class TableLinks:
             if self._is_function_word(asked) and all(value != written for _, value in self._cells[asked]):
                 return  # `de` is no `DE`
             pronoun = 1.0 if len(written) == 1 and written.casefold() in self.language.light else 0.0
+            pronoun = NAMING if pronoun and written.isupper() and written != "I" else pronoun  # `A` may be either
             for name, value in self._cells[asked]:
                 yield Link(self.column(name), value, pronoun + (EXACT if value == written else FORM / 2))
             return

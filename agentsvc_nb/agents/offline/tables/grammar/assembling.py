@@ -8,7 +8,14 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from agentsvc_nb.agents.offline.tables.grammar.comparisons import along, between_periods, difference, extent, share
+from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
+    along,
+    between_periods,
+    difference,
+    extent,
+    share,
+    share_of_each,
+)
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
 from agentsvc_nb.agents.offline.tables.grammar.lookups import (
@@ -182,6 +189,7 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
         ("wh* yesno? number? implied|implied_more column* rows* pair?", implied),
         ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
+        ("wh* share column column in_percent?", share_of_each),
         ("wh* along along? op? column|measure|count? rows* to_before? in_percent?", along),
         ("wh* along periods op? column|measure|count? rows* in_percent? count?", between_periods),
         ("wh* difference periods op? column|measure|count? rows*", between_periods),

@@ -233,6 +233,7 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),
     rule("op and op column", _both_ends),
+    rule("column op and op", lambda items, links: _both_ends([*items[1:], items[0]], links)),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
     rule("count op? column distinct", _different),
