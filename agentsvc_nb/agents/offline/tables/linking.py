@@ -196,7 +196,8 @@ class TableLinks:
         if dated and all(distance is None for distance, _ in found):
             dates = {one.name for one in self.dates()}
             found = [(self._header_distance(asked[:1], self.headers[name]), name) for name in dates]
-        near = [(distance, name) for distance, name in found if distance is not None]
+        most = PART if len(asked) == 1 and asked[0] in self.language.light else ALIKE + 1
+        near = [(distance, name) for distance, name in found if distance is not None and distance < most]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
             if distance < PART or len(partial) == len(near):

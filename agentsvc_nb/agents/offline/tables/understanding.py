@@ -9,9 +9,10 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
 from agentsvc_nb.agents.offline.tables.compounds import parted
+from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
-from agentsvc_nb.agents.offline.tables.grammar.limits import AMOUNTS, CONDITIONS, PERIODS
+from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import reduced

@@ -23,7 +23,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
 )
 from agentsvc_nb.agents.offline.tables.question import Word
 
-PATHS_MAX: Final = 60
+PATHS_MAX: Final = 30
 _WORD: Final = 1.0
 _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""

@@ -73,6 +73,8 @@ def column(parts: Parts) -> QuestionReading | None:
     names_rows = links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh")
     if names_rows and (parts.groups or (is_identifier(profile, links.table) and parts.conditions)):
         return QuestionReading(parts.plan(Aggregate("count")))
+    if any(isinstance(one, Criterion) and one.operator == "=" and one.left == of for one in parts.conditions):
+        return None  # `who has rank 1` does not ask for the rank
     if parts.groups:
         return QuestionReading(parts.plan(Aggregate("sum", of))) if links.adds_up(profile) else None
     if not parts.conditions:

@@ -198,6 +198,12 @@ def _quantile(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("op", f"p{given}") if 0 < given < 100 else None
 
 
+def _of_sums(items: Sequence[Item], _: TableLinks) -> Made:
+    """`total revenue per unit`: a ratio is of totals."""
+    ratios = all(isinstance(one, Compared) and one.operation == "ratio" for one in items[1].value)
+    return items[1] if items[0].value == "sum" and ratios else None
+
+
 def _divided(items: Sequence[Item], _: TableLinks) -> Made:
     left, right = values(items, "measure")
     single = len(left) == len(right) == 1 and left != right
@@ -243,5 +249,6 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("count op? rows", _rows),
     rule("column op", _measured),
     rule("measure ratio measure", _divided),
+    rule("op measure", _of_sums),
     rule("measure and measure", _both),
 )

@@ -181,7 +181,8 @@ def implied(parts: Parts) -> QuestionReading | None:
     if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
         return None
     column = explicit[0] if explicit else found[0]
-    subject = subjects[0] if subjects else focus(parts) or (links.label() if parts.conditions else None)
+    by_rows = parts.conditions or has(parts.core, "rows")
+    subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
     if subject == column:
         subject = None
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
